@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// What every part of the device shares: time, log, trace, counters; and report(), the one way to note a guest fault.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/fault.h"
+#include "common/stats.h"
+#include "common/trace.h"
+
+namespace lyra {
+
+/// Worst first; same order as lyra_log_level in lyra.h.
+enum class LogLevel : uint8_t { Error, Warn, Guest, Todo, Info, Debug };
+
+/// The outside world as the core sees it. Implemented above the core.
+class Host {
+public:
+    virtual ~Host() = default;
+    /// Device time in nanoseconds; never goes backwards.
+    virtual uint64_t now_ns() = 0;
+    virtual void raise_msi() = 0;
+    virtual void log(LogLevel level, std::string_view text) = 0;
+};
+
+struct Env {
+    explicit Env(Host& host) : host(host) {}
+    Host& host;
+    Stats stats;
+    Tracer tracer;
+    /// Times each fault was logged, so that a guest cannot flood the log.
+    std::array<uint32_t, kFaultCount> logged{};
+
+    uint64_t now_ns() { return host.now_ns(); }
+    void log(LogLevel level, std::string_view text) { host.log(level, text); }
+};
+
+/// Frequency of the GPU reference clock that RELEASE_MEM, AQL timestamps and s_memrealtime show.
+/// @source Linux 6.12 amdgpu soc15.c soc15_get_xclk() with the core_refclk of our VBIOS (10 kHz units: 10000)
+inline constexpr uint64_t kGpuClockHz = 100'000'000;
+
+/// GPU reference clock: ticks of 10 ns.
+inline uint64_t gpu_clock(Env& env) { return env.now_ns() / (1'000'000'000 / kGpuClockHz); }
+
+/// Note a guest fault: count it, trace it, and log the first few of its kind with the detail.
+void report(Env& env, Fault fault, std::string_view detail);
+
+}  // namespace lyra

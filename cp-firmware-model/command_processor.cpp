@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// The command processor put together: registers, micro engines, scheduler, dispatcher; steps 2 to 4 and 8.
+#include "cp-firmware-model/command_processor.h"
+
+#include "cp-firmware-model/hws/scheduler.h"
+#include "cp-firmware-model/mec/mec.h"
+#include "cp-firmware-model/regs/cp_registers.h"
+
+namespace lyra {
+
+struct CommandProcessor::Impl {
+    Impl(Env& env, CpBus& bus, const GpuShape& shape, SdmaEngine& sdma0, SdmaEngine& sdma1)
+        : dispatcher(env, bus, shape),
+          mec(env, bus, dispatcher),
+          scheduler(env, bus, mec, sdma0, sdma1),
+          registers(env, bus, dispatcher, mec) {}
+
+    Dispatcher dispatcher;
+    Mec mec;
+    HwScheduler scheduler;
+    CpRegisters registers;
+};
+
+CommandProcessor::CommandProcessor(Env& env, CpBus& bus, const GpuShape& shape, SdmaEngine& sdma0, SdmaEngine& sdma1)
+    : impl_(std::make_unique<Impl>(env, bus, shape, sdma0, sdma1)) {}
+
+CommandProcessor::~CommandProcessor() = default;
+
+bool CommandProcessor::read_register(uint32_t dw, const GrbmSelect& select, uint32_t& value) {
+    return impl_->registers.read(dw, select, value);
+}
+
+bool CommandProcessor::write_register(uint32_t dw, const GrbmSelect& select, uint32_t value) {
+    return impl_->registers.write(dw, select, value);
+}
+
+bool CommandProcessor::doorbell(uint32_t byte_offset, uint64_t value) { return impl_->mec.doorbell(byte_offset, value); }
+
+/// Waves first: what they finish is then completed, and what they ring is then fetched, in the same call.
+RunState CommandProcessor::run(uint64_t instruction_budget) {
+    RunState state = impl_->dispatcher.run(instruction_budget);
+    state = busier(state, impl_->mec.step());
+    return busier(state, impl_->scheduler.run());
+}
+
+void CommandProcessor::reset() {
+    impl_->dispatcher.reset();
+    impl_->mec.reset();
+    impl_->scheduler.reset();
+    impl_->registers.reset();
+}
+
+Dispatcher& CommandProcessor::dispatcher() { return impl_->dispatcher; }
+
+}  // namespace lyra

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// The command processor as the chip sees it: registers in, doorbells in, bounded work out; steps 2 to 4 and 8.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "common/env.h"
+#include "cp-firmware-model/cp_bus.h"
+#include "cp-firmware-model/dispatch/dispatcher.h"
+#include "cp-firmware-model/queue/hqd.h"
+#include "cp-firmware-model/sdma/engine.h"
+
+namespace lyra {
+
+/// GRBM_GFX_CNTL: which bank of the HQD and per-VMID registers is addressed.
+struct GrbmSelect {
+    uint8_t me = 0, pipe = 0, queue = 0, vmid = 0;
+};
+
+/// CP: gfx ring, KIQ, HIQ with the hardware scheduler, kernel and user compute queues.
+class CommandProcessor {
+public:
+    CommandProcessor(Env& env, CpBus& bus, const GpuShape& shape, SdmaEngine& sdma0, SdmaEngine& sdma1);
+    ~CommandProcessor();
+
+    /// Registers listed in regs/cp.def, by dword number in BAR5.
+    /// @return false: not a CP register, the caller keeps it
+    bool read_register(uint32_t dw, const GrbmSelect& select, uint32_t& value);
+    bool write_register(uint32_t dw, const GrbmSelect& select, uint32_t value);
+
+    /// @return true when a queue (mapped, enabled) took it
+    bool doorbell(uint32_t byte_offset, uint64_t value);
+
+    /// Advance every ring by a few packets, then run waves for about instruction_budget instructions.
+    RunState run(uint64_t instruction_budget);
+
+    void reset();
+    Dispatcher& dispatcher();
+
+    struct Impl;
+
+private:
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace lyra

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// What the command processor and the SDMA engines need from the rest of the chip. Implemented by qemu-hw/soc.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "common/memory_port.h"
+
+namespace lyra {
+
+inline constexpr unsigned kVmids = 16;
+
+/// One interrupt vector without its timestamp. @source bring-up.md 2.7
+struct Interrupt {
+    uint8_t client = 0;
+    uint8_t source = 0;
+    uint8_t ring_id = 0;
+    uint8_t vmid = 0;
+    bool mmhub = false;
+    uint16_t pasid = 0;
+    std::array<uint32_t, 4> data{};
+};
+
+namespace ih_client {
+inline constexpr uint8_t kSdma0 = 0x08, kSe0Sh = 0x0a, kVmc = 0x12, kGrbmCp = 0x14, kUtcl2 = 0x1b;
+}
+namespace ih_source {
+inline constexpr uint8_t kCpGeneric = 178, kCpEndOfPipe = 181, kCpBadOpcode = 183, kCpPrivReg = 184, kCpPrivInst = 185,
+                         kSdmaTrap = 224, kSqMessage = 239;
+}
+
+/// What MAP_PROCESS binds to a VMID.
+struct ProcessBinding {
+    uint16_t pasid = 0;
+    uint64_t page_table_base = 0;   ///< PDE format, as for VM_CONTEXTn_PAGE_TABLE_BASE
+    uint32_t sh_mem_bases = 0, sh_mem_config = 0;
+    uint64_t tba = 0, tma = 0;      ///< byte addresses, sign-extended from bit 47; 0 = none
+};
+
+/// Per-VMID state as the registers hold it now.
+struct VmidState {
+    uint16_t pasid = 0;
+    uint32_t sh_mem_bases = 0, sh_mem_config = 0;
+    uint64_t tba = 0, tma = 0;
+};
+
+class CpBus {
+public:
+    virtual ~CpBus() = default;
+    virtual MemoryPort& gfxhub() = 0;                   ///< CP and shaders
+    virtual MemoryPort& mmhub() = 0;                    ///< SDMA
+    /// Registers by dword number in BAR5 (byte offset / 4), with all their side effects.
+    virtual uint32_t read_register(uint32_t dw) = 0;
+    virtual void write_register(uint32_t dw, uint32_t value) = 0;
+    virtual void interrupt(const Interrupt& interrupt) = 0;
+    /// Program both hubs' page-table base, SH_MEM_*, SQ_SHADER_TBA/TMA, IH and ATC PASID tables; drop old translations.
+    virtual void bind_process(uint32_t vmid, const ProcessBinding& binding) = 0;
+    /// Invalidate the ATC mapping; PASID tables keep their entry for late interrupts.
+    virtual void release_vmid(uint32_t vmid) = 0;
+    virtual VmidState vmid_state(uint32_t vmid) = 0;
+    virtual void invalidate_tlb(uint32_t vmid_mask, bool all_hubs) = 0;
+    virtual void invalidate_tlb_pasid(uint16_t pasid, bool all_hubs) = 0;
+    /// A store by the GPU to the doorbell aperture, or by a CP packet.
+    virtual void doorbell(uint64_t byte_offset, uint64_t value) = 0;
+};
+
+/// What a bounded call of work found; same meaning as lyra_run_state.
+enum class RunState : uint8_t { Busy, Polling, Idle };
+constexpr RunState busier(RunState a, RunState b) { return a < b ? a : b; }
+
+/// How many shader engines and CUs the chip has.
+struct GpuShape {
+    unsigned shader_engines = 4;
+    unsigned cus_per_engine = 2;
+    unsigned max_scratch_slots_per_cu = 32;
+    unsigned cus() const { return shader_engines * cus_per_engine; }
+};
+
+}  // namespace lyra

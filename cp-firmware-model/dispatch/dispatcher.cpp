@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// Grids in, waves run, grids complete; step 5 of the data flow. Placement is in placement.cpp.
+#include "cp-firmware-model/dispatch/dispatcher.h"
+
+#include <algorithm>
+
+#include "cp-firmware-model/dispatch/grid.h"
+
+namespace lyra {
+
+namespace {
+
+constexpr uint64_t kSliceInstructions = 4096;  ///< per CU before the next one has its turn
+constexpr uint64_t kVisitCost = 64;            ///< charged for a CU that has waves but executed nothing (all asleep)
+constexpr uint64_t kLaunchCost = 16;           ///< charged per work-group, so that empty kernels use up the budget too
+constexpr uint32_t kMaxGroupItems = 1024;
+
+uint64_t group_items(const std::array<uint32_t, 3>& size) {
+    uint64_t product = 1;
+    for (const uint32_t n : size) {
+        if (n == 0 || n > kMaxGroupItems) return n == 0 ? 0 : ~uint64_t{0};
+        product *= n;
+    }
+    return product;
+}
+
+}  // namespace
+
+Dispatcher::Dispatcher(Env& env, CpBus& bus, const GpuShape& shape) : env_(env), bus_(bus), shape_(shape) {
+    for (unsigned i = 0; i < shape.cus(); ++i) {
+        cus_.push_back(std::make_unique<gcn::ComputeUnit>(env, bus.gfxhub(), *this, i));
+    }
+    cu_epoch_.assign(cus_.size(), 1);
+    cu_scratch_waves_.assign(cus_.size(), 0);
+}
+
+Dispatcher::~Dispatcher() = default;
+
+Dispatcher::Queue& Dispatcher::queue(uint32_t queue_id) {
+    std::unique_ptr<Queue>& q = queues_[queue_id];
+    if (!q) q = std::make_unique<Queue>(queue_id, shape_);
+    return *q;
+}
+
+Dispatcher::Grid* Dispatcher::find(uint64_t dispatch) {
+    const auto it = grids_.find(dispatch);
+    return it == grids_.end() ? nullptr : it->second.get();
+}
+
+const Dispatcher::Grid* Dispatcher::find(uint64_t dispatch) const {
+    const auto it = grids_.find(dispatch);
+    return it == grids_.end() ? nullptr : it->second.get();
+}
+
+Fault Dispatcher::check(const DispatchRequest& request) const {
+    const uint64_t items = group_items(request.group_size);
+    if (items == 0 || items > kMaxGroupItems) return Fault::AqlWorkgroupSize;
+    if (request.lds_bytes > gcn::kLdsBytes) return Fault::AqlGroupMemory;
+    if (request.user_sgpr_count > request.user_sgprs.size()) return Fault::AqlRegisters;
+    const gcn::WorkgroupLaunch launch = make_launch(request);
+    if (!gcn::ComputeUnit::can_ever_fit(launch)) return Fault::AqlRegisters;
+    const ScratchShare scratch = scratch_share(request, shape_);
+    const unsigned waves = gcn::wave_count(launch);
+    if (scratch.used() && waves > std::min(scratch.slots_per_engine, shape_.max_scratch_slots_per_cu)) return Fault::AqlScratch;
+    return Fault::None;
+}
+
+gcn::WorkgroupLaunch Dispatcher::make_launch(const DispatchRequest& request) const {
+    gcn::WorkgroupLaunch launch;
+    const VmidState vm = bus_.vmid_state(request.vmid);
+    launch.entry = request.entry;
+    launch.vmid = request.vmid;
+    launch.rsrc1 = request.rsrc1;
+    launch.rsrc2 = request.rsrc2;
+    if (Rsrc2TrapPresent::get(request.rsrc2) && vm.tba != 0) {
+        launch.tba = vm.tba;
+        launch.tma = vm.tma;
+    } else {
+        launch.rsrc2 = Rsrc2TrapPresent::set(launch.rsrc2, 0);
+    }
+    launch.private_base = uint64_t{vm.sh_mem_bases & 0xffff} << 48;
+    launch.shared_base = uint64_t{vm.sh_mem_bases >> 16} << 48;
+    launch.lds_bytes = static_cast<uint32_t>(align_up(request.lds_bytes, 512));
+    launch.user_sgprs = request.user_sgprs;
+    launch.user_sgpr_count = request.user_sgpr_count;
+    launch.group_size = request.group_size;
+    launch.group_valid = request.group_size;
+    launch.packet_index = request.packet_index;
+    launch.doorbell_id = request.doorbell_id;
+    launch.scratch_slot.fill(-1);
+    return launch;
+}
+
+uint64_t Dispatcher::start(const DispatchRequest& request) {
+    auto grid = std::make_unique<Grid>();
+    grid->id = next_id_++;
+    grid->request = request;
+    grid->walk = GridWalk(request.grid, request.group_size, request.group_start);
+    grid->launch = make_launch(request);
+    grid->launch.dispatch = grid->id;
+    grid->scratch = scratch_share(request, shape_);
+    grid->waves_per_group = gcn::wave_count(grid->launch);
+    grid->no_room.assign(cus_.size(), 0);
+    const uint64_t id = grid->id;
+    env_.stats.add(Stat::dispatches);
+    emit<event::dispatch_begin>(env_.tracer, env_.now_ns(), id, request.queue_id, grid->walk.total(), request.entry);
+    invalidate_code();
+    Grid& g = *grid;
+    grids_.emplace(id, std::move(grid));
+    if (!g.walk.done()) queue(request.queue_id).pending.push_back(&g);
+    finish_if_done(g);
+    room_changed_ = true;
+    return id;
+}
+
+bool Dispatcher::launched(uint64_t dispatch) const {
+    const Grid* grid = find(dispatch);
+    return grid == nullptr || grid->walk.done();
+}
+
+bool Dispatcher::complete(uint64_t dispatch) const { return find(dispatch) == nullptr; }
+
+void Dispatcher::finish_if_done(Grid& grid) {
+    if (!grid.walk.done() || grid.groups_running != 0) return;
+    emit<event::dispatch_end>(env_.tracer, env_.now_ns(), grid.id, grid.request.queue_id);
+    grids_.erase(grid.id);
+}
+
+void Dispatcher::stall_queue(uint32_t queue_id, bool stalled) {
+    queue(queue_id).stalled = stalled;
+    room_changed_ = true;
+}
+
+unsigned Dispatcher::waves_live(uint32_t queue_id) const {
+    const auto it = queues_.find(queue_id);
+    return it == queues_.end() ? 0 : it->second->waves_live;
+}
+
+unsigned Dispatcher::waves_live_total() const {
+    unsigned n = 0;
+    for (const auto& [id, q] : queues_) n += q->waves_live;
+    return n;
+}
+
+bool Dispatcher::only_halted_waves(uint32_t queue_id) const {
+    bool halted = false;
+    for (const auto& cu : cus_) {
+        for (unsigned slot = 0; slot < gcn::kWaveSlots; ++slot) {
+            const gcn::Wave& wave = cu->wave(slot);
+            if (wave.state == gcn::WaveState::Free || wave.state == gcn::WaveState::Ended) continue;
+            const Grid* grid = find(wave.dispatch);
+            if (grid == nullptr || grid->request.queue_id != queue_id) continue;
+            if (wave.state == gcn::WaveState::Halted) halted = true;
+            else if (wave.state != gcn::WaveState::AtBarrier) return false;
+        }
+    }
+    return halted;
+}
+
+void Dispatcher::kill_grid(Grid& grid) {
+    const uint64_t id = grid.id;
+    Queue& q = queue(grid.request.queue_id);
+    std::erase(q.pending, &grid);
+    grid.walk.stop();
+    for (unsigned i = 0; i < cus_.size(); ++i) {
+        current_cu_ = i;
+        cus_[i]->kill_dispatch(id);
+    }
+    // The last workgroup_ended() has erased it, unless nothing was running.
+    if (Grid* rest = find(id)) {
+        rest->groups_running = 0;
+        finish_if_done(*rest);
+    }
+    room_changed_ = true;
+}
+
+template <class Match>
+void Dispatcher::kill_if(Match match) {
+    std::vector<uint64_t> ids;
+    for (const auto& [id, grid] : grids_) {
+        if (match(grid->request)) ids.push_back(id);
+    }
+    for (const uint64_t id : ids) {
+        if (Grid* grid = find(id)) kill_grid(*grid);
+    }
+}
+
+void Dispatcher::kill_queue(uint32_t queue_id) {
+    kill_if([=](const DispatchRequest& r) { return r.queue_id == queue_id; });
+}
+
+void Dispatcher::kill_vmid(uint32_t vmid) {
+    kill_if([=](const DispatchRequest& r) { return r.vmid == vmid; });
+}
+
+void Dispatcher::reset() {
+    for (unsigned i = 0; i < cus_.size(); ++i) {
+        current_cu_ = i;
+        cus_[i]->reset();
+        ++cu_epoch_[i];
+        cu_scratch_waves_[i] = 0;
+    }
+    grids_.clear();
+    queues_.clear();
+    reserved_cu_ = -1;
+    room_changed_ = false;
+}
+
+void Dispatcher::invalidate_code() {
+    for (auto& cu : cus_) cu->invalidate_code();
+}
+
+uint64_t Dispatcher::run_cu(unsigned cu, uint64_t budget) {
+    if (!cus_[cu]->runnable()) return 0;
+    current_cu_ = cu;
+    return std::max(cus_[cu]->run(budget), kVisitCost);
+}
+
+RunState Dispatcher::run(uint64_t instruction_budget) {
+    uint64_t used = launch_groups() * kLaunchCost;
+    const unsigned n = static_cast<unsigned>(cus_.size());
+    for (unsigned idle = 0; idle < n && used < instruction_budget; next_cu_ = (next_cu_ + 1) % n) {
+        const uint64_t ran = run_cu(next_cu_, std::min(kSliceInstructions, instruction_budget - used));
+        const uint64_t launched = room_changed_ ? launch_groups() : 0;
+        used += ran + launched * kLaunchCost;
+        idle = ran + launched == 0 ? idle + 1 : 0;
+    }
+    return used != 0 ? RunState::Busy : RunState::Idle;
+}
+
+}  // namespace lyra

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: MIT
+// Grid walk, scratch slots, placement, fairness, limits and interrupts, over compute units that only count down.
+#include "cp-firmware-model/dispatch/dispatcher.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "cp-firmware-model/dispatch/grid_walk.h"
+#include "cp-firmware-model/dispatch/scratch_slots.h"
+#include "cp-firmware-model/testing/fake_compute_unit.h"
+#include "cp-firmware-model/testing/flat_bus.h"
+
+namespace lyra {
+namespace {
+
+using testing::FakeCus;
+using testing::WavePlan;
+using testing::fake_cus;
+
+TEST(GridWalk, GoesThroughXFirstAndCutsTheEdges) {
+    GridWalk walk({5, 3, 1}, {4, 2, 1}, {0, 0, 0});
+    EXPECT_EQ(walk.total(), 4u);
+    const std::array<uint32_t, 3> ids[] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {1, 1, 0}};
+    const std::array<uint32_t, 3> valid[] = {{4, 2, 1}, {1, 2, 1}, {4, 1, 1}, {1, 1, 1}};
+    for (unsigned i = 0; i < 4; ++i, walk.next()) {
+        ASSERT_FALSE(walk.done());
+        EXPECT_EQ(walk.group(), ids[i]);
+        EXPECT_EQ(walk.valid(), valid[i]);
+    }
+    EXPECT_TRUE(walk.done());
+}
+
+TEST(GridWalk, StartsAtTheGivenGroup) {
+    GridWalk walk({8, 2, 1}, {2, 1, 1}, {2, 1, 0});
+    EXPECT_EQ(walk.total(), 2u);
+    EXPECT_EQ(walk.group(), (std::array<uint32_t, 3>{2, 1, 0}));
+    walk.next();
+    EXPECT_EQ(walk.group(), (std::array<uint32_t, 3>{3, 1, 0}));
+    walk.next();
+    EXPECT_TRUE(walk.done());
+}
+
+TEST(GridWalk, HugeGridsAndEmptyOnes) {
+    GridWalk huge({~0u, ~0u, ~0u}, {1, 1, 1}, {0, 0, 0});
+    EXPECT_EQ(huge.total(), ~uint64_t{0});
+    EXPECT_FALSE(huge.done());
+    GridWalk edge({~0u, 1, 1}, {1024, 1, 1}, {4194303, 0, 0});
+    EXPECT_EQ(edge.valid()[0], 1023u);
+    EXPECT_TRUE(GridWalk({0, 1, 1}, {1, 1, 1}, {0, 0, 0}).done());
+    EXPECT_TRUE(GridWalk({4, 1, 1}, {0, 1, 1}, {0, 0, 0}).done());
+    EXPECT_TRUE(GridWalk({4, 1, 1}, {4, 1, 1}, {1, 0, 0}).done());
+}
+
+TEST(ScratchSlots, GivesTheLowestFreeSlotBelowTheLimit) {
+    ScratchSlots slots(2);
+    for (int i = 0; i < 70; ++i) EXPECT_EQ(slots.take(1, 70), i);
+    EXPECT_EQ(slots.take(1, 70), -1);
+    EXPECT_EQ(slots.available(1, 70), 0u);
+    EXPECT_EQ(slots.available(0, 70), 70u);
+    slots.give_back(1, 65);
+    slots.give_back(1, 3);
+    EXPECT_EQ(slots.available(1, 70), 2u);
+    EXPECT_EQ(slots.take(1, 70), 3);
+    EXPECT_EQ(slots.take(1, 64), -1);
+    EXPECT_EQ(slots.take(1, 70), 65);
+}
+
+TEST(SqInterrupt, PutsDataAndPlaceWhereTheDriverLooks) {
+    const Interrupt i = sq_interrupt(SqEncoding::Wave, {2, 5, 3, 9, true}, 0xabcdef, 8, 77);
+    EXPECT_EQ(i.client, 0x0c);
+    EXPECT_EQ(i.source, 239);
+    const uint32_t c0 = i.data[0], c1 = i.data[1];
+    EXPECT_EQ((c0 & 0xfff) | ((c0 >> 16) & 0xf000) | ((c1 << 16) & 0xff0000), 0xabcdefu);
+    EXPECT_EQ(c0 & 0x00002000, 0x2000u);
+    EXPECT_EQ((c0 & 0x0003c000) >> 14, 9u);
+    EXPECT_EQ((c0 & 0x000c0000) >> 18, 3u);
+    EXPECT_EQ((c0 & 0x00f00000) >> 20, 5u);
+    EXPECT_EQ((c0 & 0x03000000) >> 24, 2u);
+    EXPECT_EQ((c0 & 0x0c000000) >> 26, 1u);
+    EXPECT_EQ(i.pasid, 77);
+}
+
+class DispatcherTest : public ::testing::Test {
+protected:
+    DispatcherTest() { fake_cus() = FakeCus{}; }
+
+    DispatchRequest request(uint32_t items, uint32_t group, uint32_t queue = 0) {
+        DispatchRequest r;
+        r.queue_id = queue;
+        r.vmid = 8 + queue % 8;
+        r.entry = 0x10000;
+        r.grid = {items, 1, 1};
+        r.group_size = {group, 1, 1};
+        return r;
+    }
+    void run_to_end(unsigned rounds = 1000) {
+        for (unsigned i = 0; i < rounds; ++i) {
+            if (dispatcher.run(100000) == RunState::Idle) return;
+        }
+        FAIL() << "still busy";
+    }
+
+    testing::FakeHost host;
+    Env env{host};
+    testing::FlatBus bus;
+    GpuShape shape{4, 2, 32};
+    Dispatcher dispatcher{env, bus, shape};
+};
+
+TEST_F(DispatcherTest, LaunchesEveryGroupOnceAndCompletes) {
+    const uint64_t id = dispatcher.start(request(1000, 64));
+    EXPECT_NE(id, 0u);
+    EXPECT_FALSE(dispatcher.complete(id));
+    run_to_end();
+    EXPECT_TRUE(dispatcher.complete(id));
+    EXPECT_TRUE(dispatcher.launched(id));
+    ASSERT_EQ(fake_cus().launches.size(), 16u);
+    for (unsigned i = 0; i < 16; ++i) EXPECT_EQ(fake_cus().launches[i].launch.group_id[0], i);
+    EXPECT_EQ(fake_cus().launches[15].launch.group_valid[0], 1000u - 15 * 64);
+    EXPECT_EQ(dispatcher.waves_live_total(), 0u);
+    EXPECT_EQ(env.stats.get(Stat::workgroups), 16u);
+}
+
+TEST_F(DispatcherTest, SpreadsOverEnginesThenOverTheirUnits) {
+    fake_cus().plan = [](const auto&) { return WavePlan{.instructions = 1u << 30}; };
+    dispatcher.start(request(8 * 64, 64));
+    dispatcher.run(1);
+    ASSERT_EQ(fake_cus().launches.size(), 8u);
+    const unsigned order[] = {0, 2, 4, 6, 1, 3, 5, 7};
+    for (unsigned i = 0; i < 8; ++i) {
+        EXPECT_EQ(fake_cus().launches[i].cu, order[i]);
+        EXPECT_EQ(fake_cus().launches[i].launch.shader_engine, order[i] / 2);
+        EXPECT_EQ(fake_cus().launches[i].launch.cu_in_engine, order[i] % 2);
+    }
+}
+
+TEST_F(DispatcherTest, ObeysTheCuMask) {
+    DispatchRequest r = request(64 * 64, 64);
+    r.cu_mask = {0, 0x2, 0, 0x1, ~0u, ~0u, ~0u, ~0u};
+    const uint64_t id = dispatcher.start(r);
+    run_to_end();
+    EXPECT_TRUE(dispatcher.complete(id));
+    std::set<unsigned> used;
+    for (const auto& l : fake_cus().launches) used.insert(l.cu);
+    EXPECT_EQ(used, (std::set<unsigned>{3, 6}));
+}
+
+TEST_F(DispatcherTest, AMaskWithoutUnitsOnlyStopsItsOwnQueue) {
+    DispatchRequest none = request(64, 64, 1);
+    none.cu_mask.fill(0);
+    const uint64_t stuck = dispatcher.start(none);
+    const uint64_t other = dispatcher.start(request(64 * 1000, 64, 2));
+    run_to_end();
+    EXPECT_FALSE(dispatcher.complete(stuck));
+    EXPECT_TRUE(dispatcher.complete(other));
+    dispatcher.kill_queue(1);
+    EXPECT_TRUE(dispatcher.complete(stuck));
+}
+
+TEST_F(DispatcherTest, KeepsTheOrderWithinAQueue) {
+    dispatcher.start(request(64 * 400, 64));
+    const uint64_t second = dispatcher.start(request(64, 64));
+    dispatcher.run(1);
+    EXPECT_FALSE(dispatcher.launched(second));
+    run_to_end();
+    EXPECT_EQ(fake_cus().launches.back().launch.dispatch, second);
+}
+
+TEST_F(DispatcherTest, GivesQueuesTheirTurns) {
+    dispatcher.start(request(64 * 4000, 64, 1));
+    dispatcher.start(request(64 * 4000, 64, 2));
+    dispatcher.run(1);
+    unsigned of_first = 0;
+    for (const auto& l : fake_cus().launches) of_first += l.launch.dispatch == 1;
+    EXPECT_EQ(fake_cus().launches.size(), 320u);
+    EXPECT_EQ(of_first, 160u);
+}
+
+TEST_F(DispatcherTest, ALargeGroupIsNotKeptOutBySmallOnes) {
+    fake_cus().plan = [](const gcn::WorkgroupLaunch& l) { return WavePlan{.instructions = 2000 + l.group_id[0] * 37 % 3000}; };
+    DispatchRequest small = request(~0u, 64, 1);
+    small.lds_bytes = 4096;
+    dispatcher.start(small);
+    dispatcher.run(1000);
+    DispatchRequest large = request(1024, 1024, 2);
+    large.lds_bytes = 64 * 1024;
+    const uint64_t id = dispatcher.start(large);
+    for (unsigned i = 0; i < 1000 && !dispatcher.complete(id); ++i) dispatcher.run(10000);
+    EXPECT_TRUE(dispatcher.complete(id));
+}
+
+TEST_F(DispatcherTest, AGroupThatFindsNoRoomForEverDoesNotStopTheOthers) {
+    Dispatcher one(env, bus, {1, 1, 32});
+    fake_cus().plan = [](const gcn::WorkgroupLaunch& l) { return WavePlan{.instructions = 10, .forever = l.dispatch == 1}; };
+    DispatchRequest large = request(1024, 1024, 2);
+    large.lds_bytes = 64 * 1024;
+    DispatchRequest blocker = request(64, 64, 1);
+    blocker.lds_bytes = 512;
+    one.start(blocker);
+    one.run(10);
+    one.start(large);
+    for (unsigned i = 0; i < 2000; ++i) one.run(100);
+    const uint64_t other = one.start(request(64 * 100, 64, 3));
+    for (unsigned i = 0; i < 2000 && !one.complete(other); ++i) one.run(1000);
+    EXPECT_TRUE(one.complete(other));
+}
+
+TEST_F(DispatcherTest, AHugeGridDoesNotHoldUpTheCaller) {
+    DispatchRequest r = request(~0u, 1);
+    r.grid = {~0u, ~0u, ~0u};
+    const uint64_t id = dispatcher.start(r);
+    EXPECT_EQ(dispatcher.run(10000), RunState::Busy);
+    EXPECT_LT(fake_cus().launches.size(), 2000u);
+    dispatcher.kill_vmid(8);
+    EXPECT_TRUE(dispatcher.complete(id));
+    EXPECT_EQ(dispatcher.run(1000), RunState::Idle);
+}
+
+TEST_F(DispatcherTest, AnEmptyGridIsCompleteAtOnce) {
+    EXPECT_EQ(dispatcher.check(request(0, 64)), Fault::None);
+    EXPECT_TRUE(dispatcher.complete(dispatcher.start(request(0, 64))));
+}
+
+TEST_F(DispatcherTest, RefusesWhatNoUnitCanHold) {
+    EXPECT_EQ(dispatcher.check(request(64, 64)), Fault::None);
+    EXPECT_EQ(dispatcher.check(request(64, 0)), Fault::AqlWorkgroupSize);
+    EXPECT_EQ(dispatcher.check(request(64, 1025)), Fault::AqlWorkgroupSize);
+    DispatchRequest r = request(64, 64);
+    r.group_size = {~0u, ~0u, ~0u};
+    EXPECT_EQ(dispatcher.check(r), Fault::AqlWorkgroupSize);
+    r = request(64, 64);
+    r.lds_bytes = 64 * 1024 + 1;
+    EXPECT_EQ(dispatcher.check(r), Fault::AqlGroupMemory);
+    r.lds_bytes = ~0u;
+    EXPECT_EQ(dispatcher.check(r), Fault::AqlGroupMemory);
+    r = request(1024, 1024);
+    r.rsrc1 = 63;
+    EXPECT_EQ(dispatcher.check(r), Fault::AqlRegisters);
+    r = request(1024, 1024);
+    r.rsrc2 = 1;
+    r.tmpring_size = 32 | 1u << 12;
+    EXPECT_EQ(dispatcher.check(r), Fault::AqlScratch);
+    r.tmpring_size = 64 | 1u << 12;
+    EXPECT_EQ(dispatcher.check(r), Fault::None);
+}
+
+TEST_F(DispatcherTest, GivesScratchSlotsByEngine) {
+    fake_cus().plan = [](const auto&) { return WavePlan{.instructions = 20}; };
+    DispatchRequest r = request(128 * 100, 128);
+    r.rsrc2 = 1;
+    r.tmpring_size = 16 | 3u << 12;  // four slots per engine, 3 KiB each
+    const uint64_t id = dispatcher.start(r);
+    dispatcher.run(1);
+    ASSERT_EQ(fake_cus().launches.size(), 8u);
+    std::set<uint32_t> offsets;
+    for (const auto& l : fake_cus().launches) {
+        for (unsigned w = 0; w < 2; ++w) {
+            const uint32_t expected = (4 * l.launch.shader_engine + l.launch.scratch_slot[w]) * 3 * 1024;
+            EXPECT_EQ(l.launch.scratch_offset[w], expected);
+            offsets.insert(expected);
+        }
+    }
+    EXPECT_EQ(offsets.size(), 16u);
+    run_to_end();
+    EXPECT_TRUE(dispatcher.complete(id));
+    EXPECT_EQ(fake_cus().launches.size(), 100u);
+}
+
+TEST_F(DispatcherTest, PartialGroupsGiveBackTheSlotsTheyDoNotUse) {
+    fake_cus().plan = [](const auto&) { return WavePlan{.forever = true}; };
+    DispatchRequest r = request(1, 256);
+    r.rsrc2 = 1;
+    r.tmpring_size = 16 | 1u << 12;
+    for (unsigned i = 0; i < 4; ++i) dispatcher.start(r);
+    for (unsigned i = 0; i < 12; ++i) {
+        DispatchRequest one = request(1, 64);
+        one.rsrc2 = 1;
+        one.tmpring_size = r.tmpring_size;
+        dispatcher.start(one);
+    }
+    dispatcher.run(1);
+    EXPECT_EQ(fake_cus().launches.size(), 16u);
+    EXPECT_EQ(dispatcher.waves_live(0), 16u);
+}
+
+TEST_F(DispatcherTest, ScratchWavesPerUnitAreLimited) {
+    fake_cus().plan = [](const auto&) { return WavePlan{.forever = true}; };
+    DispatchRequest r = request(64 * 1000, 64);
+    r.rsrc2 = 1;
+    r.tmpring_size = 4000 | 1u << 12;
+    dispatcher.start(r);
+    dispatcher.run(1);
+    EXPECT_EQ(fake_cus().launches.size(), 32u * 8);
+}
+
+TEST_F(DispatcherTest, ObeysResourceLimits) {
+    fake_cus().plan = [](const auto&) { return WavePlan{.forever = true}; };
+    DispatchRequest r = request(64 * 1000, 64);
+    r.resource_limits = 3u << 12;
+    dispatcher.start(r);
+    dispatcher.run(1);
+    EXPECT_EQ(fake_cus().launches.size(), 24u);
+    DispatchRequest waves = request(128 * 1000, 128, 1);
+    waves.resource_limits = 5;
+    dispatcher.start(waves);
+    dispatcher.run(1);
+    EXPECT_EQ(fake_cus().launches.size(), 24u + 2 * 4);
+}
+
+TEST_F(DispatcherTest, AStalledQueueLaunchesNothingNew) {
+    fake_cus().plan = [](const auto&) { return WavePlan{.instructions = 10}; };
+    const uint64_t id = dispatcher.start(request(64 * 400, 64));
+    dispatcher.run(1);
+    const size_t launched = fake_cus().launches.size();
+    dispatcher.stall_queue(0, true);
+    run_to_end();
+    EXPECT_EQ(fake_cus().launches.size(), launched);
+    EXPECT_EQ(dispatcher.waves_live(0), 0u);
+    EXPECT_FALSE(dispatcher.complete(id));
+    dispatcher.stall_queue(0, false);
+    run_to_end();
+    EXPECT_TRUE(dispatcher.complete(id));
+    EXPECT_EQ(fake_cus().launches.size(), 400u);
+}
+
+TEST_F(DispatcherTest, KillingAQueueLeavesTheOthers) {
+    fake_cus().plan = [](const auto&) { return WavePlan{.forever = true}; };
+    const uint64_t a = dispatcher.start(request(64 * 4, 64, 1));
+    const uint64_t b = dispatcher.start(request(64 * 4, 64, 2));
+    dispatcher.run(1000);
+    EXPECT_EQ(dispatcher.waves_live(1), 4u);
+    dispatcher.kill_queue(1);
+    EXPECT_TRUE(dispatcher.complete(a));
+    EXPECT_FALSE(dispatcher.complete(b));
+    EXPECT_EQ(dispatcher.waves_live(1), 0u);
+    EXPECT_EQ(dispatcher.waves_live(2), 4u);
+    dispatcher.reset();
+    EXPECT_TRUE(dispatcher.complete(b));
+    EXPECT_EQ(dispatcher.waves_live_total(), 0u);
+}
+
+TEST_F(DispatcherTest, TellsHaltedWavesFromRunningOnes) {
+    fake_cus().plan = [](const gcn::WorkgroupLaunch& l) { return WavePlan{.halts = true, .forever = l.dispatch == 2}; };
+    bus.vm[9].pasid = 0x8001;
+    dispatcher.start(request(64, 64, 1));
+    dispatcher.start(request(64, 64, 2));
+    dispatcher.run(1000);
+    EXPECT_TRUE(dispatcher.only_halted_waves(1));
+    EXPECT_FALSE(dispatcher.only_halted_waves(2));
+    EXPECT_FALSE(dispatcher.only_halted_waves(3));
+    ASSERT_EQ(bus.interrupts.size(), 1u);
+    EXPECT_EQ(bits(bus.interrupts[0].data[0], 26, 2), 2u);
+    EXPECT_EQ(bits(bus.interrupts[0].data[1], 4, 4), 2u);  // ERR_TYPE: memory violation
+    EXPECT_EQ(bus.interrupts[0].pasid, 0x8001);
+}
+
+TEST_F(DispatcherTest, AWaveMessageBecomesAnInterruptOfItsEngine) {
+    fake_cus().plan = [](const auto&) { return WavePlan{.interrupts = true}; };
+    DispatchRequest r = request(64 * 4, 64, 3);
+    r.user_sgprs[0] = 0x123456;
+    r.user_sgpr_count = 1;
+    bus.vm[11].pasid = 5;
+    dispatcher.start(r);
+    run_to_end();
+    ASSERT_EQ(bus.interrupts.size(), 4u);
+    std::set<unsigned> clients;
+    for (const Interrupt& i : bus.interrupts) {
+        clients.insert(i.client);
+        EXPECT_EQ(i.vmid, 11);
+        EXPECT_EQ(i.pasid, 5);
+        EXPECT_EQ(i.data[0] & 0xfff, 0x456u);
+        EXPECT_EQ(i.data[1], 0x12u);
+    }
+    EXPECT_EQ(clients, (std::set<unsigned>{0xa, 0xb, 0xc, 0xd}));
+}
+
+TEST_F(DispatcherTest, TrapHandlerAndAperturesComeFromTheVmid) {
+    bus.vm[8] = {1, 0x20001000, 0, 0x7f0000, 0x7f1800};
+    DispatchRequest r = request(64, 64);
+    r.rsrc2 = 1u << 6;
+    dispatcher.start(r);
+    r.rsrc2 = 0;
+    dispatcher.start(r);
+    bus.vm[8].tba = 0;
+    r.rsrc2 = 1u << 6;
+    dispatcher.start(r);
+    run_to_end();
+    ASSERT_EQ(fake_cus().launches.size(), 3u);
+    EXPECT_EQ(fake_cus().launches[0].launch.tba, 0x7f0000u);
+    EXPECT_EQ(fake_cus().launches[0].launch.tma, 0x7f1800u);
+    EXPECT_EQ(fake_cus().launches[0].launch.private_base, uint64_t{0x1000} << 48);
+    EXPECT_EQ(fake_cus().launches[0].launch.shared_base, uint64_t{0x2000} << 48);
+    EXPECT_EQ(fake_cus().launches[1].launch.tba, 0u);
+    EXPECT_EQ(fake_cus().launches[2].launch.rsrc2, 0u);
+    EXPECT_EQ(fake_cus().invalidations, 3u * 8);
+}
+
+}  // namespace
+}  // namespace lyra

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// The dispatcher's own records of grids and queues; step 5 of the data flow.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "cp-firmware-model/dispatch/dispatcher.h"
+#include "cp-firmware-model/dispatch/grid_walk.h"
+#include "cp-firmware-model/dispatch/scratch_slots.h"
+
+namespace lyra {
+
+/// COMPUTE_PGM_RSRC2 bits that matter here.
+using Rsrc2ScratchEn = Bits<0, 1>;
+using Rsrc2TrapPresent = Bits<6, 1>;
+/// COMPUTE_TMPRING_SIZE.
+using TmpringWaves = Bits<0, 12>;
+using TmpringWaveSize = Bits<12, 13>;
+inline constexpr uint32_t kTmpringUnitBytes = 1024;
+/// COMPUTE_RESOURCE_LIMITS.
+using LimitWavesPerSh = Bits<0, 10>;
+using LimitGroupsPerCu = Bits<12, 4>;
+
+/// Scratch of one grid: slots per shader engine and bytes per wave. No slots: waves run without scratch.
+struct ScratchShare {
+    unsigned slots_per_engine = 0;
+    uint32_t wave_bytes = 0;
+    bool used() const { return slots_per_engine != 0; }
+};
+
+inline ScratchShare scratch_share(const DispatchRequest& request, const GpuShape& shape) {
+    if (!Rsrc2ScratchEn::get(request.rsrc2)) return {};
+    const uint32_t wave_bytes = TmpringWaveSize::get(request.tmpring_size) * kTmpringUnitBytes;
+    const unsigned slots = TmpringWaves::get(request.tmpring_size) / shape.shader_engines;
+    if (wave_bytes == 0 || slots == 0) return {};
+    return {slots, wave_bytes};
+}
+
+struct Dispatcher::Grid {
+    uint64_t id = 0;
+    DispatchRequest request;
+    GridWalk walk;
+    gcn::WorkgroupLaunch launch;        ///< filled except for what differs by group
+    ScratchShare scratch;
+    unsigned waves_per_group = 0;
+    uint64_t groups_running = 0;
+    uint64_t waves_live = 0;
+    std::vector<uint32_t> no_room;      ///< by CU: cu_epoch_ at which a group did not fit
+};
+
+struct Dispatcher::Queue {
+    Queue(uint32_t queue_id, const GpuShape& shape)
+        : id(queue_id), scratch(shape.shader_engines), waves_on_engine(shape.shader_engines), groups_on_cu(shape.cus()) {}
+
+    uint32_t id;
+    std::deque<Grid*> pending;          ///< grids with work-groups left to launch, in order
+    ScratchSlots scratch;
+    std::vector<unsigned> waves_on_engine;
+    std::vector<unsigned> groups_on_cu;
+    unsigned waves_live = 0;
+    unsigned next_engine = 0;
+    unsigned failed_passes = 0;         ///< since a group of it last found room
+    unsigned next_reserved = 0;         ///< CU to keep free when it comes to that
+    bool stalled = false;
+};
+
+}  // namespace lyra

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// The work-groups of a grid in launch order: x fastest, partial groups at the far edges; step 5 of the data flow.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace lyra {
+
+/// Walks group ids from start (inclusive) to ceil(grid / group_size) (exclusive). Nothing is counted ahead, so grids of
+/// 2^96 groups are no problem. A dimension without groups makes the walk empty.
+class GridWalk {
+public:
+    GridWalk() = default;
+    /// @param grid, group_size work-items  @param start first group id per dimension
+    GridWalk(const std::array<uint32_t, 3>& grid, const std::array<uint32_t, 3>& group_size, const std::array<uint32_t, 3>& start)
+        : grid_(grid), size_(group_size), start_(start), id_(start), done_(false) {
+        for (unsigned d = 0; d < 3; ++d) {
+            count_[d] = size_[d] == 0 ? 0 : static_cast<uint32_t>((uint64_t{grid_[d]} + size_[d] - 1) / size_[d]);
+            if (start_[d] >= count_[d]) done_ = true;
+        }
+    }
+
+    bool done() const { return done_; }
+    const std::array<uint32_t, 3>& group() const { return id_; }
+
+    /// Work-items of the current group that exist, per dimension.
+    std::array<uint32_t, 3> valid() const {
+        std::array<uint32_t, 3> v{};
+        for (unsigned d = 0; d < 3; ++d) {
+            const uint64_t left = grid_[d] - uint64_t{id_[d]} * size_[d];
+            v[d] = left < size_[d] ? static_cast<uint32_t>(left) : size_[d];
+        }
+        return v;
+    }
+
+    void next() {
+        for (unsigned d = 0; d < 3; ++d) {
+            if (++id_[d] < count_[d]) return;
+            id_[d] = start_[d];
+        }
+        done_ = true;
+    }
+
+    /// No more groups (the dispatch was killed).
+    void stop() { done_ = true; }
+
+    /// Groups in the whole walk, 2^64 - 1 when there are more.
+    uint64_t total() const {
+        uint64_t product = 1;
+        for (unsigned d = 0; d < 3; ++d) {
+            const uint64_t n = start_[d] < count_[d] ? count_[d] - start_[d] : 0;
+            if (n == 0) return 0;
+            if (__builtin_mul_overflow(product, n, &product)) return ~uint64_t{0};
+        }
+        return product;
+    }
+
+private:
+    std::array<uint32_t, 3> grid_{}, size_{}, start_{}, id_{}, count_{};
+    bool done_ = true;
+};
+
+}  // namespace lyra

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// Which work-group goes to which compute unit, and with which scratch slots; step 5 of the data flow.
+#include <algorithm>
+
+#include "cp-firmware-model/dispatch/grid.h"
+
+namespace lyra {
+
+namespace {
+
+/// Passes a queue's group may find no room, while others find some, before a CU is kept free for it.
+constexpr unsigned kPatience = 256;
+
+/// STATIC_THREAD_MGMT bit of a CU: 16 per shader array; one array per engine.
+bool cu_enabled(const DispatchRequest& request, unsigned engine, unsigned cu_in_engine) {
+    if (engine >= request.cu_mask.size() || cu_in_engine >= 32) return true;
+    return bit(request.cu_mask[engine], cu_in_engine);
+}
+
+}  // namespace
+
+/// Launch until no queue finds room: one group per queue in turn, beginning after the queue that launched last.
+/// @return work-groups launched; bounded by what the CUs hold
+unsigned Dispatcher::launch_groups() {
+    room_changed_ = false;
+    unsigned launched = 0;
+    unsigned failures = 0;
+    auto it = queues_.upper_bound(last_queue_);
+    while (failures < queues_.size()) {
+        if (it == queues_.end()) it = queues_.begin();
+        Queue& q = *it->second;
+        if (launch_next(q)) {
+            last_queue_ = q.id;
+            ++launched;
+            failures = 0;
+        } else {
+            ++failures;
+        }
+        ++it;
+    }
+    return launched;
+}
+
+bool Dispatcher::launch_next(Queue& q) {
+    if (q.stalled || q.pending.empty()) {
+        if (reserved_cu_ >= 0 && reserved_for_ == q.id) reserved_cu_ = -1;
+        return false;
+    }
+    Grid& grid = *q.pending.front();
+    const int cu = choose_cu(q, grid);
+    update_reservation(q, grid, cu >= 0);
+    if (cu < 0) return false;
+    launch_on(q, grid, static_cast<unsigned>(cu));
+    grid.walk.next();
+    if (grid.walk.done()) q.pending.pop_front();
+    return true;
+}
+
+/// Shader engines in turn; one that cannot take the group is passed over.
+int Dispatcher::choose_cu(Queue& q, Grid& grid) {
+    grid.launch.group_id = grid.walk.group();
+    grid.launch.group_valid = grid.walk.valid();
+    // A partial group may fit where a full one did not.
+    if (grid.launch.group_valid != grid.request.group_size) std::fill(grid.no_room.begin(), grid.no_room.end(), 0);
+    for (unsigned i = 0; i < shape_.shader_engines; ++i) {
+        const unsigned engine = (q.next_engine + i) % shape_.shader_engines;
+        const int cu = best_cu_of_engine(q, grid, engine);
+        if (cu < 0) continue;
+        q.next_engine = (engine + 1) % shape_.shader_engines;
+        return cu;
+    }
+    return -1;
+}
+
+/// The queue's own limits and scratch slots let one more group onto the engine.
+bool Dispatcher::engine_allows(const Queue& q, const Grid& grid, unsigned engine) const {
+    const unsigned max_waves = LimitWavesPerSh::get(grid.request.resource_limits);
+    const unsigned waves = grid.waves_per_group;
+    // A group larger than the limit runs alone: a limit must not stop a queue for ever.
+    if (max_waves != 0 && q.waves_on_engine[engine] != 0 && q.waves_on_engine[engine] + waves > max_waves) return false;
+    return !grid.scratch.used() || q.scratch.available(engine, grid.scratch.slots_per_engine) >= waves;
+}
+
+bool Dispatcher::cu_allows(const Queue& q, const Grid& grid, unsigned cu) const {
+    if (!cu_enabled(grid.request, engine_of(cu), cu % shape_.cus_per_engine)) return false;
+    const unsigned max_groups = LimitGroupsPerCu::get(grid.request.resource_limits);
+    if (max_groups != 0 && q.groups_on_cu[cu] >= max_groups) return false;
+    return !grid.scratch.used() || cu_scratch_waves_[cu] + grid.waves_per_group <= shape_.max_scratch_slots_per_cu;
+}
+
+/// The least loaded CU with room, or -1.
+int Dispatcher::best_cu_of_engine(const Queue& q, Grid& grid, unsigned engine) {
+    if (!engine_allows(q, grid, engine)) return -1;
+    for (;;) {
+        int best = -1;
+        for (unsigned c = 0; c < shape_.cus_per_engine; ++c) {
+            const unsigned cu = engine * shape_.cus_per_engine + c;
+            if (grid.no_room[cu] == cu_epoch_[cu] || !cu_allows(q, grid, cu)) continue;
+            if (static_cast<int>(cu) == reserved_cu_ && reserved_for_ != q.id) continue;
+            if (best < 0 || cus_[cu]->waves_live() < cus_[best]->waves_live()) best = static_cast<int>(cu);
+        }
+        // To ask a CU is dear, so only the best candidate is asked; one that refuses is out until something changes there.
+        if (best < 0 || cus_[best]->fits(grid.launch)) return best;
+        grid.no_room[best] = cu_epoch_[best];
+    }
+}
+
+/// Small groups of other queues must not keep a large one out for ever: after some patience one CU takes no other group.
+void Dispatcher::update_reservation(Queue& q, const Grid& grid, bool placed) {
+    const bool holder = reserved_cu_ >= 0 && reserved_for_ == q.id;
+    if (placed) {
+        q.failed_passes = 0;
+        if (holder) reserved_cu_ = -1;
+        return;
+    }
+    if (++q.failed_passes < kPatience) return;
+    q.failed_passes = 0;
+    // The CU did not become free: waves there may wait for this very group or for the ones kept out. Try another later.
+    if (holder) reserved_cu_ = -1;
+    else if (reserved_cu_ < 0) reserve(q, grid);
+}
+
+/// Only where nothing but room is missing.
+void Dispatcher::reserve(Queue& q, const Grid& grid) {
+    for (unsigned i = 0; i < shape_.cus(); ++i) {
+        const unsigned cu = (q.next_reserved + i) % shape_.cus();
+        if (!engine_allows(q, grid, engine_of(cu)) || !cu_allows(q, grid, cu)) continue;
+        reserved_cu_ = static_cast<int>(cu);
+        reserved_for_ = q.id;
+        q.next_reserved = cu + 1;
+        return;
+    }
+}
+
+void Dispatcher::launch_on(Queue& q, Grid& grid, unsigned cu) {
+    gcn::WorkgroupLaunch& launch = grid.launch;
+    launch.shader_engine = engine_of(cu);
+    launch.cu_in_engine = cu % shape_.cus_per_engine;
+    take_scratch(q, grid, cu, launch);
+    const unsigned before = cus_[cu]->waves_live();
+    current_cu_ = cu;
+    cus_[cu]->launch(launch);
+    const unsigned waves = cus_[cu]->waves_live() - before;
+    ++grid.groups_running;
+    ++q.groups_on_cu[cu];
+    grid.waves_live += waves;
+    q.waves_live += waves;
+    q.waves_on_engine[launch.shader_engine] += waves;
+    env_.stats.add(Stat::workgroups);
+    if (grid.scratch.used() && waves < grid.waves_per_group) reclaim_unused_scratch(q, grid, cu, launch);
+}
+
+void Dispatcher::take_scratch(Queue& q, Grid& grid, unsigned cu, gcn::WorkgroupLaunch& launch) {
+    if (!grid.scratch.used()) return;
+    const unsigned engine = engine_of(cu);
+    const uint64_t first = uint64_t{grid.scratch.slots_per_engine} * engine;
+    for (unsigned w = 0; w < grid.waves_per_group; ++w) {
+        const int slot = q.scratch.take(engine, grid.scratch.slots_per_engine);
+        launch.scratch_slot[w] = slot;
+        launch.scratch_offset[w] = static_cast<uint32_t>((first + static_cast<uint64_t>(std::max(slot, 0))) * grid.scratch.wave_bytes);
+    }
+    cu_scratch_waves_[cu] += grid.waves_per_group;
+}
+
+/// Partial groups launch fewer waves than slots were taken for.
+void Dispatcher::reclaim_unused_scratch(Queue& q, const Grid& grid, unsigned cu, const gcn::WorkgroupLaunch& launch) {
+    for (unsigned w = 0; w < grid.waves_per_group; ++w) {
+        const int slot = launch.scratch_slot[w];
+        bool held = false;
+        for (unsigned s = 0; s < gcn::kWaveSlots && !held; ++s) {
+            const gcn::Wave& wave = cus_[cu]->wave(s);
+            held = wave.state != gcn::WaveState::Free && wave.state != gcn::WaveState::Ended && wave.dispatch == grid.id &&
+                   wave.scratch_slot == slot;
+        }
+        if (held) continue;
+        q.scratch.give_back(engine_of(cu), slot);
+        --cu_scratch_waves_[cu];
+    }
+}
+
+}  // namespace lyra

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// What compute units report to the dispatcher: messages, errors, ends; and the clocks they read; step 5 of the data flow.
+#include <fmt/format.h>
+
+#include "cp-firmware-model/dispatch/grid.h"
+
+namespace lyra {
+
+namespace {
+/// Shader clock in MHz, as s_memtime counts it.
+constexpr uint64_t kShaderClockMhz = 1500;
+}  // namespace
+
+WavePlace Dispatcher::place_of(const gcn::Wave& wave) const {
+    WavePlace place;
+    place.shader_engine = engine_of(current_cu_);
+    place.cu = current_cu_ % shape_.cus_per_engine;
+    place.simd = wave.slot % gcn::kSimdsPerCu;
+    place.wave = wave.slot / gcn::kSimdsPerCu;
+    place.priv = wave.priv();
+    return place;
+}
+
+void Dispatcher::wave_interrupt(const gcn::Wave& wave, uint32_t data) {
+    const uint16_t pasid = bus_.vmid_state(wave.vmid).pasid;
+    bus_.interrupt(sq_interrupt(SqEncoding::Wave, place_of(wave), data, wave.vmid, pasid));
+}
+
+void Dispatcher::wave_error(const gcn::Wave& wave, unsigned error) {
+    const uint16_t pasid = bus_.vmid_state(wave.vmid).pasid;
+    const uint32_t data = (error & 0xf) << kSqErrorTypeShift;
+    bus_.interrupt(sq_interrupt(SqEncoding::Error, place_of(wave), data, wave.vmid, pasid));
+}
+
+void Dispatcher::wave_ended(const gcn::Wave& wave) {
+    ++cu_epoch_[current_cu_];
+    room_changed_ = true;
+    Grid* grid = find(wave.dispatch);
+    if (grid == nullptr) return;
+    Queue& q = queue(grid->request.queue_id);
+    if (grid->waves_live != 0) {
+        --grid->waves_live;
+        --q.waves_live;
+        --q.waves_on_engine[engine_of(current_cu_)];
+    }
+    if (wave.scratch_slot >= 0 && grid->scratch.used()) {
+        q.scratch.give_back(engine_of(current_cu_), wave.scratch_slot);
+        --cu_scratch_waves_[current_cu_];
+    }
+}
+
+void Dispatcher::workgroup_ended(uint64_t dispatch) {
+    ++cu_epoch_[current_cu_];
+    room_changed_ = true;
+    Grid* grid = find(dispatch);
+    if (grid == nullptr || grid->groups_running == 0) return;
+    --queue(grid->request.queue_id).groups_on_cu[current_cu_];
+    --grid->groups_running;
+    finish_if_done(*grid);
+}
+
+uint64_t Dispatcher::shader_clock() { return env_.now_ns() * kShaderClockMhz / 1000; }
+
+uint64_t Dispatcher::reference_clock() { return gpu_clock(env_); }
+
+}  // namespace lyra

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// libFuzzer target: contents of a user, kernel, HIQ or gfx ring, of buffers, run list and MQD, doorbells and register writes.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "cp-firmware-model/testing/cp_bench.h"
+
+namespace {
+
+using namespace lyra;
+using namespace lyra::testing;
+
+struct Input {
+    const uint8_t* data;
+    size_t size;
+    uint32_t word() {
+        uint32_t value = 0;
+        const size_t n = std::min<size_t>(size, sizeof value);
+        std::memcpy(&value, data, n);
+        data += n;
+        size -= n;
+        return value;
+    }
+};
+
+struct Fuzz : CpBench {
+    /// Pointers of the packets should often hit memory that is there.
+    void fill(uint64_t base, uint32_t dwords, Input input) {
+        Words words;
+        for (uint32_t i = 0; i < dwords && input.size > 0; ++i) words.push_back(input.word());
+        put_words(base, words);
+    }
+
+    TestRing& pick(unsigned mode) {
+        switch (mode & 3) {
+            case 0: start_user(); return user;
+            case 1: start_kcq(); return kcq;
+            case 2: start_user(); return hiq;
+            default: break;
+        }
+        start_mec();
+        gfx = make_ring(kGfxBase, 0x458);
+        set_reg(0xc104, 8);
+        set_reg(0xc100, lo32(gfx.base >> 8));
+        set_reg(0xc10c, lo32(gfx.rptr));
+        set_reg(0xc164, 0x458 | 1u << 30);
+        set_reg(0x86d8, 0);
+        return gfx;
+    }
+
+    void play(Input input) {
+        bus.memory.map(0, 0x10000);
+        const uint32_t mode = input.word();
+        TestRing& ring = pick(mode);
+        plan({.instructions = mode >> 8 & 0xff, .halts = bit(mode, 16), .forever = bit(mode, 17)});
+        const unsigned writes = mode >> 20 & 7;
+        for (unsigned n = 0; n < writes; ++n) {
+            const uint32_t where = input.word();
+            const GrbmSelect select{uint8_t(where >> 16 & 3), uint8_t(where >> 18 & 3), uint8_t(where >> 20 & 7), 0};
+            set_reg(0xc100 + (where & 0xffc) % 0x900, input.word(), select);
+        }
+        fill(kIb, 1024, input);
+        fill(kRunList, 1024, input);
+        if (bit(mode, 4)) {
+            submit(hiq, unmap(3));
+            settle(20);
+            fill(user.mqd, 512, input);
+            run_list({map_process(0x8001), map_queue(user)});
+            settle(20);
+        }
+        const uint32_t dwords = std::min<uint32_t>(static_cast<uint32_t>(input.size / 4), static_cast<uint32_t>(ring.dwords));
+        fill(ring.base, dwords, input);
+        cp.doorbell(ring.doorbell, bit(mode, 5) ? input.word() : dwords);
+        for (unsigned n = 0; n < 64; ++n) {
+            cp.run(100);
+            if (n % 8 == 0) pass_ms(mode >> 24);
+        }
+        // The device must come up again after anything.
+        cp.reset();
+        start_kcq();
+        submit(kcq, write_data(kScratch, {0x600d}));
+        settle();
+        if (word(kScratch) != 0x600d) __builtin_trap();
+    }
+    TestRing gfx;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    Fuzz fuzz;
+    fuzz.play({data, size});
+    return 0;
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// MAP_PROCESS and MAP_QUEUES: VMIDs, slots, SDMA queues; step 3 of the data flow.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cp-firmware-model/hws/scheduler.h"
+
+namespace lyra {
+
+namespace {
+
+constexpr uint32_t kEngineCompute = 0, kEngineHiq = 1, kEngineSdma0 = 2, kEngineSdma1 = 3, kEngineGfx = 4;
+constexpr uint32_t kDoorbellMask = 0x0ffffffc;
+constexpr uint32_t kStaticQueueType = 2;   ///< 2 and 3: static queues
+
+/// TBA and TMA are given as address >> 8; the driver may set a bit of later chips above the field.
+uint64_t shader_base(uint32_t lo, uint32_t hi) {
+    return static_cast<uint64_t>(sign_extend(make64(lo, hi & 0xff) << 8, 48));
+}
+
+bool same(const ProcessBinding& a, const ProcessBinding& b) {
+    return a.pasid == b.pasid && a.page_table_base == b.page_table_base && a.sh_mem_bases == b.sh_mem_bases &&
+           a.sh_mem_config == b.sh_mem_config && a.tba == b.tba && a.tma == b.tma;
+}
+
+}  // namespace
+
+/// MAP_PROCESS of both sizes: the fields used here lie alike. @source kfd_pm4_headers_ai.h, kfd_pm4_headers_aldebaran.h
+bool HwScheduler::take_process(const pm4::Packet& packet, Process& process) {
+    if (packet.body.size() < 13) return false;
+    process = {};
+    process.binding.pasid = static_cast<uint16_t>(packet[0]);
+    process.quantum_ms = bits(packet[0], 25, 7);
+    process.binding.page_table_base = make64(packet[1], packet[2]);
+    process.binding.sh_mem_bases = packet[3];
+    process.binding.sh_mem_config = packet[4];
+    process.binding.tba = shader_base(packet[5], packet[6]);
+    process.binding.tma = shader_base(packet[7], packet[8]);
+    return true;
+}
+
+/// Give a process its VMID: the one it has, or the lowest free one.
+HwScheduler::Walk HwScheduler::bind(Process& process) {
+    for (Process& known : processes_) {
+        if (known.binding.pasid != process.binding.pasid) continue;
+        process.vmid = known.vmid;
+        if (!same(known.binding, process.binding)) bus_.bind_process(known.vmid, process.binding);
+        known = process;
+        return Walk::Next;
+    }
+    uint32_t free = resources_.vmid_mask;
+    for (const Process& known : processes_) free &= ~(1u << known.vmid);
+    const bool too_many = list_.process_count != 0 && processes_.size() >= list_.process_count;
+    if (free == 0 || too_many) {
+        if (!processes_.empty()) return Walk::Full;
+        report(env_, Fault::NoVmid, fmt::format("PASID {:#x}", process.binding.pasid));
+        process.vmid = 0;
+        return Walk::Next;
+    }
+    process.vmid = static_cast<uint32_t>(__builtin_ctz(free));
+    bus_.bind_process(process.vmid, process.binding);
+    env_.stats.add(Stat::processes_mapped);
+    processes_.push_back(process);
+    return Walk::Next;
+}
+
+Hqd* HwScheduler::find_mqd(uint64_t mqd) {
+    for (Hqd& hqd : mec_.slots()) {
+        if (hqd.active() && hqd.mapped_by_hws && hqd.mqd_address() == mqd) return &hqd;
+    }
+    return nullptr;
+}
+
+/// Pipes first, so that queues share a pipe as late as possible.
+Hqd* HwScheduler::free_slot() {
+    for (unsigned me = 1; me <= kMecs; ++me) {
+        for (unsigned queue = 0; queue < kQueuesPerPipe; ++queue) {
+            for (unsigned pipe = 0; pipe < kPipesPerMec; ++pipe) {
+                const unsigned index = (me - 1) * 32 + pipe * 8 + queue;
+                Hqd& hqd = mec_.slot(me, pipe, queue);
+                if (bit(resources_.queue_mask, index) && !hqd.active()) return &hqd;
+            }
+        }
+    }
+    return nullptr;
+}
+
+/// dw2: doorbell 27:2; dw3,4 MQD; dw5,6 write pointer.
+HwScheduler::Walk HwScheduler::map_compute(const pm4::Packet& packet) {
+    QueueMapping mapping;
+    mapping.mqd = make64(packet[2], packet[3]);
+    if (Hqd* mapped = find_mqd(mapping.mqd)) {
+        mec_.cancel_dequeue(*mapped);
+        return Walk::Next;
+    }
+    mapping.wptr_address = make64(packet[4], packet[5]);
+    mapping.doorbell_bytes = packet[1] & kDoorbellMask;
+    mapping.vmid = list_.process.vmid;
+    mapping.pasid = list_.process.binding.pasid;
+    mapping.by_hws = true;
+    mapping.is_static = bits(packet[0], 21, 3) >= kStaticQueueType;
+    Hqd* slot = free_slot();
+    if (!slot) {
+        const bool any = std::any_of(mec_.slots().begin(), mec_.slots().end(), [](const Hqd& h) { return h.mapped_by_hws && h.active(); });
+        if (any) return Walk::Full;
+        report(env_, Fault::NoHqd, fmt::format("queue mask {:#x}", resources_.queue_mask));
+        return Walk::Next;
+    }
+    mec_.map(*slot, mapping);
+    return Walk::Next;
+}
+
+HwScheduler::Walk HwScheduler::map_sdma(const pm4::Packet& packet, unsigned engine) {
+    SdmaQueue queue;
+    queue.engine = engine;
+    queue.mqd = make64(packet[2], packet[3]);
+    queue.doorbell_bytes = packet[1] & kDoorbellMask;
+    queue.vmid = list_.process.vmid;
+    queue.pasid = list_.process.binding.pasid;
+    for (const SdmaQueue& mapped : sdma_queues_) {
+        if (mapped.mqd == queue.mqd) return Walk::Next;
+    }
+    const int slot = sdma_[engine]->map_queue(queue.mqd, make64(packet[4], packet[5]), queue.doorbell_bytes, queue.vmid, queue.pasid);
+    if (slot < 0) {
+        report(env_, Fault::NoHqd, fmt::format("SDMA{} has no free queue", engine));
+        return Walk::Next;
+    }
+    queue.slot = static_cast<unsigned>(slot);
+    sdma_queues_.push_back(queue);
+    return Walk::Next;
+}
+
+HwScheduler::Walk HwScheduler::map_queue_of_list(const pm4::Packet& packet) {
+    if (!list_.has_process) {
+        report(env_, Fault::PacketField, "MAP_QUEUES before any MAP_PROCESS");
+        return Walk::Next;
+    }
+    if (list_.process.vmid == 0) return Walk::Next;   // no VMID: its queues cannot run
+    const uint32_t engine = bits(packet[0], 26, 3);
+    if (bits(packet[0], 2, 2) == 1 && engine < sdma_.size()) return map_sdma(packet, engine);
+    if (bits(packet[0], 2, 2) == 0) {
+        if (engine == kEngineCompute) return map_compute(packet);
+        if (engine == kEngineSdma0 || engine == kEngineSdma1) return map_sdma(packet, engine - kEngineSdma0);
+    }
+    report(env_, Fault::PacketField, fmt::format("MAP_QUEUES of engine {}", engine));
+    return Walk::Next;
+}
+
+/// MAP_QUEUES in a ring: the KIQ maps kernel queues and the HIQ, each to a named slot.
+/// dw1: VMID 11:8, queue 15:13, pipe 17:16, ME 19:18, engine 28:26. @source Linux 6.12 gfx_v9_0_kiq_map_queues()
+PacketResult HwScheduler::map_queues(Hqd& ring, const pm4::Packet& packet) {
+    const uint32_t engine = bits(packet[0], 26, 3);
+    if (ring.kind != QueueKind::Kiq || bits(packet[0], 4, 2) != 0 || bits(packet[0], 18, 2) > 1) {
+        report(env_, Fault::PacketField, fmt::format("MAP_QUEUES {:#010x} in a ring", packet[0]));
+        return PacketResult::Done;
+    }
+    if (engine != kEngineCompute && engine != kEngineHiq) {
+        report(env_, engine == kEngineGfx ? Fault::TodoPacket : Fault::PacketField, fmt::format("MAP_QUEUES of engine {}", engine));
+        return PacketResult::Done;
+    }
+    QueueMapping mapping;
+    mapping.kind = engine == kEngineHiq ? QueueKind::Hiq : QueueKind::Kernel;
+    mapping.mqd = make64(packet[2], packet[3]);
+    mapping.wptr_address = make64(packet[4], packet[5]);
+    mapping.doorbell_bytes = packet[1] & kDoorbellMask;
+    mapping.vmid = bits(packet[0], 8, 4);
+    Hqd& slot = mec_.slot(bits(packet[0], 18, 2) + 1, bits(packet[0], 16, 2), bits(packet[0], 13, 3));
+    if (&slot == &ring) {
+        report(env_, Fault::NoHqd, "MAP_QUEUES to the slot of the KIQ itself");
+        return PacketResult::Done;
+    }
+    if (slot.active()) mec_.drop(slot);   // the driver names the slot: what it held is gone
+    mec_.map(slot, mapping);
+    return PacketResult::Done;
+}
+
+bool HwScheduler::process_has_queues(const Process& process) {
+    const auto owns = [&](const auto& queue) { return queue.pasid == process.binding.pasid; };
+    if (std::any_of(sdma_queues_.begin(), sdma_queues_.end(), owns)) return true;
+    return std::any_of(mec_.slots().begin(), mec_.slots().end(),
+                       [&](const Hqd& hqd) { return hqd.active() && hqd.mapped_by_hws && owns(hqd); });
+}
+
+void HwScheduler::release_idle_processes() {
+    std::erase_if(processes_, [&](const Process& process) {
+        if (process_has_queues(process)) return false;
+        bus_.release_vmid(process.vmid);
+        return true;
+    });
+}
+
+}  // namespace lyra

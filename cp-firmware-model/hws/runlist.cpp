@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// The run list: read it, map what fits, and rotate through the rest by quantum; step 3 of the data flow.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "cp-firmware-model/hws/scheduler.h"
+
+namespace lyra {
+
+namespace {
+
+constexpr unsigned kPacketsPerWalk = 256;
+constexpr uint64_t kMillisecondNs = 1'000'000;
+constexpr uint32_t kDefaultQuantumMs = 10;
+/// When everything mapped is idle the others need not wait for the whole quantum.
+constexpr uint64_t kIdleQuantumNs = kMillisecondNs;
+/// Waves are not saved yet: a queue whose waves do not end in this time keeps its slot for another round.
+constexpr uint64_t kRotationPatienceNs = 100 * kMillisecondNs;
+constexpr uint32_t kMaxListPacket = 32;   ///< dwords; the longest packet of a list has 21
+
+}  // namespace
+
+/// dw1,2 address; dw3: size 19:0, chain 20, valid 23, processes at once 27:24.
+PacketResult HwScheduler::run_list(const pm4::Packet& packet) {
+    list_ = {};
+    list_.base = make64(packet[0] & ~3u, packet[1]);
+    list_.size_dw = bits(packet[2], 0, 20);
+    list_.process_count = bits(packet[2], 24, 4);
+    if (!bit(packet[2], 23) || list_.size_dw == 0) return PacketResult::Done;
+    list_.phase = Phase::Walking;
+    walk();
+    return PacketResult::Done;
+}
+
+/// The packet at the cursor. Next moves the cursor; Full leaves it; End: the list ends here.
+HwScheduler::Walk HwScheduler::walk_packet() {
+    if (list_.cursor_dw >= list_.size_dw) {
+        end_of_list(false, nullptr);
+        return Walk::End;
+    }
+    std::array<uint32_t, kMaxListPacket> words{};
+    const uint32_t left = list_.size_dw - list_.cursor_dw;
+    const auto read = [&](uint32_t first, uint32_t count) {
+        return bus_.gfxhub().read(0, list_.base + (uint64_t{list_.cursor_dw} + first) * 4, &words[first], count * 4) == Fault::None;
+    };
+    const auto give_up = [&](Fault fault, std::string_view what) {
+        report(env_, fault, fmt::format("run list at dword {:#x}: {}", list_.cursor_dw, what));
+        list_.phase = Phase::Settled;
+        return Walk::End;
+    };
+    if (!read(0, 1)) return give_up(Fault::RingUnreadable, "header");
+    const uint32_t header = words[0];
+    if (pm4::type(header) != 3) return give_up(Fault::PacketType, fmt::format("header {:#010x}", header));
+    const uint32_t body = pm4::body_dwords(header);
+    if (body + 1 > left) return give_up(Fault::ShortPacket, fmt::format("{} dwords of {}", left, body + 1));
+    pm4::Packet packet;
+    packet.opcode = pm4::opcode(header);
+    const auto opcode = static_cast<pm4::Opcode>(packet.opcode);
+    const pm4::PacketInfo* info = pm4::info(packet.opcode);
+    if (opcode == pm4::Opcode::NOP) {
+        list_.cursor_dw += body + 1;
+        return Walk::Next;
+    }
+    if (!info || !(info->senders & pm4::kFromHiq)) return give_up(Fault::UnknownOpcode, fmt::format("{:#04x}", packet.opcode));
+    if (body < info->min_body || body > info->max_body || body >= kMaxListPacket) {
+        return give_up(Fault::PacketField, fmt::format("{} of {} dwords", info->name, body));
+    }
+    if (!read(1, body)) return give_up(Fault::RingUnreadable, "body");
+    packet.body = {&words[1], body};
+    env_.stats.add(Stat::pm4_packets);
+    Walk result = Walk::Next;
+    switch (opcode) {
+        case pm4::Opcode::MAP_PROCESS: {
+            Process process;
+            if (take_process(packet, process)) result = bind(process);
+            if (result == Walk::Next) {
+                list_.process = process;
+                list_.has_process = true;
+            }
+            break;
+        }
+        case pm4::Opcode::MAP_QUEUES: result = map_queue_of_list(packet); break;
+        case pm4::Opcode::RUN_LIST: end_of_list(true, &packet); return Walk::End;
+        default: report(env_, Fault::PacketField, fmt::format("{} in a run list", info->name)); break;
+    }
+    if (result == Walk::Next) list_.cursor_dw += body + 1;
+    return result;
+}
+
+/// A round that read the whole list has mapped everything; otherwise the next round goes on from the list's start.
+void HwScheduler::end_of_list(bool chained, const pm4::Packet* packet) {
+    const bool all = list_.round_start_dw == 0 && !list_.wrapped;
+    if (chained) {
+        list_.base = make64((*packet)[0] & ~3u, (*packet)[1]);
+        list_.size_dw = bits((*packet)[2], 0, 20);
+    }
+    list_.cursor_dw = 0;
+    list_.has_process = false;
+    if (all || list_.size_dw == 0) {
+        list_.phase = Phase::Settled;
+        return;
+    }
+    list_.wrapped = true;
+    start_quantum();
+}
+
+void HwScheduler::start_quantum() {
+    uint32_t quantum = 0;
+    for (const Process& process : processes_) quantum = std::max(quantum, process.quantum_ms);
+    list_.phase = Phase::Quantum;
+    list_.mapped_at_ns = env_.now_ns();
+    list_.deadline_ns = list_.mapped_at_ns + (quantum ? quantum : kDefaultQuantumMs) * kMillisecondNs;
+}
+
+RunState HwScheduler::walk() {
+    for (unsigned n = 0; n < kPacketsPerWalk && list_.phase == Phase::Walking; ++n) {
+        const Walk result = walk_packet();
+        if (result == Walk::Full) start_quantum();
+        if (result != Walk::Next) break;
+    }
+    return RunState::Busy;   // mapped queues have something to read
+}
+
+/// Every queue of the round leaves; those that cannot in time stay, and the next ones take the slots that are free.
+RunState HwScheduler::rotate() {
+    bool out = true;
+    for (Hqd& hqd : mec_.slots()) {
+        if (hqd.active() && hqd.mapped_by_hws && !hqd.is_static) out &= mec_.try_dequeue(hqd);
+    }
+    for (SdmaQueue& queue : sdma_queues_) queue.leaving = true;
+    std::erase_if(sdma_queues_, [&](SdmaQueue& queue) { return unmap_sdma(queue, Dequeue::Save); });
+    out &= sdma_queues_.empty();
+    if (!out && env_.now_ns() < list_.deadline_ns) return RunState::Polling;
+    for (Hqd& hqd : mec_.slots()) {
+        if (hqd.active() && hqd.mapped_by_hws) mec_.cancel_dequeue(hqd);
+    }
+    for (SdmaQueue& queue : sdma_queues_) queue.leaving = false;
+    release_idle_processes();
+    list_.phase = Phase::Walking;
+    list_.wrapped = false;
+    list_.round_start_dw = list_.cursor_dw;
+    // The process at the cursor may have lost its VMID with its last queue.
+    if (list_.has_process && bind(list_.process) == Walk::Full) start_quantum();
+    return RunState::Busy;
+}
+
+RunState HwScheduler::run() {
+    switch (list_.phase) {
+        case Phase::None:
+        case Phase::Settled: return RunState::Idle;
+        case Phase::Walking: return walk();
+        case Phase::Rotating: return rotate();
+        case Phase::Quantum: break;
+    }
+    const uint64_t now = env_.now_ns();
+    const bool idle = std::none_of(mec_.slots().begin(), mec_.slots().end(), [](const Hqd& hqd) {
+        return hqd.active() && hqd.mapped_by_hws && (hqd.last != RunState::Idle || !hqd.dispatches.empty() || !hqd.in_flight.empty());
+    });
+    if (now < list_.deadline_ns && !(idle && now >= list_.mapped_at_ns + kIdleQuantumNs)) return RunState::Polling;
+    for (Hqd& hqd : mec_.slots()) {
+        if (hqd.active() && hqd.mapped_by_hws && !hqd.is_static) mec_.request_dequeue(hqd, Dequeue::Save);
+    }
+    list_.phase = Phase::Rotating;
+    list_.deadline_ns = now + kRotationPatienceNs;
+    return rotate();
+}
+
+}  // namespace lyra

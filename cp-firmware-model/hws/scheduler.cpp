@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Scheduler packets by opcode, SET_RESOURCES and QUERY_STATUS; step 4 of the data flow.
+#include "cp-firmware-model/hws/scheduler.h"
+
+#include <fmt/format.h>
+
+namespace lyra {
+
+namespace {
+
+constexpr uint64_t kUnmapLatencyUnitNs = 100'000'000;   ///< 100 ms. @source Linux 6.12 kfd_packet_manager_v9.c
+constexpr uint32_t kQueueTypeHiq = 1;
+constexpr uint8_t kQueryStatusInterrupt = 199;          ///< @source Linux 6.12 ivsrcid_gfx_9_0.h
+
+}  // namespace
+
+HwScheduler::HwScheduler(Env& env, CpBus& bus, Mec& mec, SdmaEngine& sdma0, SdmaEngine& sdma1)
+    : env_(env), bus_(bus), mec_(mec), sdma_{&sdma0, &sdma1} {
+    mec_.pm4().set_scheduler(this);
+}
+
+void HwScheduler::reset() {
+    resources_ = {};
+    list_ = {};
+    processes_.clear();
+    sdma_queues_.clear();
+}
+
+PacketResult HwScheduler::scheduler_packet(Hqd& ring, const pm4::Packet& packet) {
+    switch (static_cast<pm4::Opcode>(packet.opcode)) {
+        case pm4::Opcode::SET_RESOURCES: return set_resources(ring, packet);
+        case pm4::Opcode::MAP_QUEUES: return map_queues(ring, packet);
+        case pm4::Opcode::UNMAP_QUEUES: return unmap_queues(ring, packet);
+        case pm4::Opcode::QUERY_STATUS: return query_status(ring, packet);
+        case pm4::Opcode::RUN_LIST: return run_list(packet);
+        default: break;
+    }
+    // MAP_PROCESS belongs into a run list; drivers never put it into the ring itself.
+    report(env_, Fault::TodoPacket, fmt::format("{} in a ring", pm4::info(packet.opcode)->name));
+    return PacketResult::Done;
+}
+
+/// dw1: VMID mask 15:0, unmap latency 23:16, queue type 31:29; dw2,3 queue mask. Mapped queues are not disturbed.
+/// The KIQ sends one too, about its kernel queues, which it maps itself.
+PacketResult HwScheduler::set_resources(Hqd&, const pm4::Packet& packet) {
+    if (bits(packet[0], 29, 3) != kQueueTypeHiq) return PacketResult::Done;
+    resources_.vmid_mask = bits(packet[0], 0, 16) & ~1u;   // VMID 0 is the kernel's
+    resources_.unmap_latency_ns = bits(packet[0], 16, 8) * kUnmapLatencyUnitNs;
+    resources_.queue_mask = make64(packet[1], packet[2]);
+    return PacketResult::Done;
+}
+
+/// dw1: context 27:0, command 31:30 (0 interrupt, 1 and 2 fence, 3 fence and interrupt); dw3,4 address; dw5,6 data.
+/// A ring executes in order and UNMAP_QUEUES holds it, so everything before has taken effect here.
+PacketResult HwScheduler::query_status(Hqd& ring, const pm4::Packet& packet) {
+    const uint32_t command = bits(packet[0], 30, 2);
+    if (command != 0) {
+        const uint64_t data = make64(packet[4], packet[5]);
+        bus_.gfxhub().write(0, make64(packet[2], packet[3]) & ~uint64_t{7}, &data, sizeof data);
+    }
+    if (command == 0 || command == 3) {
+        Interrupt vector;
+        vector.client = ih_client::kGrbmCp;
+        vector.source = kQueryStatusInterrupt;
+        vector.ring_id = static_cast<uint8_t>(ring.pipe | ring.me << 2 | ring.queue << 4);
+        vector.data[0] = bits(packet[0], 0, 28);
+        bus_.interrupt(vector);
+    }
+    return PacketResult::Done;
+}
+
+}  // namespace lyra

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// UNMAP_QUEUES: which queues, waiting for them, and giving up on those that hang; step 3 of the data flow.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cp-firmware-model/hws/scheduler.h"
+#include "cp-firmware-model/mqd/mqd.h"
+
+namespace lyra {
+
+namespace {
+
+enum Action : uint32_t { kPreempt = 0, kReset = 1, kDisableProcess = 2, kPreemptNoUnmap = 3 };
+enum Select : uint32_t { kListed = 0, kByPasid = 1, kAll = 2, kAllNonStatic = 3 };
+
+constexpr uint32_t kEngineGfx = 4;
+constexpr uint32_t kDoorbellMask = 0x0ffffffc;
+constexpr uint32_t kDoorbellIds = 16;
+/// Until SET_RESOURCES has said otherwise. @source Linux 6.12 KFD_UNMAP_LATENCY_MS
+constexpr uint64_t kDefaultLatencyNs = 4'000'000'000;
+/// Waves end by themselves instead of being saved, so queues get twice the latency; the driver waits 9 s for the fence.
+constexpr uint64_t kDrainFactor = 2;
+
+}  // namespace
+
+bool HwScheduler::Selection::listed(uint32_t doorbell_bytes) const {
+    return std::find(doorbells.begin(), doorbells.begin() + doorbell_count, doorbell_bytes) != doorbells.begin() + doorbell_count;
+}
+
+/// Listed queues are any; the other filters are about the queues that the scheduler mapped.
+bool HwScheduler::Selection::selects(const Hqd& hqd) const {
+    if (!hqd.active()) return false;
+    if (select == kListed) return hqd.kind != QueueKind::Kiq && listed(hqd.doorbell_bytes());
+    if (!hqd.mapped_by_hws) return false;
+    if (select == kByPasid) return hqd.pasid == pasid;
+    return select == kAll || !hqd.is_static;
+}
+
+bool HwScheduler::Selection::selects(const SdmaQueue& queue) const {
+    if (select == kListed) return listed(queue.doorbell_bytes);
+    return select != kByPasid || queue.pasid == pasid;
+}
+
+bool HwScheduler::unmap_sdma(SdmaQueue& queue, Dequeue kind) {
+    if (kind == Dequeue::Reset) {
+        sdma_[queue.engine]->reset_queue(queue.slot);
+        return true;
+    }
+    return sdma_[queue.engine]->unmap_queue(queue.slot);
+}
+
+void HwScheduler::begin_unmap(Hqd& ring, const Selection& selection, Dequeue kind) {
+    unsigned selected = 0;
+    for (Hqd& hqd : mec_.slots()) {
+        if (!selection.selects(hqd)) continue;
+        mec_.request_dequeue(hqd, kind);
+        ++selected;
+    }
+    for (SdmaQueue& queue : sdma_queues_) {
+        if (!selection.selects(queue)) continue;
+        queue.leaving = true;
+        ++selected;
+    }
+    if (selection.select == kListed && selected == 0) {
+        report(env_, Fault::QueueNotMapped, fmt::format("UNMAP_QUEUES of doorbell {:#x}", selection.doorbells[0]));
+    }
+    // A list that goes on rotating would map the queues again.
+    if (selection.select != kListed) list_ = {};
+    const uint64_t latency = resources_.unmap_latency_ns ? resources_.unmap_latency_ns : kDefaultLatencyNs;
+    ring.drain_deadline_ns = env_.now_ns() + latency * kDrainFactor;
+}
+
+/// @return true when none of the selected queues has a slot any more
+bool HwScheduler::finish_unmap(const Selection& selection, Dequeue kind) {
+    bool out = true;
+    for (Hqd& hqd : mec_.slots()) {
+        if (selection.selects(hqd) && hqd.dequeue != Dequeue::None) out &= mec_.try_dequeue(hqd);
+    }
+    std::erase_if(sdma_queues_, [&](SdmaQueue& queue) {
+        if (!queue.leaving) return false;
+        const bool gone = unmap_sdma(queue, kind);
+        out &= gone;
+        return gone;
+    });
+    return out;
+}
+
+/// Queues that did not drain in time stay, with their dequeue pending; their doorbells go to the HIQ's MQD, where the
+/// driver looks after the fence. @source Linux 6.12 kfd_mqd_manager_v9.c check_preemption_failed()
+void HwScheduler::give_up(Hqd& ring, const Selection& selection) {
+    uint32_t count = 0;
+    for (Hqd& hqd : mec_.slots()) {
+        if (!selection.selects(hqd) || hqd.dequeue == Dequeue::None) continue;
+        report(env_, Fault::PreemptionFailed, fmt::format("queue {}, doorbell {:#x}", hqd.id(), hqd.doorbell_bytes()));
+        if (count >= kDoorbellIds || ring.mqd_address() == 0) continue;
+        const uint32_t doorbell_dword = hqd.doorbell_bytes() / 4;
+        bus_.gfxhub().write(0, ring.mqd_address() + (mqd::DoorbellIdFirst + count) * 4, &doorbell_dword, sizeof doorbell_dword);
+        ++count;
+    }
+    for (SdmaQueue& queue : sdma_queues_) {
+        if (queue.leaving) report(env_, Fault::PreemptionFailed, fmt::format("SDMA{} queue {}", queue.engine, queue.slot));
+    }
+    // A copy that never ends is cut off, so that the engine is free for others.
+    std::erase_if(sdma_queues_, [&](SdmaQueue& queue) { return queue.leaving && unmap_sdma(queue, Dequeue::Reset); });
+}
+
+/// The gfx ring's preemption: run up to the write pointer in the packet. @source Linux 6.12 gfx_v9_0_ring_preempt_ib()
+PacketResult HwScheduler::preempt_gfx(const pm4::Packet& packet) {
+    Hqd& gfx = mec_.gfx();
+    if (gfx.doorbell_bytes() != (packet[1] & kDoorbellMask)) {
+        report(env_, Fault::QueueNotMapped, fmt::format("UNMAP_QUEUES of doorbell {:#x}", packet[1] & kDoorbellMask));
+        return PacketResult::Done;
+    }
+    const uint64_t mask = gfx.ring_dwords() - 1;
+    const uint64_t ahead = (packet[2] - gfx.wptr_dw) & mask;
+    gfx.wptr_dw += ahead;
+    return PacketResult::Done;
+}
+
+/// dw1: action 1:0, select 5:4, engine 28:26, count 31:29; dw2 PASID or doorbell, dw3..5 doorbells.
+/// Covers SDMA queues too, whatever the engine says. @source Linux 6.12 kfd_packet_manager_v9.c pm_unmap_queues_v9()
+PacketResult HwScheduler::unmap_queues(Hqd& ring, const pm4::Packet& packet) {
+    const uint32_t action = bits(packet[0], 0, 2);
+    if (bits(packet[0], 26, 3) == kEngineGfx) return preempt_gfx(packet);
+    if (action == kPreemptNoUnmap) {
+        report(env_, Fault::TodoPacket, "UNMAP_QUEUES without unmapping, of a compute queue");
+        return PacketResult::Done;
+    }
+    Selection selection;
+    selection.select = bits(packet[0], 4, 2);
+    selection.pasid = static_cast<uint16_t>(packet[1]);
+    selection.doorbell_count = std::min<uint32_t>(bits(packet[0], 29, 3), 4);
+    for (unsigned i = 0; i < selection.doorbells.size(); ++i) selection.doorbells[i] = packet[1 + i] & kDoorbellMask;
+    const Dequeue kind = action == kReset ? Dequeue::Reset : Dequeue::Save;
+    if (ring.packet_progress == 0) begin_unmap(ring, selection, kind);
+    ring.packet_progress = 1;
+    if (!finish_unmap(selection, kind)) {
+        if (env_.now_ns() < ring.drain_deadline_ns) return PacketResult::Retry;
+        give_up(ring, selection);
+    }
+    release_idle_processes();
+    return PacketResult::Done;
+}
+
+}  // namespace lyra

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// AQL queues: fetch, check and execute packets, complete and retire them in order; step 4 of the data flow.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "common/env.h"
+#include "cp-firmware-model/cp_bus.h"
+#include "cp-firmware-model/dispatch/dispatcher.h"
+#include "cp-firmware-model/mec/ib_runner.h"
+#include "cp-firmware-model/packets/aql.h"
+#include "cp-firmware-model/queue/hqd.h"
+#include "cp-firmware-model/signal/signal.h"
+
+namespace lyra {
+
+/// Packets of AQL queues. Nothing here blocks: a packet that has to wait is looked at again by the next step().
+class AqlProcessor {
+public:
+    AqlProcessor(Env& env, CpBus& bus, Dispatcher& dispatcher, IbRunner& ib_runner);
+
+    /// A doorbell of a mapped AQL queue. @param value index of the last packet that may be looked at
+    void doorbell(Hqd& hqd, uint64_t value);
+
+    /// Complete, retire, and start what can be started: a few packets at most.
+    /// While hqd.state is Draining no new packet starts; while Stopped only running ones complete.
+    /// @return Busy: call again soon; Polling: a packet waits for memory that somebody else writes; Idle: nothing to do
+    ///         until a doorbell comes or a dispatch ends
+    RunState step(Hqd& hqd);
+
+    /// The queue gets its slot: hqd.regs and hqd.compute hold the MQD image. Takes the read index from the image
+    /// (cp_mqd_readindex) and the write index from memory at the poll address.
+    void load(Hqd& hqd);
+    /// The queue loses its slot: leaves the read index in hqd.regs and hqd.compute, for the MQD. Only when drained(),
+    /// or after Dispatcher::kill_queue(); packets still in flight are then forgotten and run again after load().
+    void save(Hqd& hqd);
+
+    /// Nothing of the queue is running: no packet in flight, no indirect buffer half way (a waiting one is given up: it
+    /// goes on from the same packet after load()).
+    bool drained(const Hqd& hqd) const;
+
+    /// Forget everything (device reset).
+    void reset();
+
+private:
+    static constexpr unsigned kSlots = kMecs * kPipesPerMec * kQueuesPerPipe;
+
+    /// What happens to the packet at the head of a queue.
+    enum class Step : uint8_t { Next, Wait, Poll, Stop };
+
+    struct State {
+        bool fetched = false;            ///< head holds the packet at hqd.fetch_index
+        bool ib_started = false;         ///< the head packet's indirect buffer is on hqd.ib_stack
+        bool ib_polling = false;
+        bool once_in_flight = false;     ///< the packet once_index gives its scratch back when it is done
+        bool once_waiting = false;       ///< and the runtime has been told
+        uint64_t once_index = 0;
+        uint64_t head_start_ts = 0;      ///< GPU clock when the head packet was first looked at; 0 = not yet
+        uint64_t write_index = 0;        ///< first packet that may not be looked at
+        AqlPacket head;
+    };
+
+    State& state(const Hqd& hqd) { return states_[hqd.id() % kSlots]; }
+    const State& state(const Hqd& hqd) const { return states_[hqd.id() % kSlots]; }
+
+    // aql.cpp: the ring
+    void poll_completions(Hqd& hqd);
+    void retire(Hqd& hqd);
+    bool still_halted(Hqd& hqd);
+    Step step_head(Hqd& hqd);
+    Step fetch(Hqd& hqd);
+    Step execute(Hqd& hqd);
+    Step advance(Hqd& hqd, const AqlInFlight& packet);
+    Step finish_head(Hqd& hqd);
+    void complete(Hqd& hqd, const AqlInFlight& packet);
+    void release_scratch_once(Hqd& hqd);
+    Step fail(Hqd& hqd, Fault fault, std::string_view detail);
+    Step memory_error(Hqd& hqd, uint32_t hqd_error_bit, std::string_view detail);
+    /// A signal that could not be reached: an invalid packet, or a memory error.
+    Step signal_error(Hqd& hqd, Fault fault, std::string_view detail);
+    Fault read_queue(const Hqd& hqd, AmdQueue& queue);
+    SignalOwner owner(const Hqd& hqd);
+    void resume_ib(Hqd& hqd);
+
+    // aql_dispatch.cpp
+    Step kernel_dispatch(Hqd& hqd);
+    Step insufficient_scratch(Hqd& hqd, const AmdQueue& queue);
+    DispatchRequest make_request(const Hqd& hqd, const AmdQueue& queue, const KernelDescriptor& descriptor) const;
+
+    // aql_sync.cpp
+    Step barrier(Hqd& hqd, bool all);
+    Step barrier_value(Hqd& hqd);
+    Step pm4_ib(Hqd& hqd);
+
+    Env& env_;
+    CpBus& bus_;
+    Dispatcher& dispatcher_;
+    IbRunner& ib_runner_;
+    Signals signals_;
+    std::array<State, kSlots> states_{};
+};
+
+}  // namespace lyra

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+// Queue slots of the micro engines: doorbell to write pointer, MQD to slot and back, round robin; steps 3 and 4.
+#include "cp-firmware-model/mec/mec.h"
+
+#include <fmt/format.h>
+
+#include "cp-firmware-model/mqd/mqd.h"
+#include "cp-firmware-model/queue/hqd_reset.h"
+
+namespace lyra {
+
+namespace {
+
+/// Packets of one queue per turn: small enough that a ring of long copies does not hold up the others.
+constexpr unsigned kPacketsPerTurn = 16;
+constexpr uint32_t kDoorbellEnable = 1u << 30, kDoorbellOffset = 0x0ffffffc;
+constexpr uint32_t kErrorDrain = 1u << 5;   ///< CP_HQD_ERROR.AQL_ERROR: a queue with lost waves does not start again
+constexpr uint64_t kAqlPacketDwords = 16;
+
+}  // namespace
+
+Mec::Mec(Env& env, CpBus& bus, Dispatcher& dispatcher)
+    : env_(env), bus_(bus), dispatcher_(dispatcher), pm4_(env, bus, dispatcher), aql_(env, bus, dispatcher, pm4_) {
+    reset();
+}
+
+Hqd& Mec::slot(unsigned me, unsigned pipe, unsigned queue) {
+    const unsigned mec = me >= 2 ? 1 : 0;
+    return slots_[(mec * kPipesPerMec + (pipe & 3)) * kQueuesPerPipe + (queue & 7)];
+}
+
+void Mec::reset() {
+    aql_.reset();
+    for (unsigned i = 0; i < slots_.size(); ++i) {
+        Hqd& hqd = slots_[i];
+        hqd = {};
+        hqd.me = static_cast<uint8_t>(1 + i / (kPipesPerMec * kQueuesPerPipe));
+        hqd.pipe = static_cast<uint8_t>(i / kQueuesPerPipe % kPipesPerMec);
+        hqd.queue = static_cast<uint8_t>(i % kQueuesPerPipe);
+        hqd.regs = kHqdReset;
+    }
+    gfx_ = {};
+    gfx_.kind = QueueKind::Kernel;
+    gfx_.state = HqdState::Active;
+    halted_ = {true, true, true, true};
+    first_ = 0;
+}
+
+void Mec::restart_gfx() {
+    kill_waves(gfx_);
+    gfx_.rptr_dw = gfx_.wptr_dw = gfx_.reported_dw = 0;
+    gfx_.ib_stack.clear();
+    gfx_.drop_dwords = 0;
+    gfx_.short_packet_at = ~uint64_t{0};
+    gfx_.regs[kHqdError] = 0;
+    gfx_.state = HqdState::Active;
+}
+
+void Mec::set_wptr(Hqd& hqd, uint64_t value) {
+    // The hardware would run through the ring again and again; nothing useful can be there.
+    if (value < hqd.rptr_dw || value - hqd.rptr_dw > hqd.ring_dwords()) {
+        report(env_, Fault::WritePointer,
+               fmt::format("queue {}: write pointer {:#x}, read pointer {:#x}, ring {:#x} dwords", hqd.id(), value, hqd.rptr_dw,
+                           hqd.ring_dwords()));
+        return;
+    }
+    hqd.wptr_dw = value;
+}
+
+bool Mec::doorbell(uint32_t byte_offset, uint64_t value) {
+    const auto rings = [&](const Hqd& hqd) {
+        return hqd.active() && hqd.doorbell_enabled() && hqd.doorbell_bytes() == byte_offset;
+    };
+    if (rings(gfx_)) {
+        set_wptr(gfx_, value);
+        return true;
+    }
+    for (Hqd& hqd : slots_) {
+        if (!rings(hqd)) continue;
+        if (hqd.aql()) {
+            aql_.doorbell(hqd, value);
+        } else {
+            set_wptr(hqd, value);
+        }
+        return true;
+    }
+    return false;
+}
+
+void Mec::poll_wptr(Hqd& hqd) {
+    uint64_t value = 0;
+    const uint64_t address = hqd.wptr_poll_address() & ~uint64_t{7};
+    if (address == 0 || bus_.gfxhub().read(hqd.vmid(), address, &value, sizeof value) != Fault::None) return;
+    // AQL queues count packets there, and hold only the index of a packet that may not have been written yet.
+    if (hqd.aql()) {
+        if (value != 0) aql_.doorbell(hqd, value - 1);
+    } else {
+        set_wptr(hqd, value);
+    }
+}
+
+/// Ring positions from the register image.
+void Mec::take_positions(Hqd& hqd) {
+    hqd.wptr_dw = make64(hqd.regs[kHqdPqWptrLo], hqd.regs[kHqdPqWptrHi]);
+    if (hqd.aql()) {
+        aql_.load(hqd);
+    } else {
+        hqd.rptr_dw = mqd::unwrap_rptr(hqd.regs[kHqdPqRptr], hqd.wptr_dw, hqd.ring_dwords());
+        hqd.reported_dw = hqd.rptr_dw;
+    }
+}
+
+void Mec::save_positions(Hqd& hqd) {
+    if (hqd.aql()) {
+        aql_.save(hqd);
+        return;
+    }
+    hqd.regs[kHqdPqRptr] = static_cast<uint32_t>(hqd.rptr_dw & (hqd.ring_dwords() - 1));
+    hqd.regs[kHqdPqWptrLo] = lo32(hqd.wptr_dw);
+    hqd.regs[kHqdPqWptrHi] = hi32(hqd.wptr_dw);
+}
+
+Fault Mec::map(Hqd& hqd, const QueueMapping& mapping) {
+    forget(hqd);
+    hqd.kind = mapping.kind;
+    hqd.regs[kHqdVmid] = mapping.vmid & 0xf;
+    if (mqd::load(bus_.gfxhub(), hqd, mapping.mqd) != Fault::None) {
+        report(env_, Fault::MqdUnreadable, fmt::format("queue {}: {:#x}", hqd.id(), mapping.mqd));
+        return Fault::MqdUnreadable;
+    }
+    hqd.regs[kMqdBaseAddr] = lo32(mapping.mqd);
+    hqd.regs[kMqdBaseAddrHi] = hi32(mapping.mqd) & 0xffff;
+    // The driver leaves the doorbell off in the MQDs of user queues. @source Linux 6.12 kfd_mqd_manager_v9.c update_mqd()
+    uint32_t& doorbell = hqd.regs[kHqdPqDoorbellControl];
+    doorbell = (doorbell & ~kDoorbellOffset) | (mapping.doorbell_bytes & kDoorbellOffset) | kDoorbellEnable;
+    hqd.regs[kHqdPqWptrPollAddr] = lo32(mapping.wptr_address);
+    hqd.regs[kHqdPqWptrPollAddrHi] = hi32(mapping.wptr_address) & 0xffff;
+    hqd.regs[kHqdDequeueRequest] = 0;
+    hqd.pasid = mapping.pasid;
+    hqd.mapped_by_hws = mapping.by_hws;
+    hqd.is_static = mapping.is_static;
+    hqd.state = hqd.regs[kHqdError] ? HqdState::Stopped : HqdState::Active;
+    hqd.last = RunState::Busy;
+    take_positions(hqd);
+    // Doorbells rung while the queue had no slot were dropped; memory has the newest value.
+    if (!hqd.aql()) poll_wptr(hqd);
+    env_.stats.add(Stat::queues_mapped);
+    if (env_.tracer.on()) {
+        emit<event::queue_mapped>(env_.tracer, env_.now_ns(), hqd.id(), hqd.vmid(), hqd.doorbell_bytes(), mapping.mqd);
+    }
+    return Fault::None;
+}
+
+void Mec::activate(Hqd& hqd, QueueKind kind) {
+    const auto regs = hqd.regs;
+    const bool poll = hqd.wptr_poll_once;
+    forget(hqd);
+    hqd.regs = regs;
+    hqd.regs[kHqdError] = 0;
+    hqd.kind = kind;
+    if (hqd.mqd_address() != 0 && mqd::load_compute(bus_.gfxhub(), hqd, hqd.mqd_address()) != Fault::None) {
+        report(env_, Fault::MqdUnreadable, fmt::format("queue {}: {:#x}", hqd.id(), hqd.mqd_address()));
+    }
+    hqd.state = HqdState::Active;
+    take_positions(hqd);
+    if (poll) poll_wptr(hqd);
+    env_.stats.add(Stat::queues_mapped);
+    if (env_.tracer.on()) {
+        emit<event::queue_mapped>(env_.tracer, env_.now_ns(), hqd.id(), hqd.vmid(), hqd.doorbell_bytes(), hqd.mqd_address());
+    }
+}
+
+/// Everything but place and registers.
+void Mec::forget(Hqd& hqd) {
+    Hqd fresh;
+    fresh.me = hqd.me;
+    fresh.pipe = hqd.pipe;
+    fresh.queue = hqd.queue;
+    fresh.regs = hqd.regs;
+    hqd = fresh;
+}
+
+void Mec::kill_waves(Hqd& hqd) {
+    dispatcher_.kill_queue(hqd.id());
+    pm4_.forget(hqd);
+}
+
+void Mec::drop(Hqd& hqd) {
+    kill_waves(hqd);
+    hqd.state = HqdState::Idle;
+    hqd.dequeue = Dequeue::None;
+    hqd.regs[kHqdDequeueRequest] = 0;
+    hqd.ib_stack.clear();
+    env_.stats.add(Stat::queues_unmapped);
+    if (env_.tracer.on()) emit<event::queue_unmapped>(env_.tracer, env_.now_ns(), hqd.id());
+}
+
+void Mec::request_dequeue(Hqd& hqd, Dequeue kind) {
+    if (!hqd.active() || kind == Dequeue::None) return;
+    if (kind == Dequeue::Save && hqd.dequeue == Dequeue::None && dispatcher_.waves_live(hqd.id()) > 0) {
+        report(env_, Fault::TodoCwsr, fmt::format("queue {}", hqd.id()));
+    }
+    // A reset may follow a drain that hangs, not the other way round.
+    if (hqd.dequeue != Dequeue::Reset) hqd.dequeue = kind;
+    if (hqd.state == HqdState::Active) hqd.state = HqdState::Draining;
+    if (kind == Dequeue::Reset) kill_waves(hqd);
+}
+
+void Mec::cancel_dequeue(Hqd& hqd) {
+    if (hqd.dequeue == Dequeue::None || hqd.dequeue == Dequeue::Reset) return;
+    hqd.dequeue = Dequeue::None;
+    if (hqd.state == HqdState::Draining) hqd.state = HqdState::Active;
+}
+
+bool Mec::try_dequeue(Hqd& hqd) {
+    if (!hqd.active()) return true;
+    if (hqd.dequeue == Dequeue::None) return false;
+    if (hqd.dequeue != Dequeue::Reset) {
+        step_queue(hqd);
+        const bool drained = pm4_.drained(hqd) && (!hqd.aql() || aql_.drained(hqd));
+        if (!drained && dispatcher_.only_halted_waves(hqd.id())) {
+            // Hardware would save them. They never end, so the queue is dead: it keeps the error until it is destroyed.
+            kill_waves(hqd);
+            hqd.regs[kHqdError] |= kErrorDrain;
+        } else if (!drained) {
+            return false;
+        }
+    }
+    save_positions(hqd);
+    if (hqd.mqd_address() != 0 && mqd::store(bus_.gfxhub(), hqd, hqd.mqd_address()) != Fault::None) {
+        report(env_, Fault::MqdUnreadable, fmt::format("queue {}: write back to {:#x}", hqd.id(), hqd.mqd_address()));
+    }
+    drop(hqd);
+    return true;
+}
+
+RunState Mec::step_queue(Hqd& hqd) {
+    if (!hqd.aql()) return pm4_.step(hqd, kPacketsPerTurn);
+    return aql_.step(hqd);
+}
+
+RunState Mec::step() {
+    RunState state = RunState::Idle;
+    if (!halted_[0]) state = busier(state, gfx_.last = pm4_.step(gfx_, kPacketsPerTurn));
+    for (unsigned n = 0; n < slots_.size(); ++n) {
+        Hqd& hqd = slots_[(first_ + n) % slots_.size()];
+        if (!hqd.active() || (halted_[hqd.me] && hqd.dequeue == Dequeue::None)) continue;
+        if (hqd.dequeue != Dequeue::None) {
+            // What it waits for ends with a dispatch or by somebody's store.
+            hqd.last = try_dequeue(hqd) ? RunState::Busy : RunState::Polling;
+        } else {
+            hqd.last = step_queue(hqd);
+        }
+        state = busier(state, hqd.last);
+    }
+    first_ = (first_ + 1) % slots_.size();
+    return state;
+}
+
+}  // namespace lyra

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// The micro engines: queue slots, doorbells, mapping and unmapping, and the round robin over the slots; steps 3 and 4.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "common/env.h"
+#include "cp-firmware-model/cp_bus.h"
+#include "cp-firmware-model/dispatch/dispatcher.h"
+#include "cp-firmware-model/mec/aql.h"
+#include "cp-firmware-model/mec/pm4.h"
+#include "cp-firmware-model/queue/hqd.h"
+
+namespace lyra {
+
+/// What a MAP_QUEUES packet says about one compute queue.
+struct QueueMapping {
+    uint64_t mqd = 0;              ///< GART address
+    uint64_t wptr_address = 0;     ///< in the queue's address space
+    uint32_t doorbell_bytes = 0;   ///< from the start of BAR2
+    uint32_t vmid = 0;
+    uint16_t pasid = 0;
+    QueueKind kind = QueueKind::User;
+    bool by_hws = false;
+    bool is_static = false;
+};
+
+class Mec {
+public:
+    Mec(Env& env, CpBus& bus, Dispatcher& dispatcher);
+
+    Pm4Processor& pm4() { return pm4_; }
+    Hqd& slot(unsigned me, unsigned pipe, unsigned queue);   ///< me 1 or 2, pipe 0..3, queue 0..7; other bits are dropped
+    std::span<Hqd> slots() { return slots_; }
+    Hqd& gfx() { return gfx_; }
+
+    /// @return true when an active queue with its doorbell enabled has this offset
+    bool doorbell(uint32_t byte_offset, uint64_t value);
+
+    /// Load an MQD into a free slot and start the queue. @return MqdUnreadable: the slot stays free
+    Fault map(Hqd& hqd, const QueueMapping& mapping);
+    /// CP_HQD_ACTIVE = 1: the registers already hold the queue.
+    void activate(Hqd& hqd, QueueKind kind);
+    /// New write pointer of a PM4 queue, monotonic dwords. One that cannot be true is reported and ignored.
+    void set_wptr(Hqd& hqd, uint64_t value);
+    /// The gfx ring starts again at its first dword.
+    void restart_gfx();
+    /// Read the write pointer from memory at the poll address.
+    void poll_wptr(Hqd& hqd);
+
+    /// Ask a queue to leave its slot. Reset kills its waves, the others let them end. Ends with try_dequeue().
+    void request_dequeue(Hqd& hqd, Dequeue kind);
+    /// Take back a Drain or Save that has not ended.
+    void cancel_dequeue(Hqd& hqd);
+    /// Finish a requested dequeue when nothing of the queue runs any more. @return true: the slot is free
+    bool try_dequeue(Hqd& hqd);
+    /// Kill the waves of a queue; its dispatches end without any completion.
+    void kill_waves(Hqd& hqd);
+    /// Free the slot at once, without writing the MQD.
+    void drop(Hqd& hqd);
+
+    void halt(unsigned me, bool halted) { halted_[me & 3] = halted; }   ///< me 0: the gfx ring
+    bool halted(unsigned me) const { return halted_[me & 3]; }
+
+    /// A few packets of every queue.
+    RunState step();
+    void reset();
+
+private:
+    RunState step_queue(Hqd& hqd);
+    void take_positions(Hqd& hqd);
+    void save_positions(Hqd& hqd);
+    void forget(Hqd& hqd);
+
+    Env& env_;
+    CpBus& bus_;
+    Dispatcher& dispatcher_;
+    Pm4Processor pm4_;
+    AqlProcessor aql_;
+    std::array<Hqd, kGfxQueueId> slots_;
+    Hqd gfx_;
+    std::array<bool, 4> halted_{};
+    unsigned first_ = 0;   ///< slot that the next step begins with
+};
+
+}  // namespace lyra

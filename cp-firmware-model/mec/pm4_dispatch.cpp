@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// DISPATCH_DIRECT and DISPATCH_INDIRECT: the queue's COMPUTE state becomes a grid; steps 4 and 5 of the data flow.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cp-firmware-model/mec/pm4_handlers.h"
+#include "cp-firmware-model/mqd/mqd.h"
+
+namespace lyra {
+
+namespace {
+
+/// Grids of one queue in flight. The next dispatch waits for the oldest, as for a free context of the ADC.
+constexpr size_t kMaxDispatches = 32;
+
+/// COMPUTE_DISPATCH_INITIATOR. @source gc_9_0_sh_mask.h
+constexpr unsigned kShaderEnable = 0, kPartialGroups = 1, kForceStartAt000 = 2, kThreadDimensions = 5;
+constexpr uint32_t kLdsGranule = 512;  ///< bytes per unit of RSRC2.LDS_SIZE
+
+void take_program(DispatchRequest& request, const Hqd& hqd) {
+    const auto& compute = hqd.compute;
+    const uint64_t entry = make64(compute[mqd::PgmLo], compute[mqd::PgmHi] & 0xff) << 8;
+    request.entry = static_cast<uint64_t>(sign_extend(entry, 48));
+    request.rsrc1 = compute[mqd::PgmRsrc1];
+    request.rsrc2 = compute[mqd::PgmRsrc2];
+    std::copy_n(&compute[mqd::UserData0], request.user_sgprs.size(), request.user_sgprs.begin());
+    request.user_sgpr_count = std::min<unsigned>(bits(request.rsrc2, 1, 5), 16);
+    request.lds_bytes = bits(request.rsrc2, 15, 9) * kLdsGranule;
+    request.tmpring_size = compute[mqd::TmpringSize];
+    request.resource_limits = compute[mqd::ResourceLimits];
+    request.cu_mask = {compute[mqd::StaticMgmtSe0],     compute[mqd::StaticMgmtSe0 + 1], compute[mqd::StaticMgmtSe2],
+                       compute[mqd::StaticMgmtSe2 + 1], compute[mqd::StaticMgmtSe4],     compute[mqd::StaticMgmtSe4 + 1],
+                       compute[mqd::StaticMgmtSe4 + 2], compute[mqd::StaticMgmtSe4 + 3]};
+}
+
+/// Work-items per dimension from the dimensions of the packet. @return false: more than 2^32
+bool take_grid(DispatchRequest& request, const Hqd& hqd, const std::array<uint32_t, 3>& size, uint32_t initiator) {
+    for (unsigned d = 0; d < 3; ++d) {
+        const uint32_t threads = hqd.compute[mqd::NumThreadX + d];
+        const uint32_t full = bits(threads, 0, 16), partial = bits(threads, 16, 16);
+        uint64_t items = size[d];
+        if (!bit(initiator, kThreadDimensions)) {
+            items = uint64_t{size[d]} * full;
+            if (bit(initiator, kPartialGroups) && partial != 0 && partial < full) items -= full - partial;
+        }
+        if (items > UINT32_MAX) return false;
+        request.group_size[d] = full;
+        request.grid[d] = static_cast<uint32_t>(items);
+        request.group_start[d] = bit(initiator, kForceStartAt000) ? 0 : hqd.compute[mqd::StartX + d];
+    }
+    return true;
+}
+
+}  // namespace
+
+PacketResult Pm4Processor::start_dispatch(Hqd& hqd, const pm4::Packet& packet, std::array<uint32_t, 3> size,
+                                          uint32_t initiator) {
+    if (hqd.dispatches.size() >= kMaxDispatches) return PacketResult::Retry;
+    hqd.compute[mqd::DispatchInitiator] = initiator;
+    std::copy(size.begin(), size.end(), &hqd.compute[mqd::DimX]);
+    if (!bit(initiator, kShaderEnable) || size[0] == 0 || size[1] == 0 || size[2] == 0) return PacketResult::Done;
+    DispatchRequest request;
+    request.queue_id = hqd.id();
+    request.vmid = vmid(hqd);
+    request.doorbell_id = hqd.doorbell_bytes() / 8 & 0x3ff;
+    take_program(request, hqd);
+    if (!take_grid(request, hqd, size, initiator)) return bad_field(hqd, packet, "more than 2^32 work-items");
+    const Fault fault = dispatcher_.check(request);
+    if (fault != Fault::None) {
+        return stop(hqd, fault, fmt::format("queue {}: groups of {}x{}x{}", hqd.id(), request.group_size[0],
+                                            request.group_size[1], request.group_size[2]));
+    }
+    hqd.dispatches.push_back(dispatcher_.start(request));
+    return PacketResult::Done;
+}
+
+PacketResult Pm4Handlers::dispatch_direct(P& p, Hqd& hqd, const Packet& packet) {
+    return p.start_dispatch(hqd, packet, {packet[0], packet[1], packet[2]}, packet[3]);
+}
+
+/// dw1,2 address of the three dimensions, dw3 initiator: the form of the compute engines.
+PacketResult Pm4Handlers::dispatch_indirect(P& p, Hqd& hqd, const Packet& packet) {
+    std::array<uint32_t, 3> size{};
+    const uint64_t address = make64(packet[0] & ~3u, packet[1]);
+    if (p.memory_.read(p.vmid(hqd), address, size.data(), sizeof size) != Fault::None) return PacketResult::Done;
+    return p.start_dispatch(hqd, packet, size, packet[2]);
+}
+
+}  // namespace lyra

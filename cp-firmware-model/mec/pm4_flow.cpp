@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// PM4 packets that decide what runs next: indirect buffers, predication, scheduler packets; step 4 of the data flow.
+#include <fmt/format.h>
+
+#include "cp-firmware-model/mec/pm4_handlers.h"
+
+namespace lyra {
+
+namespace {
+
+/// The CP has two levels of indirect buffers below the ring; one more is allowed for the buffer of an AQL packet.
+constexpr size_t kMaxDepth = 3;
+/// Chained buffers per ring packet. Drivers chain a few hundred; a chain that closes on itself never ends.
+constexpr uint32_t kMaxChained = 65536;
+
+}  // namespace
+
+PacketResult Pm4Handlers::no_effect(P&, Hqd&, const Packet&) { return PacketResult::Done; }
+
+PacketResult Pm4Handlers::todo(P& p, Hqd& hqd, const Packet& packet) { return p.todo(hqd, packet, "not modelled"); }
+
+/// dw1,2 address, dw4 count: skip that many dwords when the value is 0. @source Linux 6.12 gfx_v9_0_ring_emit_init_cond_exec()
+PacketResult Pm4Handlers::cond_exec(P& p, Hqd& hqd, const Packet& packet) {
+    uint32_t value = 0;
+    const uint64_t address = make64(packet[0], packet[1]) & ~uint64_t{3};
+    if (p.memory_.read(p.vmid(hqd), address, &value, sizeof value) != Fault::None) return PacketResult::Done;
+    if (value == 0) p.skip(hqd, bits(packet[3], 0, 14));
+    return PacketResult::Done;
+}
+
+/// dw1: count 13:0, devices 31:24. This chip is device 0 of its group.
+PacketResult Pm4Handlers::pred_exec(P& p, Hqd& hqd, const Packet& packet) {
+    if (!bit(packet[0], 24)) p.skip(hqd, bits(packet[0], 0, 14));
+    return PacketResult::Done;
+}
+
+/// dw1,2 address, dw3: size 19:0, chain 20, VMID 27:24. @source Linux 6.12 kfd_pm4_headers_ai.h, gfx_v9_0_ring_emit_ib_compute()
+PacketResult Pm4Handlers::indirect_buffer(P& p, Hqd& hqd, const Packet& packet) {
+    IndirectBuffer ib;
+    ib.base = make64(packet[0] & ~3u, packet[1]);
+    ib.size_dw = bits(packet[2], 0, 20);
+    // Only a kernel ring chooses the address space; a buffer cannot leave the one it runs in.
+    const bool may_choose = hqd.ib_stack.empty() && hqd.kind != QueueKind::User;
+    ib.vmid = may_choose ? bits(packet[2], 24, 4) : p.vmid(hqd);
+    if (ib.size_dw == 0) return PacketResult::Done;
+    if (bit(packet[2], 20) && !hqd.ib_stack.empty()) {
+        if (++hqd.chained > kMaxChained) {
+            return p.stop(hqd, Fault::IndirectDepth, fmt::format("queue {}: {} buffers chained", hqd.id(), kMaxChained));
+        }
+        hqd.ib_stack.back() = ib;
+        return PacketResult::Done;
+    }
+    if (hqd.ib_stack.size() >= kMaxDepth) {
+        return p.stop(hqd, Fault::IndirectDepth, fmt::format("queue {}: {} levels", hqd.id(), kMaxDepth));
+    }
+    hqd.ib_stack.push_back(ib);
+    return PacketResult::Done;
+}
+
+PacketResult Pm4Handlers::scheduler(P& p, Hqd& hqd, const Packet& packet) {
+    if (!p.scheduler_) return p.todo(hqd, packet, "no scheduler");
+    return p.scheduler_->scheduler_packet(hqd, packet);
+}
+
+}  // namespace lyra

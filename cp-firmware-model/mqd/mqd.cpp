@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// MQD image in and out, with the private part that keeps half-executed indirect buffers over an unmap.
+#include "cp-firmware-model/mqd/mqd.h"
+
+#include <algorithm>
+
+namespace lyra::mqd {
+
+namespace {
+
+constexpr uint32_t kMagic = 0x4c595241;
+constexpr uint32_t kSavedDwords = 5, kMaxSaved = 3;
+constexpr unsigned kTrapPresent = 6;   ///< COMPUTE_PGM_RSRC2
+constexpr uint32_t kSavedHeader = SavedFirst - SavedMagic;
+
+using SavedWords = std::array<uint32_t, kSavedHeader + kSavedDwords * kMaxSaved>;
+
+/// Buffers continue where the unmap interrupted them. What the guest made of the words is checked like any packet's.
+void load_buffers(const Image& image, Hqd& hqd) {
+    hqd.ib_stack.clear();
+    hqd.drop_dwords = 0;
+    if (image[SavedMagic] != kMagic) return;
+    hqd.drop_dwords = image[SavedDrop] & 0x3fff;
+    const uint32_t count = std::min(image[SavedCount], kMaxSaved);
+    for (uint32_t i = 0; i < count; ++i) {
+        const uint32_t* words = &image[SavedFirst + i * kSavedDwords];
+        IndirectBuffer ib;
+        ib.base = make64(words[0] & ~3u, words[1]);
+        ib.size_dw = words[2] & 0xfffff;
+        ib.next_dw = std::min(words[3], ib.size_dw);
+        // Only kernel queues choose a VMID for a buffer.
+        ib.vmid = hqd.kind == QueueKind::User ? hqd.vmid() : words[4] & 0xf;
+        hqd.ib_stack.push_back(ib);
+    }
+}
+
+SavedWords saved_buffers(const Hqd& hqd) {
+    SavedWords words{};
+    const auto count = static_cast<uint32_t>(std::min<size_t>(hqd.ib_stack.size(), kMaxSaved));
+    // An AQL queue starts its packet again, so the buffers of the packet are not kept.
+    if (hqd.aql() || (count == 0 && hqd.drop_dwords == 0)) return words;
+    words[0] = kMagic;
+    words[SavedCount - SavedMagic] = count;
+    words[SavedDrop - SavedMagic] = hqd.drop_dwords;
+    for (uint32_t i = 0; i < count; ++i) {
+        const IndirectBuffer& ib = hqd.ib_stack[i];
+        const uint32_t saved[kSavedDwords] = {lo32(ib.base), hi32(ib.base), ib.size_dw, ib.next_dw, ib.vmid};
+        std::copy(std::begin(saved), std::end(saved), &words[kSavedHeader + i * kSavedDwords]);
+    }
+    return words;
+}
+
+}  // namespace
+
+Fault load(MemoryPort& memory, Hqd& hqd, uint64_t address) {
+    Image image{};
+    if (memory.read(0, address, image.data(), sizeof image) != Fault::None) return Fault::MqdUnreadable;
+    std::copy_n(image.begin(), hqd.compute.size(), hqd.compute.begin());
+    const uint32_t vmid = hqd.regs[kHqdVmid];
+    std::copy_n(image.begin() + HqdFirst, hqd.regs.size(), hqd.regs.begin());
+    hqd.regs[kHqdVmid] = vmid;
+    hqd.trap_present = bit(image[PgmRsrc2], kTrapPresent);
+    load_buffers(image, hqd);
+    return Fault::None;
+}
+
+Fault load_compute(MemoryPort& memory, Hqd& hqd, uint64_t address) {
+    std::array<uint32_t, kComputeImage> image{};
+    if (memory.read(0, address, image.data(), sizeof image) != Fault::None) return Fault::MqdUnreadable;
+    hqd.compute = image;
+    hqd.trap_present = bit(image[PgmRsrc2], kTrapPresent);
+    return Fault::None;
+}
+
+Fault store(MemoryPort& memory, const Hqd& hqd, uint64_t address) {
+    auto regs = hqd.regs;
+    regs[kHqdActive] = 0;
+    regs[kHqdDequeueRequest] = 0;
+    if (hqd.mapped_by_hws) regs[kHqdVmid] = 0;
+    const SavedWords saved = saved_buffers(hqd);
+    const auto put = [&](uint64_t dword, const uint32_t* words, size_t count) {
+        return memory.write(0, address + dword * 4, words, count * 4);
+    };
+    // Dword 0 is the driver's header.
+    Fault fault = put(1, &hqd.compute[1], hqd.compute.size() - 1);
+    if (fault == Fault::None) fault = put(HqdFirst, regs.data(), regs.size());
+    if (fault == Fault::None) fault = put(SavedMagic, saved.data(), saved.size());
+    return fault == Fault::None ? Fault::None : Fault::MqdUnreadable;
+}
+
+uint64_t unwrap_rptr(uint32_t rptr, uint64_t wptr, uint64_t ring_dwords) {
+    const uint64_t offset = rptr & (ring_dwords - 1);
+    uint64_t position = (wptr & ~(ring_dwords - 1)) | offset;
+    if (position > wptr) position = position >= ring_dwords ? position - ring_dwords : wptr;
+    return position;
+}
+
+}  // namespace lyra::mqd

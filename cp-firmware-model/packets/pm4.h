@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// PM4 framing: headers, the table of packets (pm4.def) and who may send what; step 4 of the data flow.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "common/bits.h"
+#include "cp-firmware-model/queue/hqd.h"
+
+namespace lyra::pm4 {
+
+enum Sender : uint8_t {
+    kFromGfx = 1, kFromKernel = 2, kFromKiq = 4, kFromHiq = 8, kFromUser = 16,
+    Gfx = kFromGfx,
+    Sched = kFromKiq | kFromHiq,
+    Ring = kFromGfx | kFromKernel | kFromKiq | kFromHiq,
+    Compute = kFromKernel | kFromKiq | kFromHiq | kFromUser,
+    Any = Ring | kFromUser,
+};
+
+enum class Opcode : uint8_t {
+#define PM4(name, opcode, min, max, senders, handler) name = opcode,
+#include "cp-firmware-model/packets/pm4.def"
+#undef PM4
+};
+
+struct PacketInfo {
+    const char* name;
+    uint8_t opcode;
+    uint16_t min_body, max_body;   ///< dwords after the header
+    uint8_t senders;
+};
+
+inline constexpr PacketInfo kPackets[] = {
+#define PM4(name, opcode, min, max, senders, handler) {#name, opcode, min, max, senders},
+#include "cp-firmware-model/packets/pm4.def"
+#undef PM4
+};
+
+inline constexpr uint8_t kNoRow = 0xff;
+
+/// Row of kPackets by opcode, kNoRow for an opcode that is not in the table. Does not compile when two rows share one.
+inline constexpr std::array<uint8_t, 256> kRowOfOpcode = [] {
+    std::array<uint8_t, 256> rows{};
+    rows.fill(kNoRow);
+    for (size_t i = 0; i < std::size(kPackets); ++i) {
+        if (rows[kPackets[i].opcode] != kNoRow) throw "two packets with one opcode";
+        rows[kPackets[i].opcode] = static_cast<uint8_t>(i);
+    }
+    return rows;
+}();
+
+inline const PacketInfo* info(uint8_t opcode) {
+    const uint8_t row = kRowOfOpcode[opcode];
+    return row == kNoRow ? nullptr : &kPackets[row];
+}
+
+/// Type-3 header: type 31:30, body dwords - 1 29:16, opcode 15:8. @source Linux 6.12 soc15d.h PACKET3()
+constexpr uint32_t type(uint32_t header) { return bits(header, 30, 2); }
+constexpr uint8_t opcode(uint32_t header) { return static_cast<uint8_t>(bits(header, 8, 8)); }
+
+/// A NOP with the largest count is one dword: header only.
+inline constexpr uint32_t kOneDwordNop = 0xffff1000;
+constexpr uint32_t body_dwords(uint32_t header) {
+    const uint32_t count = bits(header, 16, 14);
+    if (opcode(header) == static_cast<uint8_t>(Opcode::NOP) && count == 0x3fff) return 0;
+    return count + 1;
+}
+
+/// Header of a packet with the given body; for tests and tools.
+constexpr uint32_t header(Opcode op, uint32_t body) {
+    return 0xc0000000u | ((body - 1) & 0x3fff) << 16 | static_cast<uint32_t>(op) << 8;
+}
+
+inline constexpr uint32_t kMaxBodyDwords = 0x4000;
+
+/// A packet copied out of guest memory.
+struct Packet {
+    uint8_t opcode = 0;
+    std::span<const uint32_t> body;
+    uint32_t operator[](size_t dword) const { return dword < body.size() ? body[dword] : 0; }
+    uint32_t dwords() const { return static_cast<uint32_t>(body.size()) + 1; }
+};
+
+constexpr Sender sender(const Hqd& hqd) {
+    if (hqd.me == 0) return kFromGfx;
+    switch (hqd.kind) {
+        case QueueKind::Kernel: return kFromKernel;
+        case QueueKind::Hiq: return kFromHiq;
+        case QueueKind::Kiq: return kFromKiq;
+        case QueueKind::User: break;
+    }
+    return kFromUser;
+}
+
+}  // namespace lyra::pm4

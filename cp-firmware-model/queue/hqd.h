@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// One hardware queue descriptor (HQD) slot: register image, ring position, and what the queue is busy with; step 3.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "common/bits.h"
+#include "cp-firmware-model/cp_bus.h"
+
+namespace lyra {
+
+inline constexpr unsigned kMecs = 2, kPipesPerMec = 4, kQueuesPerPipe = 8;
+inline constexpr unsigned kHqdRegisters = 56;     ///< CP_MQD_BASE_ADDR 0x1245 .. CP_HQD_PQ_WPTR_HI 0x127c, MQD dwords 128..183
+inline constexpr unsigned kMqdDwords = 512;
+inline constexpr unsigned kMqdHqdFirst = 128;     ///< MQD dword of the first HQD register
+inline constexpr unsigned kComputeImage = 128;    ///< MQD dwords 0..127: COMPUTE_* state
+
+/// Numbers of HQD registers in Hqd::regs (register offset - 0x1245). @source front-end.md Appendix A.1; gc_9_0_offset.h
+enum HqdReg : uint8_t {
+    kMqdBaseAddr = 0, kMqdBaseAddrHi = 1, kHqdActive = 2, kHqdVmid = 3, kHqdPersistentState = 4, kHqdPipePriority = 5,
+    kHqdQueuePriority = 6, kHqdQuantum = 7, kHqdPqBase = 8, kHqdPqBaseHi = 9, kHqdPqRptr = 10, kHqdPqRptrReportAddr = 11,
+    kHqdPqRptrReportAddrHi = 12, kHqdPqWptrPollAddr = 13, kHqdPqWptrPollAddrHi = 14, kHqdPqDoorbellControl = 15,
+    kHqdPqControl = 17, kHqdIbBaseAddr = 18, kHqdIbBaseAddrHi = 19, kHqdIbRptr = 20, kHqdIbControl = 21, kHqdIqTimer = 22,
+    kHqdIqRptr = 23, kHqdDequeueRequest = 24, kHqdHqStatus0 = 32, kMqdControl = 34, kHqdEopBaseAddr = 37,
+    kHqdEopBaseAddrHi = 38, kHqdEopControl = 39, kHqdEopRptr = 40, kHqdCtxSaveBaseAddrLo = 43, kHqdCtxSaveBaseAddrHi = 44,
+    kHqdCtxSaveControl = 45, kHqdCntlStackOffset = 46, kHqdCntlStackSize = 47, kHqdWgStateOffset = 48, kHqdCtxSaveSize = 49,
+    kHqdGdsResourceState = 50, kHqdError = 51, kHqdEopWptrMem = 52, kHqdAqlControl = 53, kHqdPqWptrLo = 54,
+    kHqdPqWptrHi = 55,
+};
+
+enum class HqdState : uint8_t {
+    Idle,
+    Active,
+    Draining,  ///< dequeue requested: no new packets, launched work ends first
+    Stopped,   ///< a bad packet or a queue error stopped it; still occupies the slot until it is dequeued
+};
+
+/// Who may use what: privileged rings (KIQ, KCQ, HIQ) can write registers and carry scheduler packets.
+enum class QueueKind : uint8_t { Kernel, Hiq, Kiq, User };
+
+/// A PM4 indirect buffer being executed (the ring itself is not on the stack).
+struct IndirectBuffer {
+    uint64_t base = 0;       ///< GPU virtual address
+    uint32_t size_dw = 0;
+    uint32_t next_dw = 0;    ///< position of the next packet
+    uint32_t vmid = 0;
+};
+
+/// An end-of-pipe action of RELEASE_MEM: done when every dispatch that was launched before it has ended.
+struct EndOfPipe {
+    uint64_t after_dispatch = 0;   ///< newest dispatch it waits for, 0 when none
+    uint64_t address = 0, data = 0;
+    uint32_t vmid = 0;
+    uint32_t context_id = 0;
+    uint8_t data_sel = 0, int_sel = 0;
+};
+
+/// How a queue leaves its slot; the values of CP_HQD_DEQUEUE_REQUEST. @source Linux 6.12 amdgpu_amdkfd_gfx_v9.c
+enum class Dequeue : uint8_t { None = 0, Drain = 1, Reset = 2, Save = 3 };
+
+/// Id of the gfx ring, which has no HQD of its own; after the ids of the HQD slots.
+inline constexpr uint32_t kGfxQueueId = kMecs * kPipesPerMec * kQueuesPerPipe;
+inline constexpr uint32_t kQueueIds = kGfxQueueId + 1;
+
+/// A packet of an AQL queue between fetch and retirement.
+struct AqlInFlight {
+    uint64_t index = 0;
+    uint64_t dispatch = 0;             ///< dispatch id, 0 when none
+    uint64_t completion_signal = 0;    ///< address, 0 when none
+    uint64_t start_ts = 0;
+    bool done = false;
+};
+
+struct Hqd {
+    uint8_t me = 0, pipe = 0, queue = 0;   ///< me is 1 or 2; 0 is the gfx ring
+    HqdState state = HqdState::Idle;
+    QueueKind kind = QueueKind::User;
+    std::array<uint32_t, kHqdRegisters> regs{};
+    std::array<uint32_t, kComputeImage> compute{};  ///< COMPUTE_* by MQD dword number
+    uint64_t rptr_dw = 0;                  ///< PM4: consumed dwords, monotonic. AQL: packets * 16
+    uint64_t wptr_dw = 0;                  ///< monotonic dwords
+    uint64_t reported_dw = 0;              ///< PM4: rptr_dw as last written to the report address
+    uint16_t pasid = 0;
+    bool mapped_by_hws = false;
+    bool is_static = false;                ///< left alone by UNMAP_QUEUES of the non-static queues
+    bool trap_present = false;             ///< RSRC2.TRAP_PRESENT of the MQD: the process has a trap handler
+    bool wptr_poll_once = false;           ///< CP_PQ_WPTR_POLL_CNTL1: read the write pointer from memory at activation
+    Dequeue dequeue = Dequeue::None;
+    RunState last = RunState::Idle;        ///< what the last step found
+    // PM4
+    std::vector<IndirectBuffer> ib_stack;
+    std::vector<uint64_t> dispatches;      ///< ids of PM4 dispatches not known complete, oldest first
+    std::deque<EndOfPipe> end_of_pipe;     ///< RELEASE_MEMs whose dispatches still run, oldest first
+    uint32_t drop_dwords = 0;              ///< COND_EXEC: dwords of the ring still to be skipped
+    uint32_t packet_progress = 0;          ///< a packet in several steps: register written, bytes copied
+    uint32_t chained = 0;                  ///< chained buffers since the last packet of the ring
+    uint64_t short_packet_at = ~uint64_t{0};   ///< ring position of a packet whose end has not been written yet
+    // AQL
+    std::deque<AqlInFlight> in_flight;
+    uint64_t fetch_index = 0;
+    uint64_t halted_on_signal = 0;         ///< address of queue_inactive_signal while its value must become 0
+    bool head_examined_empty = false;      ///< head slot was INVALID; wait for the next doorbell
+    uint64_t drain_deadline_ns = 0;
+
+    bool active() const { return state != HqdState::Idle; }
+    uint32_t id() const { return me == 0 ? kGfxQueueId : ((me - 1u) * kPipesPerMec + pipe) * kQueuesPerPipe + queue; }
+    uint32_t vmid() const { return regs[kHqdVmid] & 0xf; }
+    bool aql() const { return regs[kHqdAqlControl] & 1; }
+    uint64_t ring_base() const { return make64(regs[kHqdPqBase], regs[kHqdPqBaseHi] & 0xff) << 8; }
+    /// At most 2^28 dwords: the field has 6 bits, the hardware no ring of more than a GiB.
+    uint64_t ring_dwords() const {
+        const uint32_t size = regs[kHqdPqControl] & 0x3f;
+        return uint64_t{2} << (size > 27 ? 27 : size);
+    }
+    bool doorbell_enabled() const { return bit(regs[kHqdPqDoorbellControl], 30); }
+    uint64_t rptr_report_address() const { return make64(regs[kHqdPqRptrReportAddr], regs[kHqdPqRptrReportAddrHi] & 0xffff); }
+    uint64_t wptr_poll_address() const { return make64(regs[kHqdPqWptrPollAddr], regs[kHqdPqWptrPollAddrHi] & 0xffff); }
+    uint32_t doorbell_bytes() const { return regs[kHqdPqDoorbellControl] & 0x0ffffffc; }
+    uint64_t mqd_address() const { return make64(regs[kMqdBaseAddr], regs[kMqdBaseAddrHi] & 0xffff); }
+};
+
+}  // namespace lyra

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+// Command processor registers: queue slots by bank, gfx ring, halts, resets, kills; step 2 of the data flow.
+#include "cp-firmware-model/regs/cp_registers.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cp-firmware-model/command_processor.h"
+#include "cp-firmware-model/queue/hqd_reset.h"
+
+namespace lyra {
+
+namespace {
+
+struct Row {
+    const char* name;
+    uint32_t byte;
+    CpRegisters::Bank bank;
+    uint32_t reset;
+    CpRegisters::Read read;
+    CpRegisters::Write write;
+};
+
+constexpr Row kRows[] = {
+#define CPREG(name, byte, bank, reset, read, write) \
+    {#name, byte, CpRegisters::Bank::bank, reset, &CpRegisters::read_##read, &CpRegisters::write_##write},
+#include "cp-firmware-model/regs/cp.def"
+#undef CPREG
+};
+
+enum Byte : uint32_t {
+#define CPREG(name, byte, bank, reset, read, write) name = byte,
+#include "cp-firmware-model/regs/cp.def"
+#undef CPREG
+};
+
+constexpr uint32_t kGrbmGfxIndex = 0x30800 / 4;
+constexpr uint32_t kGeneric2 = 1u << 29;
+constexpr uint32_t kAllVmids = 0xffff;
+/// SQ_CMD: CMD 2:0, MODE 6:4, CHECK_VMID 7, VM_ID 31:28. @source front-end.md Appendix A.3, B
+constexpr uint32_t kSqKill = 3, kSqBroadcast = 1;
+
+}  // namespace
+
+CpRegisters::CpRegisters(Env& env, CpBus& bus, Dispatcher& dispatcher, Mec& mec)
+    : env_(env), bus_(bus), dispatcher_(dispatcher), mec_(mec), values_(std::size(kRows)) {
+    for (unsigned row = 0; row < std::size(kRows); ++row) row_of_dword_[kRows[row].byte / 4] = static_cast<uint16_t>(row);
+    reset();
+}
+
+void CpRegisters::reset() {
+    for (unsigned row = 0; row < std::size(kRows); ++row) values_[row].fill(kRows[row].reset);
+}
+
+uint32_t& CpRegisters::stored(unsigned row, const GrbmSelect& select) {
+    const unsigned bank = kRows[row].bank == Bank::Pipe ? (select.me & 3) * 4 + (select.pipe & 3) : 0;
+    return values_[row][bank];
+}
+
+uint32_t CpRegisters::one(uint32_t byte) const { return values_[row_of_dword_.at(byte / 4)][0]; }
+
+Hqd* CpRegisters::selected(const GrbmSelect& select) {
+    if (select.me < 1 || select.me > kMecs) return nullptr;
+    return &mec_.slot(select.me, select.pipe, select.queue);
+}
+
+bool CpRegisters::read(uint32_t dw, const GrbmSelect& select, uint32_t& value) {
+    if (dw >= kHqdFirstRegister && dw < kHqdFirstRegister + kHqdRegisters) {
+        const Hqd* hqd = selected(select);
+        value = hqd ? read_hqd(*hqd, dw - kHqdFirstRegister) : 0;
+        return true;
+    }
+    const auto found = row_of_dword_.find(dw);
+    if (found == row_of_dword_.end()) return false;
+    const Access access{found->second, select, stored(found->second, select)};
+    value = (this->*kRows[found->second].read)(access);
+    return true;
+}
+
+bool CpRegisters::write(uint32_t dw, const GrbmSelect& select, uint32_t value) {
+    if (dw >= kHqdFirstRegister && dw < kHqdFirstRegister + kHqdRegisters) {
+        if (Hqd* hqd = selected(select)) {
+            write_hqd(*hqd, dw - kHqdFirstRegister, value);
+        } else {
+            report(env_, Fault::RegisterRange, fmt::format("queue register {:#x} with ME {} selected", dw * 4, select.me));
+        }
+        return true;
+    }
+    const auto found = row_of_dword_.find(dw);
+    if (found == row_of_dword_.end()) return false;
+    const Access access{found->second, select, stored(found->second, select)};
+    (this->*kRows[found->second].write)(access, value);
+    return true;
+}
+
+uint32_t CpRegisters::read_plain(const Access& access) { return access.stored; }
+void CpRegisters::write_plain(const Access& access, uint32_t value) { access.stored = value; }
+void CpRegisters::write_none(const Access&, uint32_t) {}
+
+// --- queue slots ---
+
+uint32_t CpRegisters::read_hqd(const Hqd& hqd, unsigned index) const {
+    if (index == kHqdActive) return hqd.active() ? 1 : 0;
+    if (hqd.active() && index == kHqdPqRptr) return static_cast<uint32_t>(hqd.rptr_dw & (hqd.ring_dwords() - 1));
+    if (hqd.active() && index == kHqdPqWptrLo) return lo32(hqd.wptr_dw);
+    if (hqd.active() && index == kHqdPqWptrHi) return hi32(hqd.wptr_dw);
+    return hqd.regs[index];
+}
+
+void CpRegisters::write_hqd(Hqd& hqd, unsigned index, uint32_t value) {
+    switch (index) {
+        case kHqdActive: set_active(hqd, value & 1); return;
+        case kHqdDequeueRequest: set_dequeue(hqd, value); return;
+        default: break;
+    }
+    hqd.regs[index] = value;
+    const bool pointer = index == kHqdPqWptrLo || index == kHqdPqWptrHi;
+    if (!pointer || !hqd.active() || hqd.aql()) return;
+    // The low half first, then the high one: only the pair is a pointer.
+    if (index == kHqdPqWptrHi) mec_.set_wptr(hqd, make64(hqd.regs[kHqdPqWptrLo], value));
+}
+
+/// RLC_CP_SCHEDULERS names the slot of the KIQ: ME 6:5, pipe 4:3, queue 2:0. @source Linux 6.12 gfx_v9_0_kiq_setting()
+bool CpRegisters::is_kiq(const Hqd& hqd) const {
+    const uint32_t scheduler = one(RLC_CP_SCHEDULERS) & 0x7f;
+    return scheduler != 0 && scheduler == uint32_t(hqd.me << 5 | hqd.pipe << 3 | hqd.queue);
+}
+
+void CpRegisters::set_active(Hqd& hqd, bool active) {
+    if (!active) {
+        if (hqd.active()) mec_.drop(hqd);
+        return;
+    }
+    if (hqd.active()) return;
+    const bool kernel = bit(hqd.regs[kHqdPqControl], 31);   // KMD_QUEUE
+    mec_.activate(hqd, is_kiq(hqd) ? QueueKind::Kiq : kernel ? QueueKind::Kernel : QueueKind::User);
+}
+
+void CpRegisters::set_dequeue(Hqd& hqd, uint32_t value) {
+    hqd.regs[kHqdDequeueRequest] = value;
+    const uint32_t kind = bits(value, 0, 3);
+    if (kind < 1 || kind > 3) return;
+    mec_.request_dequeue(hqd, static_cast<Dequeue>(kind));
+    mec_.try_dequeue(hqd);
+}
+
+void CpRegisters::write_wptr_poll(const Access& access, uint32_t value) {
+    access.stored = value;
+    for (unsigned n = 0; n < kPipesPerMec * kQueuesPerPipe; ++n) {
+        if (!bit(value, n)) continue;
+        Hqd& hqd = mec_.slot(1, n / kQueuesPerPipe, n % kQueuesPerPipe);
+        if (hqd.active()) {
+            mec_.poll_wptr(hqd);
+        } else {
+            hqd.wptr_poll_once = true;
+        }
+    }
+}
+
+void CpRegisters::write_schedulers(const Access& access, uint32_t value) { access.stored = value; }
+
+/// RESET kills the waves of the selected queue; a dequeue that waited for them goes on.
+void CpRegisters::write_queue_reset(const Access& access, uint32_t value) {
+    Hqd* hqd = selected(access.select);
+    if (!(value & 1) || !hqd || !hqd->active()) return;
+    mec_.kill_waves(*hqd);
+    if (hqd->dequeue == Dequeue::None) return;
+    mec_.request_dequeue(*hqd, Dequeue::Reset);
+    mec_.try_dequeue(*hqd);
+}
+
+// --- micro engines ---
+
+/// ME2_HALT 28, ME1_HALT 30; pipe resets 16..21.
+void CpRegisters::write_mec_cntl(const Access& access, uint32_t value) {
+    access.stored = value;
+    mec_.halt(1, bit(value, 30));
+    mec_.halt(2, bit(value, 28));
+    for (unsigned n = 0; n < 6; ++n) {
+        if (!bit(value, 16 + n)) continue;
+        for (unsigned queue = 0; queue < kQueuesPerPipe; ++queue) {
+            Hqd& hqd = mec_.slot(n < 4 ? 1 : 2, n % 4, queue);
+            if (hqd.active()) mec_.drop(hqd);
+        }
+    }
+}
+
+/// ME_HALT 28, PFP_HALT 26.
+void CpRegisters::write_me_cntl(const Access& access, uint32_t value) {
+    access.stored = value;
+    const bool halted = bit(value, 28) || bit(value, 26);
+    if (mec_.halted(0) && !halted && mec_.gfx().state == HqdState::Stopped) mec_.restart_gfx();
+    mec_.halt(0, halted);
+}
+
+/// Client GRBM_CP, source 178: the driver's way to get an interrupt from a KIQ fence.
+/// @source Linux 6.12 gfx_v9_0_ring_emit_fence_kiq()
+void CpRegisters::write_int_status(const Access&, uint32_t value) {
+    if (!(value & kGeneric2)) return;
+    Interrupt vector;
+    vector.client = ih_client::kGrbmCp;
+    vector.source = ih_source::kCpGeneric;
+    for (const Hqd& hqd : mec_.slots()) {
+        if (is_kiq(hqd)) vector.ring_id = static_cast<uint8_t>(hqd.pipe | hqd.me << 2 | hqd.queue << 4);
+    }
+    bus_.interrupt(vector);
+}
+
+// --- gfx ring ---
+
+uint32_t CpRegisters::read_gfx_rptr(const Access&) {
+    return static_cast<uint32_t>(mec_.gfx().rptr_dw & (mec_.gfx().ring_dwords() - 1));
+}
+
+uint32_t CpRegisters::read_gfx_wptr(const Access& access) {
+    return kRows[access.row].byte == CP_RB0_WPTR ? lo32(mec_.gfx().wptr_dw) : hi32(mec_.gfx().wptr_dw);
+}
+
+/// The gfx ring is kept as a queue: its registers have the fields of the HQD's.
+void CpRegisters::write_gfx_ring(const Access& access, uint32_t value) {
+    access.stored = value;
+    auto& regs = mec_.gfx().regs;
+    regs[kHqdPqBase] = one(CP_RB0_BASE);
+    regs[kHqdPqBaseHi] = one(CP_RB0_BASE_HI) & 0xff;
+    regs[kHqdPqRptrReportAddr] = one(CP_RB0_RPTR_ADDR);
+    regs[kHqdPqRptrReportAddrHi] = one(CP_RB0_RPTR_ADDR_HI) & 0xffff;
+    regs[kHqdPqWptrPollAddr] = one(CP_RB_WPTR_POLL_ADDR_LO);
+    regs[kHqdPqWptrPollAddrHi] = one(CP_RB_WPTR_POLL_ADDR_HI) & 0xffff;
+    regs[kHqdPqDoorbellControl] = one(CP_RB_DOORBELL_CONTROL);
+    regs[kHqdVmid] = one(CP_RB_VMID) & 0xf;
+}
+
+/// RB_BUFSZ 5:0: 8 << n bytes, the same size as QUEUE_SIZE of an HQD. The driver writes it when it starts the ring anew.
+void CpRegisters::write_gfx_cntl(const Access& access, uint32_t value) {
+    access.stored = value;
+    mec_.gfx().regs[kHqdPqControl] = value & 0x3f;
+    mec_.restart_gfx();
+}
+
+void CpRegisters::write_gfx_wptr(const Access& access, uint32_t value) {
+    access.stored = value;
+    const uint64_t wptr = make64(one(CP_RB0_WPTR), one(CP_RB0_WPTR_HI));
+    if (kRows[access.row].byte == CP_RB0_WPTR_HI) mec_.set_wptr(mec_.gfx(), wptr);
+}
+
+// --- waves ---
+
+void CpRegisters::kill_vmid(uint32_t vmid) { dispatcher_.kill_vmid(vmid); }
+
+/// Kill the waves of VMIDs and the buffers of the gfx ring that run in them. Reads 0 when done, which is at once.
+void CpRegisters::write_vmid_reset(const Access& access, uint32_t value) {
+    access.stored = 0;
+    auto& buffers = mec_.gfx().ib_stack;
+    for (uint32_t vmid = 0; vmid < kVmids; ++vmid) {
+        if (!bit(value & kAllVmids, vmid)) continue;
+        kill_vmid(vmid);
+        if (std::any_of(buffers.begin(), buffers.end(), [&](const IndirectBuffer& ib) { return ib.vmid == vmid; })) {
+            buffers.clear();
+        }
+    }
+}
+
+void CpRegisters::write_sq_cmd(const Access& access, uint32_t value) {
+    access.stored = value;
+    if (bits(value, 0, 3) != kSqKill || bits(value, 4, 3) != kSqBroadcast) {
+        report(env_, Fault::TodoRegister, fmt::format("SQ_CMD {:#010x}", value));
+        return;
+    }
+    if (bit(value, 7)) {
+        kill_vmid(bits(value, 28, 4));
+    } else {
+        for (uint32_t vmid = 0; vmid < kVmids; ++vmid) kill_vmid(vmid);
+    }
+}
+
+/// Waves are not told apart by shader engine: engine 0 shows them all, so that the driver's sum is right.
+bool CpRegisters::counts_waves_here() {
+    const uint32_t index = bus_.read_register(kGrbmGfxIndex);
+    return bit(index, 31) || bits(index, 16, 8) == 0;
+}
+
+uint32_t CpRegisters::read_wf_status(const Access& access) {
+    if (access.select.me < 1 || access.select.me > kMecs || !counts_waves_here()) return 0;
+    uint32_t map = 0;
+    for (unsigned n = 0; n < kPipesPerMec * kQueuesPerPipe; ++n) {
+        const Hqd& hqd = mec_.slot(access.select.me, n / kQueuesPerPipe, n % kQueuesPerPipe);
+        map |= uint32_t{hqd.active()} << n;
+    }
+    return map;
+}
+
+/// COUNT 10:0 of queue n of the selected pipe.
+uint32_t CpRegisters::read_wf_count(const Access& access) {
+    if (access.select.me < 1 || access.select.me > kMecs || !counts_waves_here()) return 0;
+    const unsigned queue = (kRows[access.row].byte - SPI_CSQ_WF_ACTIVE_COUNT_0) / 4;
+    const Hqd& hqd = mec_.slot(access.select.me, access.select.pipe, queue);
+    return std::min(dispatcher_.waves_live(hqd.id()), 0x7ffu);
+}
+
+}  // namespace lyra

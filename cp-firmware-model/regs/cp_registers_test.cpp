@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+// Registers: banking, bring-up by register writes, halts, resets, the gfx ring, what is not the command processor's.
+#include "cp-firmware-model/testing/cp_rig.h"
+
+namespace lyra {
+namespace {
+
+using namespace lyra::testing;
+using pm4::Opcode;
+
+class CpRegs : public CpRig {
+protected:
+    TestRing start_gfx(bool unhalt = true) {
+        TestRing ring = make_ring(kGfxBase, 0x458, 1024);
+        set_reg(0xc144, 0);
+        set_reg(0xc104, 9);
+        set_reg(0xc150, 0);
+        set_reg(0xc154, 0);
+        set_reg(0xc10c, lo32(ring.rptr));
+        set_reg(0xc110, 0);
+        set_reg(0xc104, 9);
+        set_reg(0xc100, lo32(ring.base >> 8));
+        set_reg(0xc2c4, 0);
+        set_reg(0xc164, 0x458 | 1u << 30);
+        if (unhalt) set_reg(0x86d8, 0);
+        return ring;
+    }
+    static constexpr GrbmSelect kSlot{1, 2, 3, 0};
+};
+
+TEST_F(CpRegs, ResetValuesAreThoseOfTheChip) {
+    EXPECT_EQ(reg(0xc924, kSlot), 0x0be05301u);
+    EXPECT_EQ(reg(0xc958, kSlot), 0x00308509u);
+    EXPECT_EQ(reg(0xc994, kSlot), 0x40000000u);
+    EXPECT_EQ(reg(0xc2c0), 0x40404040u);
+    EXPECT_EQ(reg(0x8234), 0x50000000u);
+    EXPECT_EQ(reg(0xc91c, kSlot), 0u);
+}
+
+TEST_F(CpRegs, QueueRegistersAreBanked) {
+    set_reg(0xc934, 0x111, {1, 2, 3, 0});
+    set_reg(0xc934, 0x222, {2, 2, 3, 0});
+    EXPECT_EQ(reg(0xc934, {1, 2, 3, 0}), 0x111u);
+    EXPECT_EQ(reg(0xc934, {2, 2, 3, 0}), 0x222u);
+    EXPECT_EQ(reg(0xc934, {1, 2, 4, 0}), 0u);
+    set_reg(0xc934, 0x333, {0, 0, 0, 0});
+    EXPECT_EQ(faults(Fault::RegisterRange), 1u);
+    set_reg(0xc2d0, 5, {1, 1, 0, 0});
+    EXPECT_EQ(reg(0xc2d0, {1, 1, 0, 0}), 5u);
+    EXPECT_EQ(reg(0xc2d0, {1, 2, 0, 0}), 0u);
+}
+
+TEST_F(CpRegs, OtherRegistersAreLeftToTheChip) {
+    uint32_t value = 0;
+    EXPECT_FALSE(cp.read_register(0x30100 / 4, {}, value));
+    EXPECT_FALSE(cp.write_register(0x30100 / 4, {}, 1));
+}
+
+TEST_F(CpRegs, KiqKeepsItsDoorbellWhileTheMecIsHalted) {
+    start_kiq();
+    set_reg(0x8234, 0x50000000);
+    submit(kiq, write_data(kScratch, {1}));
+    EXPECT_EQ(settle(), RunState::Idle);
+    EXPECT_EQ(word(kScratch), 0u);
+    start_mec();
+    EXPECT_EQ(settle(), RunState::Idle);
+    EXPECT_EQ(word(kScratch), 1u);
+}
+
+TEST_F(CpRegs, KiqInterruptsThroughItsStatusRegister) {
+    start_kiq();
+    submit(kiq, packet(Opcode::WRITE_DATA, {1 << 20, 0xc2d4 / 4, 0, 0x20000000}));
+    settle();
+    ASSERT_EQ(interrupts(178), 1u);
+    EXPECT_EQ(bus.interrupts[0].ring_id, 1 | 2 << 2);
+}
+
+TEST_F(CpRegs, DequeueByRegisterFreesTheSlotAtOnce) {
+    start_kiq();
+    set_reg(0xc974, 1, {2, 1, 0, 0});
+    EXPECT_EQ(reg(0xc91c, {2, 1, 0, 0}), 0u);
+    EXPECT_FALSE(ring_bell(kiq));
+}
+
+TEST_F(CpRegs, QueueLoadedByRegistersReadsItsWritePointerOnce) {
+    start_mec();
+    TestRing q = user_ring(0);
+    emit(q, write_data(kScratch, {1}));
+    bus.memory.put<uint64_t>(q.wptr_address, q.wptr);
+    const GrbmSelect slot{1, 1, 2, 0};
+    for (unsigned n = 0; n < 56; ++n) set_reg(0xc914 + n * 4, word(q.mqd + (128 + n) * 4), slot);
+    set_reg(0xc920, 8, slot);
+    set_reg(0xc950, q.doorbell | 1u << 30, slot);
+    set_reg(0xc9ec, 0, slot);
+    set_reg(0xc9f0, 0, slot);
+    set_reg(0xc210, 1u << (1 * 8 + 2));
+    set_reg(0xc91c, 1, slot);
+    EXPECT_EQ(settle(), RunState::Idle);
+    EXPECT_EQ(word(kScratch), 1u);
+    submit(q, write_data(kScratch, {2}));
+    settle();
+    EXPECT_EQ(word(kScratch), 2u);
+    submit(q, packet(Opcode::WRITE_DATA, {0, kScratchReg, 0, 1}));
+    settle();
+    EXPECT_EQ(faults(Fault::PrivilegedRegister), 1u) << "a user's queue";
+}
+
+TEST_F(CpRegs, GfxRingRunsAndReportsItsReadPointer) {
+    TestRing gfx = start_gfx();
+    submit(gfx, packet(Opcode::SET_UCONFIG_REG, {0x40, 0xdeadbeef}));
+    submit(gfx, packet(Opcode::CONTEXT_CONTROL, {0x80000000, 0x80000000}));
+    submit(gfx, packet(Opcode::SET_CONTEXT_REG, {0, 1, 2, 3}));
+    submit(gfx, packet(Opcode::CLEAR_STATE, {0}));
+    submit(gfx, release_mem(kScratch, 7, 1, 2, 0));
+    submit(gfx, packet(Opcode::SWITCH_BUFFER, {0}));
+    EXPECT_EQ(settle(), RunState::Idle);
+    EXPECT_EQ(bus.registers[kScratchReg], 0xdeadbeefu);
+    EXPECT_EQ(word(kScratch), 7u);
+    ASSERT_EQ(interrupts(181), 1u);
+    EXPECT_EQ(bus.interrupts[0].ring_id, 0);
+    EXPECT_EQ(word(gfx.rptr), gfx.wptr);
+    EXPECT_EQ(reg(0x8700), gfx.wptr);
+}
+
+TEST_F(CpRegs, HaltedGfxRingKeepsItsDoorbell) {
+    TestRing gfx = start_gfx(false);
+    submit(gfx, write_data(kScratch, {1}));
+    settle();
+    EXPECT_EQ(word(kScratch), 0u);
+    set_reg(0x86d8, 0);
+    settle();
+    EXPECT_EQ(word(kScratch), 1u);
+}
+
+TEST_F(CpRegs, GfxRingStartsAnewAfterABadPacket) {
+    TestRing gfx = start_gfx();
+    submit(gfx, {0xc000ff00, 0});
+    settle();
+    EXPECT_EQ(faults(Fault::UnknownOpcode), 1u);
+    EXPECT_EQ(interrupts(183), 1u);
+    set_reg(0x86d8, 0x15000000);
+    gfx = start_gfx();
+    submit(gfx, write_data(kScratch, {1}));
+    settle();
+    EXPECT_EQ(word(kScratch), 1u);
+}
+
+TEST_F(CpRegs, DrawingIsCountedAsMissing) {
+    TestRing gfx = start_gfx();
+    submit(gfx, packet(Opcode::DRAW_INDEX_AUTO, {3, 2}));
+    settle();
+    EXPECT_EQ(faults(Fault::TodoPacket), 1u);
+}
+
+TEST_F(CpRegs, VmidResetDropsTheBuffersOfThatVmid) {
+    TestRing gfx = start_gfx();
+    put_words(kIb, packet(Opcode::WAIT_REG_MEM, {3 | 1 << 4, lo32(kScratch), 0, 5, ~0u, 4}));
+    submit(gfx, indirect(kIb, 7, 3u << 24));
+    submit(gfx, write_data(kScratch + 4, {1}));
+    EXPECT_EQ(settle(), RunState::Polling);
+    set_reg(0xc2cc, 1 << 3);
+    EXPECT_EQ(reg(0xc2cc), 0u);
+    EXPECT_EQ(settle(), RunState::Idle);
+    EXPECT_EQ(word(kScratch + 4), 1u);
+}
+
+TEST_F(CpRegs, SqCmdKillsTheWavesOfAVmid) {
+    start_user();
+    plan({.forever = true});
+    submit(user, dispatch(2));
+    settle(10);
+    EXPECT_EQ(reg(0x9370 + 2 * 4, {1, 0, 2, 0}), 2u);
+    EXPECT_TRUE(bit(reg(0x936c, {1, 0, 0, 0}), 2));
+    set_reg(0x8dec, 3 | 1 << 4 | 1 << 7 | 9u << 28);
+    EXPECT_EQ(cp.dispatcher().waves_live_total(), 2u);
+    set_reg(0x8dec, 3 | 1 << 4 | 1 << 7 | 8u << 28);
+    EXPECT_EQ(cp.dispatcher().waves_live_total(), 0u);
+    set_reg(0x8dec, 1);
+    EXPECT_EQ(faults(Fault::TodoRegister), 1u);
+}
+
+TEST_F(CpRegs, PipeResetFreesItsSlots) {
+    start_user();
+    plan({.forever = true});
+    submit(user, dispatch(1));
+    settle(10);
+    set_reg(0x8234, 1 << 16);
+    set_reg(0x8234, 0);
+    EXPECT_EQ(reg(0xc91c, {1, 0, 2, 0}), 0u);
+    EXPECT_EQ(cp.dispatcher().waves_live_total(), 0u);
+}
+
+TEST_F(CpRegs, ResetForgetsEverything) {
+    start_user();
+    plan({.forever = true});
+    submit(user, dispatch(1));
+    settle(10);
+    cp.reset();
+    EXPECT_EQ(cp.run(1000), RunState::Idle);
+    EXPECT_EQ(reg(0xc91c, {1, 0, 2, 0}), 0u);
+    EXPECT_EQ(reg(0x8234), 0x50000000u);
+    start_kcq();   // and it comes up again
+    submit(kcq, write_data(kScratch, {1}));
+    settle();
+    EXPECT_EQ(word(kScratch), 1u);
+}
+
+TEST_F(CpRegs, KcqResetAndMapAgain) {
+    start_kcq();
+    submit(kcq, packet(Opcode::WAIT_REG_MEM, {3 | 1 << 4, lo32(kScratch), 0, 5, ~0u, 4}));
+    EXPECT_EQ(settle(), RunState::Polling);
+    submit(kiq, kiq_unmap(kcq, 1));
+    EXPECT_EQ(settle(), RunState::Idle);
+    EXPECT_EQ(reg(0xc91c, {1, 0, 0, 0}), 0u);
+    kcq = make_ring(kKcqBase, 0x18);
+    submit(kiq, kiq_map(kcq, 1, 0, 0, 0));
+    settle();
+    submit(kcq, write_data(kScratch + 4, {1}));
+    settle();
+    EXPECT_EQ(word(kScratch + 4), 1u);
+}
+
+}  // namespace
+}  // namespace lyra

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+// SDMA packet actions that move no bulk data: flow, fences, interrupts, polls, atomics, registers, time; step 4.
+#include <algorithm>
+#include <iterator>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include "cp-firmware-model/sdma/engine_impl.h"
+
+namespace lyra {
+
+using namespace sdma;
+
+namespace {
+
+constexpr uint8_t kIvPollTimeout = 246, kIvSrbmWrite = 247;  ///< @source ivsrcid/sdma0/irqsrcs_sdma0_4_0.h
+/// Ring ids of interrupt vectors; the driver knows 0 and 3. @source sdma_v4_0.c sdma_v4_0_process_trap_irq
+constexpr uint8_t kIvRingId[kRings] = {0, 3, 1, 2};
+constexpr unsigned kAtomicTries = 64;
+
+/// The value that an atomic operation stores. code: low 5 bits of the TC operation. @return false: not known
+template <class T>
+bool atomic_value(uint32_t code, T old, T src, T cmp, T& value) {
+    using S = std::make_signed_t<T>;
+    (void)sizeof(S);
+    (void)cmp;
+#define SDMA_PACKET(name, op, sub_op, variant, dwords, tail, handler)
+#define SDMA_ATOMIC(name, number, result) \
+    if (code == number) {                 \
+        value = static_cast<T>(result);   \
+        return true;                      \
+    }
+#include "cp-firmware-model/packets/sdma.def"
+#undef SDMA_PACKET
+    return false;
+}
+
+constexpr uint32_t kAtomicCmpSwap = 0x08;
+
+}  // namespace
+
+Step SdmaEngine::Impl::execute(Ring& ring, int64_t& budget) {
+    using Action = Step (Impl::*)(Ring&, int64_t&);
+    static constexpr Action kActions[] = {
+        // in the order of sdma::Handler
+        &Impl::nop,
+        &Impl::copy,
+        &Impl::copy_broadcast,
+        &Impl::copy_rect,
+        &Impl::write,
+        &Impl::indirect,
+        &Impl::fence,
+        &Impl::trap,
+        &Impl::poll,
+        &Impl::register_to_memory,
+        &Impl::cond_exe,
+        &Impl::atomic,
+        &Impl::const_fill,
+        &Impl::gen_pte_pde,
+        &Impl::timestamp_set,
+        &Impl::timestamp_get,
+        &Impl::timestamp_global,
+        &Impl::register_write,
+        &Impl::pre_exe,
+        &Impl::todo,
+    };
+    static_assert(std::size(kActions) == static_cast<size_t>(Handler::Todo) + 1);
+    return (this->*kActions[static_cast<size_t>(ring.packet.row->handler)])(ring, budget);
+}
+
+Step SdmaEngine::Impl::nop(Ring&, int64_t&) { return Step::Done; }
+
+Step SdmaEngine::Impl::todo(Ring& ring, int64_t&) {
+    report(env, Fault::TodoPacket, fmt::format("sdma{} ring {} {}", index, ring.index, ring.packet.row->name));
+    return Step::Skip;
+}
+
+/// The ring has one set of buffer registers, so that buffers do not nest. User queues stay in their own VMID.
+Step SdmaEngine::Impl::indirect(Ring& ring, int64_t&) {
+    const Words& words = ring.packet.words;
+    if (ring.ib.active) {
+        report(env, Fault::IndirectDepth, fmt::format("sdma{} ring {} buffer {:#x}", index, ring.index, ring.ib.base));
+        return Step::Stop;
+    }
+    if (ring.kernel() && !IbEnable::get(ring.regs[ring_reg::IB_CNTL])) return Step::Wait;
+    const uint32_t size = IndirectSize::get(words[3]);
+    if (size == 0) return Step::Done;
+    ring.ib.vmid = ring.privileged() ? IndirectVmid::get(words[0]) : ring.ring_vmid();
+    ring.ib.base = qword(words, 1) & ~uint64_t{31};
+    ring.ib.size_dw = size;
+    ring.ib.next_dw = 0;
+    ring.ib.active = true;
+    return Step::Enter;
+}
+
+/// Everything before it is complete: the engine works in order.
+Step SdmaEngine::Impl::fence(Ring& ring, int64_t& budget) {
+    const Words& words = ring.packet.words;
+    const uint64_t va = qword(words, 1) & ~uint64_t{3};
+    if (store<uint32_t>(ring.vmid(), va, words[3]) != Fault::None) return vm_fault(ring, va);
+    count_bytes(ring, sizeof(uint32_t), budget);
+    return Step::Done;
+}
+
+void SdmaEngine::Impl::interrupt(const Ring& ring, uint8_t source, uint32_t data) {
+    Interrupt iv;
+    iv.client = static_cast<uint8_t>(ih_client::kSdma0 + index);
+    iv.source = source;
+    iv.ring_id = kIvRingId[ring.index];
+    iv.vmid = static_cast<uint8_t>(ring.vmid());
+    iv.mmhub = true;
+    iv.pasid = ring.mapped ? ring.pasid : iv.vmid ? bus.vmid_state(iv.vmid).pasid : 0;
+    iv.data[0] = data;
+    bus.interrupt(iv);
+}
+
+Step SdmaEngine::Impl::trap(Ring& ring, int64_t&) {
+    if (TrapEnable::get(regs[reg::CNTL])) {
+        interrupt(ring, ih_source::kSdmaTrap, TrapContext::get(ring.packet.words[1]));
+    }
+    return Step::Done;
+}
+
+/// One more look is due. Tries count only when the interval (GPU clocks) has passed; the last one ends in a timeout.
+Step SdmaEngine::Impl::wait(Ring& ring, uint32_t interval, uint32_t retries) {
+    Active& packet = ring.packet;
+    const uint64_t now = gpu_clock(env);
+    if (retries == kPollForever || now < packet.next_try) return Step::Wait;
+    packet.next_try = now + std::max<uint32_t>(interval, 1);
+    if (packet.tries++ < retries) return Step::Wait;
+    report(env, Fault::SdmaPollTimeout, fmt::format("sdma{} ring {} after {} tries", index, ring.index, packet.tries));
+    interrupt(ring, kIvPollTimeout, 0);
+    return Step::Skip;
+}
+
+bool SdmaEngine::Impl::refuse_unprivileged(Ring& ring) {
+    if (ring.privileged()) return false;
+    report(env, Fault::SdmaPrivilege,
+           fmt::format("sdma{} ring {} vmid {} {}", index, ring.index, ring.vmid(), ring.packet.row->name));
+    return true;
+}
+
+/// Poll memory or a register; with HDP_FLUSH first write the reference to the request register in word 2.
+Step SdmaEngine::Impl::poll(Ring& ring, int64_t&) {
+    Active& packet = ring.packet;
+    const Words& words = packet.words;
+    const uint32_t function = PollFunction::get(words[0]);
+    const bool flush = PollHdpFlush::get(words[0]);
+    uint32_t value = 0;
+    if (function == 7) {
+        report(env, Fault::PacketField, fmt::format("sdma{} ring {} POLL_REGMEM function 7", index, ring.index));
+        return Step::Skip;
+    }
+    if (PollMemory::get(words[0])) {
+        const uint64_t va = qword(words, 1) & ~uint64_t{3};
+        if (load<uint32_t>(ring.vmid(), va, value) != Fault::None) return vm_fault(ring, va);
+    } else {
+        // An all-zero POLL_REGMEM is the HDP flush of user queues (ROCr hdp_flush_cmd): host memory needs none here.
+        if (!flush && function == 0) return Step::Done;
+        if (refuse_unprivileged(ring)) return Step::Skip;
+        if (flush && !packet.started) {
+            packet.started = true;
+            const uint32_t epoch = ring.epoch;
+            bus.write_register(SrbmAddress::get(words[2] >> 2), words[3]);
+            if (ring.epoch != epoch) return Step::Done;
+        }
+        value = bus.read_register(SrbmAddress::get(words[1] >> 2));
+    }
+    if (poll_condition(function, value & words[4], words[3])) return Step::Done;
+    return wait(ring, PollInterval::get(words[5]), PollRetries::get(words[5]));
+}
+
+Step SdmaEngine::Impl::register_to_memory(Ring& ring, int64_t& budget) {
+    if (refuse_unprivileged(ring)) return Step::Skip;
+    const Words& words = ring.packet.words;
+    const uint64_t va = qword(words, 2) & ~uint64_t{3};
+    const uint32_t value = bus.read_register(SrbmAddress::get(words[1] >> 2));
+    if (store<uint32_t>(ring.vmid(), va, value) != Fault::None) return vm_fault(ring, va);
+    count_bytes(ring, sizeof value, budget);
+    return Step::Done;
+}
+
+/// Drop the next dwords unless memory holds the reference. @source sdma_v5_0.c sdma_v5_0_ring_init_cond_exec
+Step SdmaEngine::Impl::cond_exe(Ring& ring, int64_t&) {
+    const Words& words = ring.packet.words;
+    const uint64_t va = qword(words, 1) & ~uint64_t{3};
+    uint32_t value = 0;
+    if (load<uint32_t>(ring.vmid(), va, value) != Fault::None) return vm_fault(ring, va);
+    if (value != words[3]) ring.skip_dw = ExecCount::get(words[4]);
+    return Step::Done;
+}
+
+/// The next dwords are for the selected devices only; this is device 0.
+Step SdmaEngine::Impl::pre_exe(Ring& ring, int64_t&) {
+    const Words& words = ring.packet.words;
+    if (!(PreExeDevice::get(words[0]) & 1)) ring.skip_dw = ExecCount::get(words[1]);
+    return Step::Done;
+}
+
+Step SdmaEngine::Impl::atomic(Ring& ring, int64_t& budget) {
+    const uint32_t op = AtomicOp::get(ring.packet.words[0]);
+    const bool wide = bit(op, 5);
+    const uint64_t va = qword(ring.packet.words, 1);
+    const uint32_t size = wide ? 8 : 4;
+    if (va % size) {
+        report(env, Fault::PacketField, fmt::format("sdma{} ring {} atomic at {:#x}", index, ring.index, va));
+        return Step::Skip;
+    }
+    const Step step = wide ? atomic_on<uint64_t>(ring, op & 0x1f, va) : atomic_on<uint32_t>(ring, op & 0x1f, va);
+    if (step == Step::Done) count_bytes(ring, size, budget);
+    return step;
+}
+
+template <class T>
+Step SdmaEngine::Impl::atomic_on(Ring& ring, uint32_t kind, uint64_t va) {
+    const Words& words = ring.packet.words;
+    const T src = static_cast<T>(qword(words, 3)), cmp = static_cast<T>(qword(words, 5));
+    T value{};
+    if (!atomic_value<T>(kind, 0, src, cmp, value)) {
+        report(env, Fault::TodoPacket, fmt::format("sdma{} ring {} atomic {:#x}", index, ring.index, kind));
+        return Step::Skip;
+    }
+    MemoryPort& port = bus.mmhub();
+    T* p = reinterpret_cast<T*>(port.page(ring.vmid(), va, Access::Atomic));
+    if (!p) {
+        // Plain memory that may not be written faults; registers cannot be updated atomically.
+        const bool readable = port.page(ring.vmid(), va, Access::Read), writable = port.page(ring.vmid(), va, Access::Write);
+        T ignored{};
+        const Fault fault = readable && !writable ? port.write(ring.vmid(), va, &ignored, sizeof ignored)
+                            : writable            ? Fault::None
+                                                  : port.read(ring.vmid(), va, &ignored, sizeof ignored);
+        if (fault != Fault::None) return vm_fault(ring, va);
+        report(env, Fault::NotPlainMemory, fmt::format("sdma{} ring {} atomic at {:#x}", index, ring.index, va));
+        return Step::Skip;
+    }
+    T old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
+    for (unsigned attempt = 0; attempt < kAtomicTries; ++attempt) {
+        atomic_value<T>(kind, old, src, cmp, value);
+        const bool failed_swap = kind == kAtomicCmpSwap && old != cmp;
+        if (failed_swap && AtomicLoop::get(words[0])) {
+            return wait(ring, AtomicInterval::get(words[7]), kPollForever);
+        }
+        if (failed_swap || __atomic_compare_exchange_n(p, &old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+            return Step::Done;
+    }
+    return Step::Again;  // other agents keep changing it
+}
+
+Step SdmaEngine::Impl::timestamp_set(Ring& ring, int64_t&) {
+    timestamp_offset = qword(ring.packet.words, 1) - gpu_clock(env);
+    return Step::Done;
+}
+
+Step SdmaEngine::Impl::timestamp_get(Ring& ring, int64_t& budget) {
+    const uint64_t va = qword(ring.packet.words, 1) & ~uint64_t{7};
+    const uint64_t local = ring.packet.row->handler == Handler::TimestampGet ? timestamp_offset : 0;
+    if (store<uint64_t>(ring.vmid(), va, gpu_clock(env) + local) != Fault::None) return vm_fault(ring, va);
+    count_bytes(ring, sizeof(uint64_t), budget);
+    return Step::Done;
+}
+
+Step SdmaEngine::Impl::timestamp_global(Ring& ring, int64_t& budget) { return timestamp_get(ring, budget); }
+
+/// @source sdma_v4_0.c sdma_v4_0_ring_emit_wreg; word 1 is a dword number
+Step SdmaEngine::Impl::register_write(Ring& ring, int64_t&) {
+    if (refuse_unprivileged(ring)) {
+        interrupt(ring, kIvSrbmWrite, 0);
+        return Step::Skip;
+    }
+    const Words& words = ring.packet.words;
+    const uint32_t address = SrbmAddress::get(words[1]), enable = SrbmByteEnable::get(words[0]);
+    uint32_t mask = 0;
+    for (unsigned byte = 0; byte < 4; ++byte) mask |= bit(enable, byte) ? 0xffu << (8 * byte) : 0;
+    if (mask == 0) return Step::Done;
+    const uint32_t data = words[2];
+    const uint32_t kept = mask == ~0u ? 0 : bus.read_register(address) & ~mask;
+    bus.write_register(address, kept | (data & mask));
+    return Step::Done;
+}
+
+}  // namespace lyra

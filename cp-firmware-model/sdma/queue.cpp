@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// SDMA user queues: load a v9_sdma_mqd into a free RLC ring, take it out at a packet boundary, save its position; step 3.
+#include <fmt/format.h>
+
+#include "cp-firmware-model/sdma/engine_impl.h"
+
+namespace lyra {
+
+using namespace sdma;
+
+namespace {
+
+/// Dwords of v9_sdma_mqd. @source Linux 6.12 include/v9_structs.h; bring-up.md 3.5
+enum SdmaMqd : uint32_t {
+    kMqdRbCntl = 0,
+    kMqdRbBase = 1,
+    kMqdRbBaseHi = 2,
+    kMqdRptr = 3,
+    kMqdRptrHi = 4,
+    kMqdWptr = 5,
+    kMqdWptrHi = 6,
+    kMqdRptrAddrHi = 8,
+    kMqdRptrAddrLo = 9,
+    kMqdIbCntl = 10,
+    kMqdIbRptr = 11,
+    kMqdIbOffset = 12,
+    kMqdIbBaseLo = 13,
+    kMqdIbBaseHi = 14,
+    kMqdIbSize = 15,
+    kMqdSkipCntl = 16,
+    kMqdContextStatus = 17,
+    kMqdDwords = 32,
+};
+constexpr uint32_t kOffsetUnit = 4;  ///< IB_RPTR and IB_OFFSET are bytes
+using Mqd = std::array<uint32_t, kMqdDwords>;
+
+/// MQD dword and the ring register that it becomes.
+constexpr struct {
+    uint32_t dword, offset;
+} kMqdRegisters[] = {
+    {kMqdRbBase, ring_reg::RB_BASE},
+    {kMqdRbBaseHi, ring_reg::RB_BASE_HI},
+    {kMqdRptrAddrHi, ring_reg::RB_RPTR_ADDR_HI},
+    {kMqdRptrAddrLo, ring_reg::RB_RPTR_ADDR_LO},
+    {kMqdIbCntl, ring_reg::IB_CNTL},
+};
+
+/// A buffer that an earlier unmap interrupted. The position is checked, not trusted: the MQD is guest memory.
+IbState saved_buffer(const Mqd& mqd, uint32_t vmid) {
+    IbState ib;
+    const uint32_t size = IndirectSize::get(mqd[kMqdIbSize]);
+    if (size == 0 || mqd[kMqdIbOffset] / kOffsetUnit > size) return ib;
+    ib.active = true;
+    ib.base = make64(mqd[kMqdIbBaseLo], mqd[kMqdIbBaseHi]) & ~uint64_t{31};
+    ib.size_dw = size;
+    ib.next_dw = mqd[kMqdIbOffset] / kOffsetUnit;
+    ib.vmid = vmid;
+    return ib;
+}
+
+}  // namespace
+
+int SdmaEngine::Impl::map_queue(uint64_t mqd_address, uint64_t wptr_address, uint32_t doorbell_bytes, uint32_t vmid,
+                                uint16_t pasid) {
+    uint32_t slot = kFirstRlc;
+    while (slot < kRings && (rings[slot].mapped || rings[slot].enabled())) ++slot;
+    if (slot == kRings) return -1;  // the scheduler reports it
+    Mqd mqd{};
+    if (bus.gfxhub().read(0, mqd_address, mqd.data(), sizeof mqd) != Fault::None) {
+        report(env, Fault::MqdUnreadable, fmt::format("sdma{} {:#x}", index, mqd_address));
+        return -1;
+    }
+    Ring& ring = rings[slot];
+    ring.abandon();
+    ring.stopped = ring.draining = ring.writeback_failed = false;
+    for (size_t i = 0; i < kRingStride; ++i) ring.regs[i] = kRingRows[i].reset;
+    for (const auto& row : kMqdRegisters) ring.regs[row.offset] = mqd[row.dword];
+    ring.regs[ring_reg::RB_CNTL] = RbEnable::set(RbVmid::set(mqd[kMqdRbCntl], vmid), 1);
+    ring.regs[ring_reg::DOORBELL] = DoorbellEnable::set(0u, 1);
+    ring.regs[ring_reg::DOORBELL_OFFSET] = doorbell_bytes & kDoorbellOffsetMask;
+    ring.mapped = true;
+    ring.mqd = mqd_address;
+    ring.pasid = pasid;
+    ring.rptr = make64(mqd[kMqdRptr], mqd[kMqdRptrHi]) & ~uint64_t{3};
+    ring.wptr = make64(mqd[kMqdWptr], mqd[kMqdWptrHi]) & ~uint64_t{3};
+    ring.ib = saved_buffer(mqd, ring.ring_vmid());
+    ring.skip_dw = ExecCount::get(mqd[kMqdSkipCntl]);
+    ring.rptr_dirty = false;  // memory has it from before
+    // Doorbells rung while the queue was out left their value in memory only.
+    uint64_t wptr = 0;
+    if (wptr_address && read_memory(ring.ring_vmid(), wptr_address, &wptr, sizeof wptr) == Fault::None) {
+        ring.wptr = wptr & ~uint64_t{3};
+    }
+    return static_cast<int>(slot - kFirstRlc);
+}
+
+bool SdmaEngine::Impl::unmap_queue(unsigned slot) {
+    if (slot >= kRings - kFirstRlc || !rings[kFirstRlc + slot].mapped) {
+        report(env, Fault::QueueNotMapped, fmt::format("sdma{} slot {}", index, slot));
+        return true;
+    }
+    Ring& ring = rings[kFirstRlc + slot];
+    const bool inside = ring.packet.row && !ring.packet.waiting && !ring.stopped;
+    if (inside && !halted() && ring.packet.left <= kDrainBytes) {
+        ring.draining = true;
+        return false;
+    }
+    // What is not complete is taken back: the ring or buffer stands before the packet and will run it anew.
+    release(ring);
+    return true;
+}
+
+void SdmaEngine::Impl::reset_queue(unsigned slot) {
+    if (slot >= kRings - kFirstRlc || !rings[kFirstRlc + slot].mapped) {
+        report(env, Fault::QueueNotMapped, fmt::format("sdma{} slot {}", index, slot));
+        return;
+    }
+    Ring& ring = rings[kFirstRlc + slot];
+    ring.ib = {};
+    ring.skip_dw = 0;
+    release(ring);
+}
+
+/// Save the position to the MQD and free the slot. Only the dwords that hold it are written.
+void SdmaEngine::Impl::release(Ring& ring) {
+    const uint32_t position[4] = {lo32(ring.rptr), hi32(ring.rptr), lo32(ring.wptr), hi32(ring.wptr)};
+    const IbState& ib = ring.ib;
+    const uint32_t buffer[6] = {
+        ib.next_dw * kOffsetUnit,
+        ib.next_dw * kOffsetUnit,
+        lo32(ib.base),
+        hi32(ib.base),
+        ib.active ? ib.size_dw : 0,
+        ring.skip_dw,
+    };
+    static_assert(kMqdWptrHi - kMqdRptr == 3 && kMqdSkipCntl - kMqdIbRptr == 5);
+    MemoryPort& port = bus.gfxhub();
+    const Fault first = port.write(0, ring.mqd + kMqdRptr * 4, position, sizeof position);
+    const Fault second = first != Fault::None ? first : port.write(0, ring.mqd + kMqdIbRptr * 4, buffer, sizeof buffer);
+    if (second != Fault::None) report(env, Fault::MqdUnreadable, fmt::format("sdma{} {:#x}", index, ring.mqd));
+    write_back_rptr(ring);
+    ring.abandon();
+    ring.mapped = ring.draining = ring.stopped = false;
+    ring.mqd = 0;
+    ring.pasid = 0;
+    ring.regs[ring_reg::DOORBELL] = 0;
+    ring.regs[ring_reg::RB_CNTL] = RbEnable::set(ring.regs[ring_reg::RB_CNTL], 0);
+}
+
+}  // namespace lyra

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Machine code for tests, made by LLVM's assembler when the machine has one.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lyra::testing {
+
+/// Code bytes of gfx900 assembly text; nothing when no assembler is installed or the text does not assemble.
+inline std::optional<std::vector<uint8_t>> assemble(const std::string& text) {
+    static unsigned number = 0;
+    const std::string base = ::testing::TempDir() + "lyra_asm_" + std::to_string(getpid()) + "_" + std::to_string(number++);
+    std::ofstream(base + ".s") << text;
+    const auto run = [](const std::string& tool, const std::string& arguments) {
+        for (const char* suffix : {"-19", ""}) {
+            if (std::system((tool + suffix + " " + arguments + " 2>/dev/null").c_str()) == 0) return true;
+        }
+        return false;
+    };
+    const bool ok = run("llvm-mc", "-triple=amdgcn-amd-amdhsa -mcpu=gfx900 -filetype=obj " + base + ".s -o " + base + ".o") &&
+                    run("llvm-objcopy", "-O binary --only-section=.text " + base + ".o " + base + ".bin");
+    std::optional<std::vector<uint8_t>> code;
+    if (ok) {
+        std::ifstream file(base + ".bin", std::ios::binary);
+        code.emplace(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    }
+    for (const char* suffix : {".s", ".o", ".bin"}) std::remove((base + suffix).c_str());
+    return code;
+}
+
+}  // namespace lyra::testing

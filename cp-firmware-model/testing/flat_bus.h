@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// Test double of the rest of the chip: flat guest memory with holes, recorded interrupts, plain per-VMID state.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/bits.h"
+#include "common/env.h"
+#include "cp-firmware-model/cp_bus.h"
+
+namespace lyra::testing {
+
+class FakeHost : public Host {
+public:
+    uint64_t now_ns() override { return time_ns += 10; }
+    void raise_msi() override {}
+    void log(LogLevel level, std::string_view text) override {
+        if (level != LogLevel::Debug) lines.emplace_back(text);
+    }
+    uint64_t time_ns = 1000;
+    std::vector<std::string> lines;
+};
+
+/// One address space for every VMID; pages that were not mapped fault.
+class FlatMemory : public MemoryPort {
+public:
+    void map(uint64_t va, uint64_t bytes, bool writable = true) {
+        for (uint64_t p = align_down(va, kPageBytes); p < va + bytes; p += kPageBytes) {
+            Page& page = pages_[p];
+            if (!page.data) page.data = std::make_unique<Bytes>();
+            page.writable = writable;
+        }
+    }
+    void unmap(uint64_t va) { pages_.erase(align_down(va, kPageBytes)); }
+
+    uint8_t* page(uint32_t, uint64_t va, Access access) override {
+        const auto it = pages_.find(align_down(va, kPageBytes));
+        if (it == pages_.end()) return nullptr;
+        if ((access == Access::Write || access == Access::Atomic) && !it->second.writable) return nullptr;
+        return it->second.data->bytes + va % kPageBytes;
+    }
+    Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) override {
+        std::memset(data, 0, size);
+        return copy(vmid, va, static_cast<uint8_t*>(data), size, Access::Read);
+    }
+    Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override {
+        return copy(vmid, va, static_cast<uint8_t*>(const_cast<void*>(data)), size, Access::Write);
+    }
+    uint64_t generation() const override { return 1; }
+
+    template <class T>
+    T get(uint64_t va) {
+        T value{};
+        read(0, va, &value, sizeof value);
+        return value;
+    }
+    template <class T>
+    void put(uint64_t va, T value) {
+        write(0, va, &value, sizeof value);
+    }
+    unsigned faults = 0;
+
+private:
+    struct Bytes {
+        alignas(64) uint8_t bytes[kPageBytes] = {};
+    };
+    struct Page {
+        std::unique_ptr<Bytes> data;
+        bool writable = true;
+    };
+    Fault copy(uint32_t vmid, uint64_t va, uint8_t* data, size_t size, Access access) {
+        if (va + size < va) {
+            ++faults;
+            return Fault::AddressNotCanonical;
+        }
+        for (uint64_t p = align_down(va, kPageBytes); p < va + size; p += kPageBytes) {
+            if (page(vmid, p, access) != nullptr) continue;
+            ++faults;
+            return pages_.count(p) ? Fault::PagePermission : Fault::PageNotPresent;
+        }
+        while (size > 0) {
+            const size_t piece = std::min<size_t>(size, kPageBytes - va % kPageBytes);
+            uint8_t* p = page(vmid, va, access);
+            if (access == Access::Read) std::memcpy(data, p, piece);
+            else std::memcpy(p, data, piece);
+            va += piece;
+            data += piece;
+            size -= piece;
+        }
+        return Fault::None;
+    }
+    std::map<uint64_t, Page> pages_;
+};
+
+class FlatBus : public CpBus {
+public:
+    MemoryPort& gfxhub() override { return memory; }
+    MemoryPort& mmhub() override { return memory; }
+    uint32_t read_register(uint32_t dw) override { return registers[dw]; }
+    void write_register(uint32_t dw, uint32_t value) override { registers[dw] = value; }
+    void interrupt(const Interrupt& interrupt) override {
+        if (on_interrupt) on_interrupt(interrupt);
+        if (interrupts.size() < kMaxRecorded) interrupts.push_back(interrupt);
+    }
+    void bind_process(uint32_t vmid, const ProcessBinding& b) override {
+        vm[vmid % kVmids] = {b.pasid, b.sh_mem_bases, b.sh_mem_config, b.tba, b.tma};
+    }
+    void release_vmid(uint32_t) override {}
+    VmidState vmid_state(uint32_t vmid) override { return vm[vmid % kVmids]; }
+    void invalidate_tlb(uint32_t, bool) override {}
+    void invalidate_tlb_pasid(uint16_t, bool) override {}
+    void doorbell(uint64_t byte_offset, uint64_t value) override { doorbells[byte_offset] = value; }
+
+    FlatMemory memory;
+    std::map<uint32_t, uint32_t> registers;
+    std::vector<Interrupt> interrupts;
+    std::function<void(const Interrupt&)> on_interrupt;
+    std::array<VmidState, kVmids> vm{};
+    std::map<uint64_t, uint64_t> doorbells;
+
+private:
+    static constexpr size_t kMaxRecorded = 4096;
+};
+
+}  // namespace lyra::testing

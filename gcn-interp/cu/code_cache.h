@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Decoded code by page: the step loop looks up a handler per instruction; step 6 of the data flow.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "common/memory_port.h"
+#include "gcn-interp/exec/exec.h"
+
+namespace lyra::gcn {
+
+struct CodeEntry {
+    ExecFn fn = nullptr;  ///< nullptr: not an instruction, or one that the model lacks
+    Inst inst;
+};
+
+/// One 4-KiB page of code. Instructions are decoded when they are first executed.
+class CodePage {
+public:
+    /// @param pc  inside the page. @return nullptr when the instruction reaches into a page that cannot be fetched
+    const CodeEntry* at(MemoryPort& port, uint64_t pc) {
+        const uint16_t index = index_[pc % kPageBytes / 4];
+        return index ? &entries_[index - 1] : decode_at(port, pc);
+    }
+
+private:
+    friend class CodeCache;
+    const CodeEntry* decode_at(MemoryPort& port, uint64_t pc);
+    bool fetch_tail(MemoryPort& port, uint8_t* tail) const;
+    void reset(uint32_t vmid, uint64_t va);
+
+    static constexpr size_t kTailBytes = 8;  ///< an instruction is at most 12 bytes long
+    uint64_t va_ = 1;                        ///< of the page; 1 never matches
+    uint32_t vmid_ = 0;
+    uint64_t epoch_ = 0;                     ///< of the cache when the bytes were last compared with memory
+    bool tail_used_ = false;
+    std::array<uint8_t, kPageBytes + kTailBytes> raw_{};
+    std::array<uint16_t, kPageBytes / 4> index_{};  ///< 1 + number of the entry, 0 = not decoded
+    std::vector<CodeEntry> entries_;
+};
+
+/// Direct-mapped by VMID and page. After invalidate(), or when translations changed, a page is compared with memory once
+/// before it is used again, so that unchanged code is not decoded anew.
+class CodeCache {
+public:
+    explicit CodeCache(MemoryPort& port) : port_(port), generation_(port.generation()) {}
+
+    /// Page that holds pc, nullptr when it cannot be fetched. Valid until the next call.
+    CodePage* page(uint32_t vmid, uint64_t pc);
+    void invalidate() { ++epoch_; }
+
+private:
+    bool refresh(CodePage& page);
+
+    static constexpr size_t kPages = 64;
+    MemoryPort& port_;
+    uint64_t generation_;
+    uint64_t epoch_ = 1;
+    std::array<std::unique_ptr<CodePage>, kPages> pages_;
+};
+
+}  // namespace lyra::gcn

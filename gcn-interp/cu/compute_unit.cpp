@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// The loop that steps the waves of one compute unit; step 6 of the data flow.
+#include "gcn-interp/cu/compute_unit.h"
+
+#include <algorithm>
+
+#include "gcn-interp/cu/plan.h"
+#include "gcn-interp/isa/op.h"
+
+namespace lyra::gcn {
+namespace {
+
+/// Instructions a wave may execute before the next one gets its turn. Long enough to hide the switch, short enough that a
+/// wave which spins on another one does not wait long.
+constexpr uint64_t kSlice = 256;
+
+/// MODE.VSKIP makes vector instructions do nothing.
+bool skipped(const Wave& wave, const Inst& inst) {
+    return ModeBits::Vskip::get(wave.mode) && !wave.priv() && inst.format >= Format::VOP1 && inst.format != Format::Invalid;
+}
+
+}  // namespace
+
+ComputeUnit::ComputeUnit(Env& env, MemoryPort& memory, CuServices& services, unsigned index)
+    : env_(env), memory_(memory), services_(services), index_(index), waves_{}, workgroups_{},
+      storage_(std::make_unique<Storage>(memory)) {}
+
+ComputeUnit::~ComputeUnit() = default;
+
+uint64_t ComputeUnit::run(uint64_t instruction_budget) {
+    uint64_t done = 0;
+    while (live_ != 0 && done < instruction_budget) {
+        bool ran = false;
+        for (unsigned i = 0; i < kWaveSlots && done < instruction_budget; ++i) {
+            Wave& wave = waves_[next_slot_];
+            next_slot_ = (next_slot_ + 1) % kWaveSlots;
+            if (wave.state == WaveState::Sleeping && wave.sleep_until_round <= round_) wave.state = WaveState::Running;
+            if (wave.state != WaveState::Running) continue;
+            done += step(wave, std::min(kSlice, instruction_budget - done));
+            ran = true;
+        }
+        ++round_;
+        // With only sleepers left the caller gets the time they give away; but a call never does nothing while one exists.
+        if (!ran && (done != 0 || !wake_next_sleeper())) break;
+    }
+    env_.stats.add(Stat::instructions, done);
+    return done;
+}
+
+bool ComputeUnit::wake_next_sleeper() {
+    uint64_t earliest = ~uint64_t{0};
+    for (const Wave& wave : waves_) {
+        if (wave.state == WaveState::Sleeping) earliest = std::min(earliest, wave.sleep_until_round);
+    }
+    if (earliest == ~uint64_t{0}) return false;
+    round_ = std::max(round_, earliest);
+    return true;
+}
+
+uint64_t ComputeUnit::step(Wave& wave, uint64_t limit) {
+    ExecContext ctx{wave, this, &env_, &memory_, &services_, storage_->lds.data()};
+    ctx.pages = &storage_->pages;
+    uint64_t done = 0;
+    uint64_t page_va = 1;  // never page aligned
+    CodePage* page = nullptr;
+    while (done < limit) {
+        const uint64_t pc = wave.pc;
+        ++done;
+        if ((pc & ~(kPageBytes - 1)) != page_va) {
+            page = storage_->code.page(wave.vmid, pc);
+            page_va = page ? pc & ~(kPageBytes - 1) : 1;
+        }
+        const CodeEntry* entry = page ? page->at(memory_, pc) : nullptr;
+        if (!entry) {
+            if (!fetch_failed(wave, pc)) break;
+            continue;
+        }
+        if (!entry->fn) {
+            if (!cannot_execute(wave, entry->inst, pc)) break;
+            continue;
+        }
+        wave.pc = pc + entry->inst.size_bytes;
+        ++wave.instructions;
+        if (skipped(wave, entry->inst)) continue;
+        entry->fn(ctx, entry->inst);
+        if ((ctx.yield || ctx.fault != Fault::None) && !after(ctx, pc)) break;
+    }
+    return done;
+}
+
+bool ComputeUnit::fetch_failed(Wave& wave, uint64_t pc) {
+    uint32_t unused;
+    memory_.read(wave.vmid, pc, &unused, sizeof unused);  // raises the fault interrupt when the page is not there
+    return raise_exception(wave, Fault::InstructionFetch, pc);
+}
+
+bool ComputeUnit::cannot_execute(Wave& wave, const Inst& inst, uint64_t pc) {
+    const bool known = inst.format != Format::Invalid;
+    if (known) return raise_exception(wave, Fault::TodoInstruction, pc, disassemble(inst));
+    return raise_exception(wave, Fault::IllegalInstruction, pc);
+}
+
+bool ComputeUnit::runnable() const {
+    return live_ != 0 && std::any_of(waves_.begin(), waves_.end(), [](const Wave& wave) {
+               return wave.state == WaveState::Running || wave.state == WaveState::Sleeping;
+           });
+}
+
+unsigned ComputeUnit::waves_live() const { return live_; }
+
+unsigned ComputeUnit::waves_live(uint64_t dispatch) const {
+    return static_cast<unsigned>(std::count_if(waves_.begin(), waves_.end(), [=](const Wave& wave) {
+        return wave.state != WaveState::Free && wave.dispatch == dispatch;
+    }));
+}
+
+void ComputeUnit::reset() {
+    for (Wave& wave : waves_) wave = Wave{};
+    for (Workgroup& group : workgroups_) group = Workgroup{};
+    storage_->taken = RegisterMaps{};
+    storage_->lds_taken.reset();
+    storage_->barriers_taken = 0;
+    storage_->code.invalidate();
+    live_ = 0;
+}
+
+void ComputeUnit::invalidate_code() { storage_->code.invalidate(); }
+
+}  // namespace lyra::gcn

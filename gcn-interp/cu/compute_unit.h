@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// One compute unit: wave slots, register files, LDS, and the loop that steps its waves; step 6 of the data flow.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "common/env.h"
+#include "common/memory_port.h"
+#include "gcn-interp/wave/wave.h"
+
+namespace lyra::gcn {
+
+inline constexpr unsigned kSimdsPerCu = 4;
+inline constexpr unsigned kWaveSlots = 40;              ///< 10 per SIMD
+inline constexpr unsigned kMaxWorkgroupsPerCu = 40;
+inline constexpr unsigned kBarrierSlots = 16;           ///< work-groups of more than one wave
+inline constexpr unsigned kMaxWavesPerWorkgroup = 16;
+inline constexpr uint32_t kLdsBytes = 64 * 1024;
+inline constexpr unsigned kVgprsPerSimd = 256;
+inline constexpr unsigned kSgprsPerSimd = 800;
+
+/// s_sendmsg ids that leave the wave. @source LLVM AMDGPU SIDefines.h SendMsg
+enum class Message : uint8_t { Interrupt = 1, SaveWave = 4, GetDoorbell = 10 };
+
+/// What a compute unit asks of the layer above it. Called from ComputeUnit::run() on the thread that called it.
+class CuServices {
+public:
+    virtual ~CuServices() = default;
+    /// s_sendmsg(MSG_INTERRUPT): data = M0[23:0]. MSG_GET_DOORBELL is answered by the CU itself from Wave::doorbell_id.
+    virtual void wave_interrupt(const Wave& wave, uint32_t data) = 0;
+    /// An exception met a wave without trap handler, which is now halted. @param error 1 illegal instruction, 2 memory
+    virtual void wave_error(const Wave& wave, unsigned error) = 0;
+    virtual void wave_ended(const Wave& wave) = 0;
+    /// The last wave of a work-group has ended and its resources are free again.
+    virtual void workgroup_ended(uint64_t dispatch) = 0;
+    /// s_memtime: shader clock, cycles. s_memrealtime: reference clock, 10 ns ticks.
+    virtual uint64_t shader_clock() = 0;
+    virtual uint64_t reference_clock() = 0;
+};
+
+/// Everything the CU needs to start one work-group. @source LLVM AMDGPUUsage "Initial Kernel Execution State"; front-end.md 5.2
+struct WorkgroupLaunch {
+    uint64_t dispatch = 0;
+    uint64_t entry = 0;                     ///< byte address of the first instruction
+    uint32_t vmid = 0;
+    uint32_t rsrc1 = 0, rsrc2 = 0;          ///< COMPUTE_PGM_RSRC1/2; RSRC2.TRAP_PRESENT tells whether tba is used
+    uint64_t tba = 0, tma = 0;              ///< byte addresses; 0 = none
+    uint64_t private_base = 0, shared_base = 0;
+    uint32_t lds_bytes = 0;                 ///< multiple of 512
+    std::array<uint32_t, 16> user_sgprs{};
+    unsigned user_sgpr_count = 0;
+    std::array<uint32_t, 3> group_id{};
+    std::array<uint32_t, 3> group_size{};   ///< work-items per dimension, full size: ids and wave count follow from it
+    std::array<uint32_t, 3> group_valid{};  ///< work-items per dimension that exist (partial groups at the grid's edge)
+    uint32_t packet_index = 0;              ///< ttmp6: AQL packet index in the ring
+    uint32_t doorbell_id = 0;
+    uint32_t shader_engine = 0, cu_in_engine = 0;
+    std::array<int32_t, kMaxWavesPerWorkgroup> scratch_slot{};       ///< scoreboard ids, -1 = none
+    std::array<uint32_t, kMaxWavesPerWorkgroup> scratch_offset{};    ///< bytes; system SGPR of RSRC2.SCRATCH_EN
+};
+
+/// Waves of a work-group of this size; a wave without any existing work-item is not launched.
+unsigned wave_count(const WorkgroupLaunch& launch);
+
+struct Workgroup {
+    bool used = false;
+    uint64_t dispatch = 0;
+    uint32_t lds_base = 0, lds_bytes = 0;
+    uint8_t waves_live = 0;
+    uint8_t waves_at_barrier = 0;
+    bool has_barrier_slot = false;
+};
+
+struct ExecContext;
+struct Inst;
+
+class ComputeUnit {
+public:
+    ComputeUnit(Env& env, MemoryPort& memory, CuServices& services, unsigned index);
+    ~ComputeUnit();
+    ComputeUnit(const ComputeUnit&) = delete;
+    ComputeUnit& operator=(const ComputeUnit&) = delete;
+
+    /// True when wave slots, registers, LDS and a barrier slot are free for the whole work-group.
+    bool fits(const WorkgroupLaunch& launch) const;
+    /// True when an empty CU could ever hold the work-group.
+    static bool can_ever_fit(const WorkgroupLaunch& launch);
+    /// Start a work-group. Only when fits() says so.
+    void launch(const WorkgroupLaunch& launch);
+
+    /// Step waves in turn, a few hundred instructions each, until the budget is used or nothing can run.
+    /// @return instructions executed; 0 when no wave can run now
+    uint64_t run(uint64_t instruction_budget);
+
+    /// At least one wave could run (sleeping ones count: they wake by rounds of run()).
+    bool runnable() const;
+    unsigned waves_live() const;
+    unsigned waves_live(uint64_t dispatch) const;
+    /// Kill waves: those of a dispatch, or those of a VMID. workgroup_ended() is called, wave_ended() too.
+    void kill_dispatch(uint64_t dispatch);
+    void kill_vmid(uint32_t vmid);
+    void reset();
+
+    /// Forget decoded code (kernel dispatch, ACQUIRE_MEM with an instruction cache action, TLB invalidation by itself).
+    void invalidate_code();
+
+    unsigned index() const { return index_; }
+    const Wave& wave(unsigned slot) const { return waves_[slot]; }
+
+private:
+    struct Plan;                          ///< where the waves, registers and LDS of a work-group go
+    bool plan(const WorkgroupLaunch& launch, Plan& plan) const;
+    void start_wave(const WorkgroupLaunch& launch, const Plan& plan, unsigned number, unsigned position, uint64_t lanes);
+
+    uint64_t step(Wave& wave, uint64_t limit);
+    bool wake_next_sleeper();
+    /// After an instruction that asked for something or faulted. @return true when the wave may go on at once
+    bool after(ExecContext& ctx, uint64_t pc);
+    bool serve(ExecContext& ctx, uint64_t pc);
+    bool fetch_failed(Wave& wave, uint64_t pc);
+    bool cannot_execute(Wave& wave, const Inst& inst, uint64_t pc);
+    bool arrive_at_barrier(Wave& wave);
+    void release_barrier(uint8_t group);
+    bool enter_trap(Wave& wave, uint32_t trap_id, uint64_t pc, uint32_t cause);
+    bool return_from_trap(ExecContext& ctx, uint64_t pc);
+    bool raise_exception(Wave& wave, Fault fault, uint64_t pc, std::string_view detail = {});
+    bool halt_if_asked(Wave& wave);
+    void end_wave(Wave& wave);
+    template <class Match>
+    void kill(Match match);
+
+    Env& env_;
+    MemoryPort& memory_;
+    CuServices& services_;
+    unsigned index_;
+    std::array<Wave, kWaveSlots> waves_;
+    std::array<Workgroup, kMaxWorkgroupsPerCu> workgroups_;
+    struct Storage;                       ///< VGPR files, LDS, code cache, allocation maps
+    std::unique_ptr<Storage> storage_;
+    uint64_t round_ = 0;
+    unsigned next_slot_ = 0;
+    unsigned live_ = 0;                   ///< waves that have a slot
+};
+
+}  // namespace lyra::gcn

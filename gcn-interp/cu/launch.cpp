@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// Starts the waves of a work-group with their initial registers; steps 5 and 6 of the data flow.
+// @source LLVM AMDGPUUsage "Initial Kernel Execution State"; front-end.md 5.2, 5.3
+#include <cstring>
+
+#include "gcn-interp/cu/plan.h"
+
+namespace lyra::gcn {
+namespace {
+
+/// COMPUTE_PGM_RSRC1 and 2 as far as they shape a wave. @source front-end.md A.2
+struct Rsrc1 {
+    using Priority = Bits<10, 2>;
+    using FloatMode = Bits<12, 8>;
+    using Priv = Bits<20, 1>;
+    using Dx10Clamp = Bits<21, 1>;
+    using DebugMode = Bits<22, 1>;
+    using Ieee = Bits<23, 1>;
+    using Fp16Ovfl = Bits<26, 1>;
+};
+struct Rsrc2 {
+    using ScratchEn = Bits<0, 1>;
+    using TgidXyzEn = Bits<7, 3>;
+    using TgSizeEn = Bits<10, 1>;
+    using TidigCompCnt = Bits<11, 2>;
+    using ExcpEnMsb = Bits<13, 2>;
+    using ExcpEn = Bits<24, 7>;
+};
+
+uint32_t initial_mode(const WorkgroupLaunch& launch) {
+    uint32_t mode = Rsrc1::FloatMode::get(launch.rsrc1);
+    mode = ModeBits::Dx10Clamp::set(mode, Rsrc1::Dx10Clamp::get(launch.rsrc1));
+    mode = ModeBits::Ieee::set(mode, Rsrc1::Ieee::get(launch.rsrc1));
+    mode = Bits<11, 1>::set(mode, Rsrc1::DebugMode::get(launch.rsrc1));
+    mode = ModeBits::Fp16Ovfl::set(mode, Rsrc1::Fp16Ovfl::get(launch.rsrc1));
+    const uint32_t exceptions = Rsrc2::ExcpEn::get(launch.rsrc2) | Rsrc2::ExcpEnMsb::get(launch.rsrc2) << 7;
+    return ModeBits::ExcpEn::set(mode, exceptions);
+}
+
+uint32_t initial_status(const WorkgroupLaunch& launch, unsigned waves) {
+    uint32_t status = 0;
+    status = StatusBits::UserPrio::set(status, Rsrc1::Priority::get(launch.rsrc1));
+    status = StatusBits::Priv::set(status, Rsrc1::Priv::get(launch.rsrc1));
+    status = StatusBits::TrapEn::set(status, traps_enabled(launch));
+    status = StatusBits::InTg::set(status, waves > 1);
+    return StatusBits::Valid::set(status, 1);
+}
+
+uint32_t hardware_id(const WorkgroupLaunch& launch, unsigned slot, unsigned group) {
+    return (slot / kSimdsPerCu & 15) | (slot % kSimdsPerCu) << 4 | (launch.cu_in_engine & 15) << 8 |
+           (launch.shader_engine & 3) << 13 | (group & 15) << 16 | (launch.vmid & 15) << 20;
+}
+
+/// User SGPRs, then the system SGPRs that RSRC2 asks for, in this order.
+void set_sgprs(Wave& wave, const WorkgroupLaunch& launch, unsigned number, unsigned waves) {
+    unsigned next = 0;
+    const auto put = [&](uint32_t value) {
+        if (next < wave.sgpr_count) wave.sgpr[next] = value;
+        ++next;
+    };
+    for (unsigned i = 0; i < launch.user_sgpr_count && i < launch.user_sgprs.size(); ++i) put(launch.user_sgprs[i]);
+    for (unsigned d = 0; d < 3; ++d) {
+        if (bit(Rsrc2::TgidXyzEn::get(launch.rsrc2), d)) put(launch.group_id[d]);
+    }
+    if (Rsrc2::TgSizeEn::get(launch.rsrc2)) put((number == 0 ? 0x80000000u : 0u) | (waves & 63));
+    if (Rsrc2::ScratchEn::get(launch.rsrc2)) put(launch.scratch_offset[number]);
+}
+
+/// v0, v1, v2: work-item ids, as many as RSRC2.TIDIG_COMP_CNT asks for.
+void set_work_item_ids(Wave& wave, const WorkgroupLaunch& launch, unsigned position) {
+    const unsigned components = Rsrc2::TidigCompCnt::get(launch.rsrc2) + 1;
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+        const uint32_t flat = position * kLanes + lane;
+        const uint32_t x = flat % launch.group_size[0], rest = flat / launch.group_size[0];
+        const uint32_t id[3] = {x, rest % launch.group_size[1], rest / launch.group_size[1]};
+        for (unsigned c = 0; c < components && c < 3; ++c) wave.vgpr[c].lane[lane] = id[c];
+    }
+}
+
+/// What the trap handler and debuggers find in the trap registers. @source front-end.md 5.3
+void set_ttmps(Wave& wave, const WorkgroupLaunch& launch, unsigned number) {
+    wave.ttmp.fill(0);
+    wave.ttmp[6] = launch.packet_index & 0x1ffffff;
+    for (unsigned d = 0; d < 3; ++d) wave.ttmp[8 + d] = launch.group_id[d];
+    wave.ttmp[11] = (number & 63) | (wave.scratch_slot < 0 ? 1u << 6 : 0u);
+}
+
+}  // namespace
+
+void ComputeUnit::launch(const WorkgroupLaunch& launch) {
+    Plan plan;
+    if (!this->plan(launch, plan)) return;
+    Workgroup& group = workgroups_[plan.group];
+    group = Workgroup{};
+    group.used = true;
+    group.dispatch = launch.dispatch;
+    group.lds_base = plan.lds_base;
+    group.lds_bytes = plan.lds_granules * kLdsGranule;
+    group.has_barrier_slot = plan.waves > 1;
+    storage_->barriers_taken += group.has_barrier_slot;
+    for (unsigned i = 0; i < plan.lds_granules; ++i) storage_->lds_taken.set(plan.lds_base / kLdsGranule + i);
+    // Undefined on hardware; zero makes runs repeatable and shows no one another's data.
+    std::memset(storage_->lds.data() + plan.lds_base, 0, group.lds_bytes);
+
+    unsigned number = 0;
+    for (unsigned position = 0; number < plan.waves && position < kMaxWavesPerWorkgroup; ++position) {
+        if (const uint64_t lanes = valid_lanes(launch, position)) start_wave(launch, plan, number++, position, lanes);
+    }
+    group.waves_live = static_cast<uint8_t>(number);
+}
+
+void ComputeUnit::start_wave(const WorkgroupLaunch& launch, const Plan& plan, unsigned number, unsigned position,
+                             uint64_t lanes) {
+    const WavePlace place = plan.place[number];
+    const WaveRegisters registers = wave_registers(launch);
+    const unsigned simd = place.slot % kSimdsPerCu;
+    storage_->taken.vgprs[simd] |= granule_mask(place.first_vgpr / kVgprGranule, registers.vgprs / kVgprGranule);
+    storage_->taken.sgprs[simd] += registers.sgprs_taken;
+
+    Wave& wave = waves_[place.slot];
+    wave = Wave{};
+    wave.slot = place.slot;
+    wave.workgroup = plan.group;
+    wave.wave_in_group = static_cast<uint8_t>(number);
+    wave.vmid = launch.vmid;
+    wave.doorbell_id = launch.doorbell_id;
+    wave.dispatch = launch.dispatch;
+    wave.pc = flow::code_address(launch.entry);
+    wave.exec = lanes;
+    wave.tba = traps_enabled(launch) ? launch.tba : 0;
+    wave.tma = launch.tma;
+    wave.status = initial_status(launch, plan.waves);
+    wave.mode = initial_mode(launch);
+    wave.sgpr_count = static_cast<uint16_t>(registers.sgprs);
+    wave.vgpr_count = static_cast<uint16_t>(registers.vgprs);
+    wave.lds_base = plan.lds_base;
+    wave.lds_bytes = plan.lds_granules * kLdsGranule;
+    wave.private_base = launch.private_base;
+    wave.shared_base = launch.shared_base;
+    wave.hw_id = hardware_id(launch, place.slot, plan.group);
+    wave.scratch_slot = launch.scratch_slot[number];
+    wave.vgpr = storage_->vgprs[simd].data() + place.first_vgpr;
+    std::memset(wave.vgpr, 0, wave.vgpr_count * sizeof(VgprRow));
+    set_sgprs(wave, launch, number, plan.waves);
+    set_work_item_ids(wave, launch, position);
+    set_ttmps(wave, launch, number);
+    wave.state = WaveState::Running;
+    ++live_;
+    env_.stats.add(Stat::waves);
+    if (env_.tracer.on()) emit<event::wave_begin>(env_.tracer, env_.now_ns(), index_, wave.slot, wave.dispatch);
+}
+
+}  // namespace lyra::gcn

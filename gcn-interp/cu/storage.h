@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// The memories of one compute unit and the maps of what is taken of them; step 6 of the data flow.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+
+#include "gcn-interp/cu/code_cache.h"
+#include "gcn-interp/cu/compute_unit.h"
+#include "gcn-interp/exec/page_cache.h"
+
+namespace lyra::gcn {
+
+inline constexpr unsigned kVgprGranule = 4;
+inline constexpr unsigned kSgprGranule = 16;
+inline constexpr uint32_t kLdsGranule = 512;
+inline constexpr unsigned kLdsGranules = kLdsBytes / kLdsGranule;
+static_assert(kVgprsPerSimd / kVgprGranule == 64, "one SIMD's VGPR map is one word");
+
+using LdsMap = std::bitset<kLdsGranules>;
+
+/// What of a CU's registers is taken.
+struct RegisterMaps {
+    std::array<uint64_t, kSimdsPerCu> vgprs{};  ///< bit per granule
+    std::array<unsigned, kSimdsPerCu> sgprs{};  ///< taken, TTMPs among them
+};
+
+struct ComputeUnit::Storage {
+    explicit Storage(MemoryPort& memory) : code(memory), pages(memory) {}
+
+    std::array<std::array<VgprRow, kVgprsPerSimd>, kSimdsPerCu> vgprs{};
+    std::array<uint8_t, kLdsBytes> lds{};
+    RegisterMaps taken;
+    LdsMap lds_taken;
+    unsigned barriers_taken = 0;
+    CodeCache code;
+    PageCache pages;
+};
+
+/// Registers that one wave of the launch takes.
+struct WaveRegisters {
+    unsigned vgprs;        ///< multiple of kVgprGranule
+    unsigned sgprs;        ///< multiple of kSgprGranule, without TTMPs
+    unsigned sgprs_taken;  ///< with TTMPs
+};
+WaveRegisters wave_registers(const WorkgroupLaunch& launch);
+
+/// The launch's waves have a trap handler and TTMPs.
+inline bool traps_enabled(const WorkgroupLaunch& launch) { return bit(launch.rsrc2, 6) && launch.tba != 0; }
+
+/// Lanes of wave `number` that have a work-item.
+uint64_t valid_lanes(const WorkgroupLaunch& launch, unsigned number);
+
+/// First run of `count` free granules. @return its position, -1 without one
+int find_free(uint64_t taken, unsigned count);
+
+}  // namespace lyra::gcn

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// Traps and exceptions of waves, and what waves ask of the compute unit; step 6 of the data flow.
+// @source front-end.md 5.7, 5.8
+#include <fmt/format.h>
+
+#include "gcn-interp/cu/storage.h"
+#include "gcn-interp/isa/op.h"
+
+namespace lyra::gcn {
+namespace {
+
+constexpr unsigned kErrorIllegal = 1, kErrorMemory = 2;  // CuServices::wave_error
+constexpr uint32_t kCauseException = 0x100;              // event wave_trap: + bit of TRAPSTS
+
+/// TRAPSTS bits that tell the trap handler what happened.
+uint32_t trapsts_bits(Fault fault) {
+    switch (fault) {
+    case Fault::IllegalInstruction:
+    case Fault::TodoInstruction: return TrapstsBits::IllegalInst::set(0u, 1);
+    case Fault::MemoryViolation: return TrapstsBits::XnackError::set(TrapstsBits::MemViol::set(0u, 1), 1);
+    default: return TrapstsBits::MemViol::set(0u, 1);
+    }
+}
+
+bool is_illegal(Fault fault) { return fault == Fault::IllegalInstruction || fault == Fault::TodoInstruction; }
+
+}  // namespace
+
+bool ComputeUnit::after(ExecContext& ctx, uint64_t pc) {
+    if (ctx.fault != Fault::None) {
+        const Fault fault = ctx.fault;
+        ctx.fault = Fault::None;
+        ctx.request = Request::None;
+        ctx.yield = false;
+        return raise_exception(ctx.wave, fault, pc);
+    }
+    ctx.yield = false;
+    return serve(ctx, pc);
+}
+
+bool ComputeUnit::serve(ExecContext& ctx, uint64_t pc) {
+    Wave& wave = ctx.wave;
+    const Request request = ctx.request;
+    ctx.request = Request::None;
+    switch (request) {
+    case Request::None: return false;
+    case Request::End: end_wave(wave); return false;
+    case Request::Barrier: return arrive_at_barrier(wave);
+    case Request::Sleep:
+        wave.state = WaveState::Sleeping;
+        wave.sleep_until_round = round_ + 1 + ctx.request_arg / 16;
+        return false;
+    case Request::Wakeup:
+        for (Wave& other : waves_) {
+            const bool wakes = other.state == WaveState::Sleeping && other.workgroup == wave.workgroup;
+            if (wakes) other.state = WaveState::Running;
+        }
+        return true;
+    case Request::Trap: enter_trap(wave, ctx.request_arg, pc, ctx.request_arg); return true;
+    case Request::TrapReturn: return return_from_trap(ctx, pc);
+    case Request::Interrupt:
+        halt_if_asked(wave);
+        services_.wave_interrupt(wave, ctx.request_arg);
+        return false;
+    case Request::Doorbell:
+        wave.exec = make64(wave.doorbell_id & 0x3ff, hi32(wave.exec));
+        return !halt_if_asked(wave);
+    case Request::SaveWave: report(env_, Fault::TodoCwsr, "s_sendmsg(MSG_SAVEWAVE)"); return !halt_if_asked(wave);
+    case Request::Halt: return !halt_if_asked(wave);
+    case Request::DropCode: storage_->code.invalidate(); return false;
+    }
+    return false;
+}
+
+/// The handler gets the PC of the instruction, and runs with PRIV. Everything else stays as it is.
+bool ComputeUnit::enter_trap(Wave& wave, uint32_t trap_id, uint64_t pc, uint32_t cause) {
+    if (wave.priv() || !StatusBits::TrapEn::get(wave.status) || wave.tba == 0) return false;
+    if (env_.tracer.on()) emit<event::wave_trap>(env_.tracer, env_.now_ns(), index_, wave.slot, cause, pc);
+    wave.ttmp[0] = lo32(pc);
+    wave.ttmp[1] = (hi32(pc) & 0xffff) | (trap_id & 0xff) << 16;
+    wave.status = StatusBits::Priv::set(wave.status, 1);
+    wave.pc = flow::code_address(wave.tba);
+    return true;
+}
+
+bool ComputeUnit::return_from_trap(ExecContext& ctx, uint64_t pc) {
+    Wave& wave = ctx.wave;
+    if (!wave.priv()) return raise_exception(wave, Fault::IllegalInstruction, pc);
+    wave.status = StatusBits::Priv::set(wave.status, 0);
+    return !halt_if_asked(wave);
+}
+
+/// STATUS.HALT takes effect outside the trap handler only.
+bool ComputeUnit::halt_if_asked(Wave& wave) {
+    if (wave.priv() || !StatusBits::Halt::get(wave.status)) return false;
+    wave.state = WaveState::Halted;
+    return true;
+}
+
+bool ComputeUnit::raise_exception(Wave& wave, Fault fault, uint64_t pc, std::string_view detail) {
+    const uint32_t flags = trapsts_bits(fault);
+    wave.trapsts |= flags;
+    report(env_, fault, fmt::format("CU {} wave {} VMID {} at {:#x} {}", index_, wave.slot, wave.vmid, pc, detail));
+    // Memory faults come after the fact: the PC has moved on. An instruction that cannot execute is still pending.
+    if (is_illegal(fault) || fault == Fault::InstructionFetch) wave.pc = pc;
+    const unsigned number = is_illegal(fault) ? 11 : 8;
+    if (enter_trap(wave, 0, wave.pc, kCauseException + number)) return true;
+    wave.status = StatusBits::Halt::set(wave.status, 1);
+    wave.state = WaveState::Halted;
+    report(env_, Fault::WaveHalted, fmt::format("CU {} wave {} at {:#x}", index_, wave.slot, wave.pc));
+    services_.wave_error(wave, is_illegal(fault) ? kErrorIllegal : kErrorMemory);
+    return false;
+}
+
+}  // namespace lyra::gcn

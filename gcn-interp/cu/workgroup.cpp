@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// Room for work-groups, and the barrier between their waves; step 6 of the data flow.
+// @source front-end.md 5.2, 5.5, 5.6; LLVM AMDGPUUsage "compute_pgm_rsrc1" for granules
+#include <algorithm>
+#include <bit>
+
+#include "gcn-interp/cu/plan.h"
+
+namespace lyra::gcn {
+
+namespace {
+
+using RsrcVgprs = Bits<0, 6>;
+using RsrcSgprs = Bits<6, 4>;
+constexpr unsigned kTtmps = 16;
+
+uint64_t items(const WorkgroupLaunch& launch) {
+    uint64_t product = 1;
+    for (const uint32_t size : launch.group_size) product *= std::min<uint32_t>(size, 2048);
+    return product;
+}
+
+unsigned lds_granules(const WorkgroupLaunch& launch) {
+    return static_cast<unsigned>((uint64_t{launch.lds_bytes} + kLdsGranule - 1) / kLdsGranule);
+}
+
+/// First run of `count` free LDS granules, -1 without one.
+int find_lds(const LdsMap& taken, unsigned count) {
+    unsigned run = 0;
+    for (unsigned i = 0; i < kLdsGranules; ++i) {
+        run = taken[i] ? 0 : run + 1;
+        if (run == count) return static_cast<int>(i + 1 - count);
+    }
+    return -1;
+}
+
+}  // namespace
+
+WaveRegisters wave_registers(const WorkgroupLaunch& launch) {
+    const unsigned vgprs = (RsrcVgprs::get(launch.rsrc1) + 1) * kVgprGranule;
+    const unsigned sgprs = (RsrcSgprs::get(launch.rsrc1) / 2 + 1) * kSgprGranule;
+    const unsigned usable = std::min(sgprs, kMaxSgprs);
+    return {std::min(vgprs, kVgprsPerSimd), usable, usable + (traps_enabled(launch) ? kTtmps : 0)};
+}
+
+uint64_t valid_lanes(const WorkgroupLaunch& launch, unsigned number) {
+    const uint64_t count = items(launch);
+    uint64_t mask = 0;
+    if (launch.group_valid == launch.group_size) {
+        // Not cut at the grid's edge: no need to look at every lane.
+        const uint64_t first = uint64_t{number} * kLanes;
+        if (first >= count) return 0;
+        return count - first >= kLanes ? ~uint64_t{0} : (uint64_t{1} << (count - first)) - 1;
+    }
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+        const uint64_t flat = uint64_t{number} * kLanes + lane;
+        if (flat >= count) break;
+        const uint64_t x = flat % launch.group_size[0], rest = flat / launch.group_size[0];
+        const uint64_t y = rest % launch.group_size[1], z = rest / launch.group_size[1];
+        if (x < launch.group_valid[0] && y < launch.group_valid[1] && z < launch.group_valid[2]) mask |= uint64_t{1} << lane;
+    }
+    return mask;
+}
+
+unsigned wave_count(const WorkgroupLaunch& launch) {
+    const uint64_t most = std::min<uint64_t>((items(launch) + kLanes - 1) / kLanes, kMaxWavesPerWorkgroup);
+    unsigned count = 0;
+    for (unsigned number = 0; number < most; ++number) count += valid_lanes(launch, number) != 0;
+    return count;
+}
+
+int find_free(uint64_t taken, unsigned count) {
+    const uint64_t run = count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+    for (unsigned at = 0; at + count <= 64; ++at) {
+        if ((taken & (run << at)) == 0) return static_cast<int>(at);
+    }
+    return -1;
+}
+
+bool ComputeUnit::plan(const WorkgroupLaunch& launch, Plan& plan) const {
+    if (items(launch) > kMaxWavesPerWorkgroup * kLanes) return false;
+    plan.waves = wave_count(launch);
+    const auto group = std::find_if(workgroups_.begin(), workgroups_.end(), [](const Workgroup& g) { return !g.used; });
+    if (plan.waves == 0 || group == workgroups_.end()) return false;
+    plan.group = static_cast<uint8_t>(group - workgroups_.begin());
+    if (plan.waves > 1 && storage_->barriers_taken >= kBarrierSlots) return false;
+    plan.lds_granules = lds_granules(launch);
+    const int lds = plan.lds_granules ? find_lds(storage_->lds_taken, plan.lds_granules) : 0;
+    if (lds < 0) return false;
+    plan.lds_base = static_cast<uint32_t>(lds) * kLdsGranule;
+    uint64_t slots_taken = 0;
+    for (unsigned slot = 0; slot < kWaveSlots; ++slot) {
+        if (waves_[slot].state != WaveState::Free) slots_taken |= uint64_t{1} << slot;
+    }
+    RegisterMaps taken = storage_->taken;
+    for (unsigned n = 0; n < plan.waves; ++n) {
+        if (!place_wave(wave_registers(launch), slots_taken, taken, plan.place[n])) return false;
+    }
+    return true;
+}
+
+bool place_wave(const WaveRegisters& needs, uint64_t& slots_taken, RegisterMaps& taken, WavePlace& place) {
+    // The SIMD with the fewest waves first: work-groups spread evenly.
+    std::array<unsigned, kSimdsPerCu> order{0, 1, 2, 3};
+    std::array<int, kSimdsPerCu> load{};
+    for (unsigned slot = 0; slot < kWaveSlots; ++slot) load[slot % kSimdsPerCu] += bit(slots_taken, slot);
+    std::stable_sort(order.begin(), order.end(), [&](unsigned a, unsigned b) { return load[a] < load[b]; });
+    const unsigned granules = needs.vgprs / kVgprGranule;
+    for (const unsigned simd : order) {
+        if (taken.sgprs[simd] + needs.sgprs_taken > kSgprsPerSimd) continue;
+        const int at = find_free(taken.vgprs[simd], granules);
+        if (at < 0) continue;
+        for (unsigned slot = simd; slot < kWaveSlots; slot += kSimdsPerCu) {
+            if (bit(slots_taken, slot)) continue;
+            place = {static_cast<uint8_t>(slot), static_cast<uint16_t>(at * static_cast<int>(kVgprGranule))};
+            slots_taken |= uint64_t{1} << slot;
+            taken.vgprs[simd] |= granule_mask(static_cast<unsigned>(at), granules);
+            taken.sgprs[simd] += needs.sgprs_taken;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ComputeUnit::fits(const WorkgroupLaunch& launch) const {
+    Plan unused;
+    return plan(launch, unused);
+}
+
+bool ComputeUnit::can_ever_fit(const WorkgroupLaunch& launch) {
+    if (items(launch) > kMaxWavesPerWorkgroup * kLanes || lds_granules(launch) > kLdsGranules) return false;
+    uint64_t slots_taken = 0;
+    RegisterMaps taken;
+    WavePlace place;
+    const unsigned waves = wave_count(launch);
+    for (unsigned n = 0; n < waves; ++n) {
+        if (!place_wave(wave_registers(launch), slots_taken, taken, place)) return false;
+    }
+    return waves != 0;
+}
+
+bool ComputeUnit::arrive_at_barrier(Wave& wave) {
+    Workgroup& group = workgroups_[wave.workgroup];
+    if (!group.has_barrier_slot) return true;
+    wave.state = WaveState::AtBarrier;
+    wave.status = StatusBits::InBarrier::set(wave.status, 1);
+    ++group.waves_at_barrier;
+    if (group.waves_at_barrier < group.waves_live) return false;
+    release_barrier(wave.workgroup);
+    return true;
+}
+
+void ComputeUnit::release_barrier(uint8_t group) {
+    workgroups_[group].waves_at_barrier = 0;
+    for (Wave& wave : waves_) {
+        if (wave.state != WaveState::AtBarrier || wave.workgroup != group) continue;
+        wave.state = WaveState::Running;
+        wave.status = StatusBits::InBarrier::set(wave.status, 0);
+    }
+}
+
+void ComputeUnit::end_wave(Wave& wave) {
+    if (env_.tracer.on()) emit<event::wave_end>(env_.tracer, env_.now_ns(), index_, wave.slot, wave.instructions);
+    Workgroup& group = workgroups_[wave.workgroup];
+    if (wave.state == WaveState::AtBarrier) --group.waves_at_barrier;
+    wave.state = WaveState::Ended;
+    services_.wave_ended(wave);
+    if (wave.state != WaveState::Ended) return;  // the callback reset this CU
+
+    const unsigned simd = wave.slot % kSimdsPerCu;
+    const auto first = static_cast<unsigned>(wave.vgpr - storage_->vgprs[simd].data()) / kVgprGranule;
+    storage_->taken.vgprs[simd] &= ~granule_mask(first, wave.vgpr_count / kVgprGranule);
+    storage_->taken.sgprs[simd] -= wave.sgpr_count + (wave.tba ? kTtmps : 0);
+    wave.state = WaveState::Free;
+    --live_;
+    --group.waves_live;
+    if (group.waves_live != 0) {
+        if (group.waves_at_barrier == group.waves_live) release_barrier(wave.workgroup);
+        return;
+    }
+    for (uint32_t at = 0; at < group.lds_bytes; at += kLdsGranule) {
+        storage_->lds_taken.reset((group.lds_base + at) / kLdsGranule);
+    }
+    if (group.has_barrier_slot) --storage_->barriers_taken;
+    const uint64_t dispatch = group.dispatch;
+    group = Workgroup{};
+    services_.workgroup_ended(dispatch);
+}
+
+template <class Match>
+void ComputeUnit::kill(Match match) {
+    for (Wave& wave : waves_) {
+        if (wave.state != WaveState::Free && wave.state != WaveState::Ended && match(wave)) end_wave(wave);
+    }
+}
+
+void ComputeUnit::kill_dispatch(uint64_t dispatch) {
+    kill([=](const Wave& wave) { return wave.dispatch == dispatch; });
+}
+
+void ComputeUnit::kill_vmid(uint32_t vmid) {
+    kill([=](const Wave& wave) { return wave.vmid == vmid; });
+}
+
+}  // namespace lyra::gcn

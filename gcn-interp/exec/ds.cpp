@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+// LDS access, and the lane exchanges that use its crossbar; step 6 of the data flow.
+// @source AMD Vega ISA document, "LDS and GDS instructions"
+#include "gcn-interp/exec/formats.h"
+#include "gcn-interp/exec/lane_memory.h"
+
+namespace lyra::gcn {
+namespace {
+
+using namespace lane_memory;
+using U32 = uint32_t;
+using U64 = uint64_t;
+
+/// The offset of instructions with one address, bytes. Those with two have imm and imm2, in elements.
+U32 offset16(const Inst& inst) { return static_cast<U32>(inst.imm) & 0xffff; }
+
+/// vaddr + offset; the sum wraps at 32 bits.
+LdsAddresses addresses(const Wave& wave, const Inst& inst, U32 offset) {
+    LdsAddresses a;
+    const uint32_t* row = vgpr_read_row(wave, inst.vaddr);
+    for (unsigned lane = 0; lane < kLanes; ++lane) a.at[lane] = row[lane] + offset;
+    a.active = wave.exec;
+    return a;
+}
+
+/// GDS and its ordered counters are not in the model.
+bool refused(ExecContext& ctx, const Inst& inst) {
+    if (inst.gds) ctx.fault = Fault::TodoInstruction;
+    return inst.gds;
+}
+
+template <Shape kShape>
+void read_one(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    if (refused(ctx, inst)) return;
+    load_lds<kShape>(ctx, wave, addresses(wave, inst, offset16(inst)), inst.dst, false);
+}
+
+template <Shape kShape>
+void write_one(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    if (refused(ctx, inst)) return;
+    store_lds<kShape>(ctx, wave, addresses(wave, inst, offset16(inst)), inst.vdata, false);
+}
+
+/// Two elements; offsets count elements, or 64 of them.
+template <unsigned kBytes, unsigned kScale>
+void read_two(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    if (refused(ctx, inst)) return;
+    const LdsAddresses a = addresses(wave, inst, (static_cast<U32>(inst.imm) & 0xff) * kBytes * kScale);
+    const LdsAddresses b = addresses(wave, inst, U32{inst.imm2} * kBytes * kScale);
+    load_lds<Shape{kBytes}>(ctx, wave, a, inst.dst, false);
+    load_lds<Shape{kBytes}>(ctx, wave, b, inst.dst + kBytes / 4, false);
+}
+
+template <unsigned kBytes, unsigned kScale>
+void write_two(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    if (refused(ctx, inst)) return;
+    const LdsAddresses a = addresses(wave, inst, (static_cast<U32>(inst.imm) & 0xff) * kBytes * kScale);
+    const LdsAddresses b = addresses(wave, inst, U32{inst.imm2} * kBytes * kScale);
+    store_lds<Shape{kBytes}>(ctx, wave, a, inst.vdata, false);
+    store_lds<Shape{kBytes}>(ctx, wave, b, inst.vdata2, false);
+}
+
+template <class T, unsigned kScale>
+void exchange_two(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    if (refused(ctx, inst)) return;
+    const LdsAddresses a = addresses(wave, inst, (static_cast<U32>(inst.imm) & 0xff) * sizeof(T) * kScale);
+    const LdsAddresses b = addresses(wave, inst, U32{inst.imm2} * sizeof(T) * kScale);
+    atomic_lds<AtomicOp::Swap, T>(ctx, wave, a, inst.vdata, inst.vdata, inst.dst, true, false);
+    atomic_lds<AtomicOp::Swap, T>(ctx, wave, b, inst.vdata2, inst.vdata2, inst.dst + sizeof(T) / 4, true, false);
+}
+
+template <AtomicOp kOp, class T, bool kReturns>
+void modify(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    if (refused(ctx, inst)) return;
+    const LdsAddresses a = addresses(wave, inst, offset16(inst));
+    // Compare forms carry the compare value first, masked forms the mask: only the former need swapping for next().
+    constexpr bool kCompare = kOp == AtomicOp::CmpSwap || kOp == AtomicOp::FCmpSwap;
+    constexpr bool kTwoOperands = kCompare || kOp == AtomicOp::MaskOr || kOp == AtomicOp::Wrap;
+    const unsigned second = kTwoOperands ? inst.vdata2 : inst.vdata;
+    atomic_lds<kOp, T>(ctx, wave, a, kCompare ? second : inst.vdata, kCompare ? inst.vdata : second, inst.dst, kReturns,
+                       false);
+}
+
+/// MEM[A] = MEM[A] op MEM[B]; B lies at a signed dword distance from A that the offset fields give.
+template <AtomicOp kOp, class T>
+void modify_src2(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    if (refused(ctx, inst)) return;
+    const bool from_address = bit(offset16(inst), 15);
+    const int64_t fixed = sign_extend(offset16(inst) & 0x7fff, 15);
+    const bool denormals = atomics::keeps_f32_denormals(wave);
+    const uint32_t* row = vgpr_read_row(wave, inst.vaddr);
+    for_lanes(wave.exec, [&](unsigned lane) {
+        const U32 a = from_address ? row[lane] & 0x1ffff : row[lane];
+        const int64_t distance = from_address ? sign_extend(row[lane] >> 17, 15) : fixed;
+        uint8_t* to = lds_bytes(ctx, wave, a, sizeof(T));
+        const uint8_t* from = lds_bytes(ctx, wave, a + static_cast<U32>(distance * 4), sizeof(T));
+        if (!to) return;
+        T old, data{};
+        std::memcpy(&old, to, sizeof(T));
+        if (from) std::memcpy(&data, from, sizeof(T));
+        const T value = atomics::next<kOp, T>(old, data, data, denormals);
+        std::memcpy(to, &value, sizeof(T));
+    });
+}
+
+/// Lane that ds_swizzle reads for a lane. @source LLVM AMDGPU SIDefines.h Swizzle; AMD Vega ISA document, DS_SWIZZLE_B32
+unsigned swizzle_source(unsigned lane, U32 offset) {
+    const unsigned half = lane & 32, l = lane & 31, mask = offset & 31;
+    if (offset >= 0xe000) {  // FFT: reverse the lanes' bits above those that the mask keeps
+        unsigned reversed = 0;
+        for (unsigned b = 0; b < 5; ++b) reversed |= (l >> b & 1) << (4 - b);
+        return half | (reversed >> std::popcount(mask)) | (l & mask);
+    }
+    if (offset >= 0xc000) {  // rotate
+        const unsigned by = offset >> 5 & 31;
+        const unsigned moved = (offset & 0x400 ? l - by : l + by) & 31;
+        return half | (l & mask) | (moved & ~mask);
+    }
+    if (offset & 0x8000) return (lane & ~3u) | (offset >> (2 * (lane & 3)) & 3);
+    return half | (((l & mask) | (offset >> 5 & 31)) ^ (offset >> 10 & 31));
+}
+
+/// dst[lane] = data[from(lane)], 0 from a lane that is off.
+template <class From>
+void gather(Wave& wave, unsigned dst, const uint32_t* data, From from) {
+    VgprRow old;
+    std::memcpy(&old, data, sizeof old);
+    VgprRow dump;
+    uint32_t* out = vgpr_write_row(wave, dst, dump);
+    for_lanes(wave.exec, [&](unsigned lane) {
+        const unsigned source = from(lane);
+        out[lane] = bit(wave.exec, source) ? old.lane[source] : 0;
+    });
+}
+
+/// LDS base of append, consume and the addtid forms is M0[15:0].
+U32 m0_base(const Wave& wave, const Inst& inst) { return (wave.m0 & 0xffff) + offset16(inst); }
+
+template <bool kAppend>
+void count_lanes(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    if (refused(ctx, inst) || wave.exec == 0) return;
+    U32 old = 0;
+    if (uint8_t* host = lds_bytes(ctx, wave, m0_base(wave, inst) & ~3u, 4)) {
+        std::memcpy(&old, host, 4);
+        const U32 lanes = static_cast<U32>(std::popcount(wave.exec));
+        const U32 value = kAppend ? old + lanes : old - lanes;
+        std::memcpy(host, &value, 4);
+    }
+    VgprRow dump;
+    uint32_t* out = vgpr_write_row(wave, inst.dst, dump);
+    for_lanes(wave.exec, [&](unsigned lane) { out[lane] = old; });
+}
+
+LdsAddresses thread_addresses(const Wave& wave, const Inst& inst) {
+    LdsAddresses a;
+    for (unsigned lane = 0; lane < kLanes; ++lane) a.at[lane] = m0_base(wave, inst) + lane * 4;
+    a.active = wave.exec;
+    return a;
+}
+
+namespace row {
+
+void ds_nop(ExecContext&, Wave&, const Inst&) {}
+
+constexpr WaveFn ds_read_b32 = read_one<Shape{4}>;
+constexpr WaveFn ds_read_b64 = read_one<Shape{8}>;
+constexpr WaveFn ds_read_b96 = read_one<Shape{12}>;
+constexpr WaveFn ds_read_b128 = read_one<Shape{16}>;
+constexpr WaveFn ds_read_i8 = read_one<Shape{1, true}>;
+constexpr WaveFn ds_read_u8 = read_one<Shape{1}>;
+constexpr WaveFn ds_read_i16 = read_one<Shape{2, true}>;
+constexpr WaveFn ds_read_u16 = read_one<Shape{2}>;
+constexpr WaveFn ds_read_u8_d16 = read_one<Shape{1, false, true}>;
+constexpr WaveFn ds_read_u8_d16_hi = read_one<Shape{1, false, true, true}>;
+constexpr WaveFn ds_read_i8_d16 = read_one<Shape{1, true, true}>;
+constexpr WaveFn ds_read_i8_d16_hi = read_one<Shape{1, true, true, true}>;
+constexpr WaveFn ds_read_u16_d16 = read_one<Shape{2, false, true}>;
+constexpr WaveFn ds_read_u16_d16_hi = read_one<Shape{2, false, true, true}>;
+constexpr WaveFn ds_read2_b32 = read_two<4, 1>;
+constexpr WaveFn ds_read2st64_b32 = read_two<4, 64>;
+constexpr WaveFn ds_read2_b64 = read_two<8, 1>;
+constexpr WaveFn ds_read2st64_b64 = read_two<8, 64>;
+
+constexpr WaveFn ds_write_b8 = write_one<Shape{1}>;
+constexpr WaveFn ds_write_b16 = write_one<Shape{2}>;
+constexpr WaveFn ds_write_b32 = write_one<Shape{4}>;
+constexpr WaveFn ds_write_b64 = write_one<Shape{8}>;
+constexpr WaveFn ds_write_b96 = write_one<Shape{12}>;
+constexpr WaveFn ds_write_b128 = write_one<Shape{16}>;
+constexpr WaveFn ds_write_b8_d16_hi = write_one<Shape{1, false, false, true}>;
+constexpr WaveFn ds_write_b16_d16_hi = write_one<Shape{2, false, false, true}>;
+constexpr WaveFn ds_write2_b32 = write_two<4, 1>;
+constexpr WaveFn ds_write2st64_b32 = write_two<4, 64>;
+constexpr WaveFn ds_write2_b64 = write_two<8, 1>;
+constexpr WaveFn ds_write2st64_b64 = write_two<8, 64>;
+constexpr WaveFn ds_wrxchg2_rtn_b32 = exchange_two<U32, 1>;
+constexpr WaveFn ds_wrxchg2st64_rtn_b32 = exchange_two<U32, 64>;
+constexpr WaveFn ds_wrxchg2_rtn_b64 = exchange_two<U64, 1>;
+constexpr WaveFn ds_wrxchg2st64_rtn_b64 = exchange_two<U64, 64>;
+
+#define MODIFY(name, type, op, T)                                            \
+    constexpr WaveFn ds_##name##_##type = modify<AtomicOp::op, T, false>;    \
+    constexpr WaveFn ds_##name##_rtn_##type = modify<AtomicOp::op, T, true>;
+#define MODIFY_SRC2(name, type, op, T) constexpr WaveFn ds_##name##_src2_##type = modify_src2<AtomicOp::op, T>;
+#define MODIFY_ALL(name, type, op, T) MODIFY(name, type, op, T) MODIFY_SRC2(name, type, op, T)
+
+MODIFY_ALL(add, u32, Add, U32)
+MODIFY_ALL(sub, u32, Sub, U32)
+MODIFY_ALL(rsub, u32, RSub, U32)
+MODIFY_ALL(inc, u32, Inc, U32)
+MODIFY_ALL(dec, u32, Dec, U32)
+MODIFY_ALL(min, i32, SMin, U32)
+MODIFY_ALL(max, i32, SMax, U32)
+MODIFY_ALL(min, u32, UMin, U32)
+MODIFY_ALL(max, u32, UMax, U32)
+MODIFY_ALL(and, b32, And, U32)
+MODIFY_ALL(or, b32, Or, U32)
+MODIFY_ALL(xor, b32, Xor, U32)
+MODIFY(mskor, b32, MaskOr, U32)
+MODIFY(cmpst, b32, CmpSwap, U32)
+MODIFY(cmpst, f32, FCmpSwap, U32)
+MODIFY_ALL(min, f32, FMin, U32)
+MODIFY_ALL(max, f32, FMax, U32)
+MODIFY_ALL(add, f32, FAdd, U32)
+MODIFY_ALL(add, u64, Add, U64)
+MODIFY_ALL(sub, u64, Sub, U64)
+MODIFY_ALL(rsub, u64, RSub, U64)
+MODIFY_ALL(inc, u64, Inc, U64)
+MODIFY_ALL(dec, u64, Dec, U64)
+MODIFY_ALL(min, i64, SMin, U64)
+MODIFY_ALL(max, i64, SMax, U64)
+MODIFY_ALL(min, u64, UMin, U64)
+MODIFY_ALL(max, u64, UMax, U64)
+MODIFY_ALL(and, b64, And, U64)
+MODIFY_ALL(or, b64, Or, U64)
+MODIFY_ALL(xor, b64, Xor, U64)
+MODIFY(mskor, b64, MaskOr, U64)
+MODIFY(cmpst, b64, CmpSwap, U64)
+MODIFY(cmpst, f64, FCmpSwap, U64)
+MODIFY_ALL(min, f64, FMin, U64)
+MODIFY_ALL(max, f64, FMax, U64)
+MODIFY_SRC2(write, b32, Swap, U32)
+MODIFY_SRC2(write, b64, Swap, U64)
+
+#undef MODIFY
+#undef MODIFY_SRC2
+#undef MODIFY_ALL
+
+constexpr WaveFn ds_wrxchg_rtn_b32 = modify<AtomicOp::Swap, U32, true>;
+constexpr WaveFn ds_wrxchg_rtn_b64 = modify<AtomicOp::Swap, U64, true>;
+constexpr WaveFn ds_wrap_rtn_b32 = modify<AtomicOp::Wrap, U32, true>;
+constexpr WaveFn ds_condxchg32_rtn_b64 = modify<AtomicOp::CondSwap, U64, true>;
+
+void ds_swizzle_b32(ExecContext&, Wave& wave, const Inst& inst) {
+    const U32 offset = offset16(inst);
+    gather(wave, inst.dst, vgpr_read_row(wave, inst.vaddr), [&](unsigned lane) { return swizzle_source(lane, offset); });
+}
+void ds_bpermute_b32(ExecContext&, Wave& wave, const Inst& inst) {
+    const uint32_t* address = vgpr_read_row(wave, inst.vaddr);
+    const U32 offset = offset16(inst);
+    gather(wave, inst.dst, vgpr_read_row(wave, inst.vdata),
+           [&](unsigned lane) { return (address[lane] + offset) / 4 % kLanes; });
+}
+void ds_permute_b32(ExecContext&, Wave& wave, const Inst& inst) {
+    const uint32_t* address = vgpr_read_row(wave, inst.vaddr);
+    const uint32_t* data = vgpr_read_row(wave, inst.vdata);
+    VgprRow sent{};
+    for_lanes(wave.exec, [&](unsigned lane) { sent.lane[(address[lane] + offset16(inst)) / 4 % kLanes] = data[lane]; });
+    VgprRow dump;
+    uint32_t* out = vgpr_write_row(wave, inst.dst, dump);
+    for_lanes(wave.exec, [&](unsigned lane) { out[lane] = sent.lane[lane]; });
+}
+
+constexpr WaveFn ds_append = count_lanes<true>;
+constexpr WaveFn ds_consume = count_lanes<false>;
+void ds_read_addtid_b32(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    if (!refused(ctx, inst)) load_lds<Shape{4}>(ctx, wave, thread_addresses(wave, inst), inst.dst, false);
+}
+void ds_write_addtid_b32(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    if (!refused(ctx, inst)) store_lds<Shape{4}>(ctx, wave, thread_addresses(wave, inst), inst.vdata, false);
+}
+
+// Global wave sync and ordered append need state outside the CU and are not done.
+constexpr WaveFn ds_gws_sema_release_all = nullptr;
+constexpr WaveFn ds_gws_init = nullptr;
+constexpr WaveFn ds_gws_sema_v = nullptr;
+constexpr WaveFn ds_gws_sema_br = nullptr;
+constexpr WaveFn ds_gws_sema_p = nullptr;
+constexpr WaveFn ds_gws_barrier = nullptr;
+constexpr WaveFn ds_ordered_count = nullptr;
+
+}  // namespace row
+}  // namespace
+
+void register_ds(ExecTable& table) {
+#define DS(opcode, name, profile, flags) enter<row::name>(table, Op::name, Format::DS);
+#include "gcn-interp/isa/ds.def"
+#undef DS
+}
+
+}  // namespace lyra::gcn

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// What an instruction handler gets, and where the handlers are looked up at decode time; step 6 of the data flow.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "common/env.h"
+#include "common/fault.h"
+#include "common/memory_port.h"
+#include "gcn-interp/exec/flow.h"
+#include "gcn-interp/isa/inst.h"
+#include "gcn-interp/wave/wave.h"
+
+namespace lyra::gcn {
+
+class ComputeUnit;
+class CuServices;
+class PageCache;
+
+/// The wave that executes, and what its instructions can reach. Vector ALU handlers use `wave` and `fault` only; the
+/// pointers may then be null.
+struct ExecContext {
+    Wave& wave;
+    ComputeUnit* cu = nullptr;
+    Env* env = nullptr;
+    MemoryPort* memory = nullptr;
+    CuServices* services = nullptr;
+    uint8_t* lds = nullptr;         ///< start of the CU's LDS, kLdsBytes long; the wave may use [lds_base, lds_base + lds_bytes)
+    Fault fault = Fault::None;      ///< set by a handler: the instruction had no (further) effect and the wave takes an exception
+    bool yield = false;             ///< set by a handler: the wave gives up the rest of its turn (s_sleep, s_barrier, s_endpgm)
+    PageCache* pages = nullptr;     ///< translated pages of the CU; every data access goes through it
+    Request request = Request::None;  ///< what the step loop has to do after this instruction
+    uint32_t request_arg = 0;
+
+    void ask(Request kind, uint32_t arg = 0) {
+        request = kind;
+        request_arg = arg;
+        yield = true;
+    }
+};
+
+/// Execute one instruction of ctx.wave. wave.pc is already past the instruction; branches overwrite it.
+using ExecFn = void (*)(ExecContext& ctx, const Inst& inst);
+
+/// Handlers by operation and format.
+class ExecTable {
+public:
+    void set(Op op, Format format, ExecFn fn) {
+        const size_t at = index(op, format);
+        if (at >= table_.size()) table_.resize(at + kFormats, nullptr);
+        table_[at] = fn;
+    }
+    ExecFn get(Op op, Format format) const {
+        const size_t at = index(op, format);
+        return at < table_.size() ? table_[at] : nullptr;
+    }
+
+private:
+    static constexpr size_t kFormats = static_cast<size_t>(Format::Invalid) + 1;
+    static constexpr size_t index(Op op, Format format) {
+        return static_cast<size_t>(op) * kFormats + static_cast<size_t>(format);
+    }
+    std::vector<ExecFn> table_;
+};
+
+/// Enter all vector ALU handlers (VOP1, VOP2, VOP3, VOP3P, VOPC with their SDWA, DPP and e64 forms).
+void register_vector_alu(ExecTable& table);
+/// Enter all scalar, branch, message and memory handlers (SOP*, SMEM, DS, FLAT, MUBUF, MTBUF).
+void register_scalar_and_memory(ExecTable& table);
+
+/// The handler of an operation in a format; nullptr when the model lacks it. Looked up once, when code is decoded.
+ExecFn exec_function(Op op, Format format);
+
+}  // namespace lyra::gcn

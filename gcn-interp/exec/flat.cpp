@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// FLAT, GLOBAL and SCRATCH access; step 6 of the data flow.
+// @source AMD Vega ISA document, "Flat memory instructions"; LLVM 19 AMDGPU FLATInstructions.td
+#include "gcn-interp/cu/aperture.h"
+#include "gcn-interp/exec/formats.h"
+#include "gcn-interp/exec/lane_memory.h"
+
+namespace lyra::gcn {
+namespace {
+
+using namespace lane_memory;
+
+constexpr uint8_t kSegScratch = 1, kSegGlobal = 2;
+
+/// 64-bit address of each lane: SGPR base + 32-bit register, or a register pair; plus the immediate.
+void lane_addresses(const Wave& wave, const Inst& inst, LaneAddresses& a) {
+    a.active = wave.exec;
+    const auto imm = static_cast<uint64_t>(static_cast<int64_t>(inst.imm));
+    const uint32_t* low = vgpr_read_row(wave, inst.vaddr);
+    if (inst.seg == kSegGlobal && inst.saddr != kNoOperand) {
+        const uint64_t base = wave.read_scalar64(inst.saddr) + imm;
+        for (unsigned lane = 0; lane < kLanes; ++lane) a.va[lane] = base + low[lane];
+        return;
+    }
+    const uint32_t* high = vgpr_read_row(wave, inst.vaddr + 1u);
+    for (unsigned lane = 0; lane < kLanes; ++lane) a.va[lane] = make64(low[lane], high[lane]) + imm;
+}
+
+/// Private offsets of SCRATCH instructions: one register, scalar or vector, plus the immediate.
+void scratch_addresses(const Wave& wave, const Inst& inst, SwizzledAddresses& a) {
+    scratch_bases(wave, a);
+    a.active = wave.exec;
+    const auto imm = static_cast<uint32_t>(inst.imm);
+    if (inst.saddr != kNoOperand) {
+        const uint32_t offset = wave.read_scalar(inst.saddr) + imm;
+        for (unsigned lane = 0; lane < kLanes; ++lane) a.offset[lane] = offset;
+    } else if (inst.vaddr != kNoOperand) {
+        const uint32_t* row = vgpr_read_row(wave, inst.vaddr);
+        for (unsigned lane = 0; lane < kLanes; ++lane) a.offset[lane] = row[lane] + imm;
+    } else {
+        for (unsigned lane = 0; lane < kLanes; ++lane) a.offset[lane] = imm;
+    }
+}
+
+/// Run one operation over the three memories that a flat address can mean.
+template <class Linear, class Lds, class Swizzled>
+void by_aperture(ExecContext& ctx, Wave& wave, const Inst& inst, Linear linear, Lds lds, Swizzled swizzled) {
+    ctx.pages->begin();
+    if (inst.seg == kSegScratch) {
+        SwizzledAddresses a;
+        scratch_addresses(wave, inst, a);
+        return swizzled(a);
+    }
+    LaneAddresses a;
+    lane_addresses(wave, inst, a);
+    if (inst.seg == kSegGlobal || !touches_aperture(wave, a)) return linear(a);
+    const FlatSplit split = split_flat(wave, a);
+    if (split.outside) ctx.fault = Fault::ApertureViolation;
+    if (ctx.fault == Fault::None && split.lds.active) lds(split.lds);
+    if (ctx.fault == Fault::None && split.scratch.active) swizzled(split.scratch);
+    if (ctx.fault == Fault::None && a.active) linear(a);
+}
+
+template <unsigned kOpcode>
+void load_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    constexpr Shape kShape = shape_of(kOpcode);
+    by_aperture(
+        ctx, wave, inst, [&](const LaneAddresses& a) { load<kShape>(ctx, wave, a, inst.dst); },
+        [&](const LdsAddresses& a) { load_lds<kShape>(ctx, wave, a, inst.dst, true); },
+        [&](const SwizzledAddresses& a) { load_swizzled<kShape>(ctx, wave, a, inst.dst); });
+}
+
+template <unsigned kOpcode>
+void store_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    constexpr Shape kShape = shape_of(kOpcode);
+    by_aperture(
+        ctx, wave, inst, [&](const LaneAddresses& a) { store<kShape>(ctx, wave, a, inst.vdata); },
+        [&](const LdsAddresses& a) { store_lds<kShape>(ctx, wave, a, inst.vdata, true); },
+        [&](const SwizzledAddresses& a) { store_swizzled<kShape>(ctx, wave, a, inst.vdata); });
+}
+
+template <AtomicOp kOp, class T>
+void atomic_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    const unsigned other = kOp == AtomicOp::CmpSwap ? inst.vdata + sizeof(T) / 4 : inst.vdata;
+    by_aperture(
+        ctx, wave, inst,
+        [&](const LaneAddresses& a) { atomic<kOp, T>(ctx, wave, a, inst.vdata, inst.dst, inst.glc); },
+        [&](const LdsAddresses& a) { atomic_lds<kOp, T>(ctx, wave, a, inst.vdata, other, inst.dst, inst.glc, true); },
+        [&](const SwizzledAddresses& a) { atomic_swizzled<kOp, T>(ctx, wave, a, inst.vdata, inst.dst, inst.glc); });
+}
+
+template <unsigned kOpcode>
+constexpr WaveFn flat_function() {
+    if constexpr (kOpcode >= 64 && kOpcode <= 76) {
+        return atomic_op<static_cast<AtomicOp>(kOpcode - 64), uint32_t>;
+    } else if constexpr (kOpcode >= 96 && kOpcode <= 108) {
+        return atomic_op<static_cast<AtomicOp>(kOpcode - 96), uint64_t>;
+    } else if constexpr (kOpcode >= 24 && kOpcode <= 31) {
+        return store_op<kOpcode>;
+    } else if constexpr (shape_of(kOpcode).bytes != 0) {
+        return load_op<kOpcode>;
+    } else {
+        return nullptr;
+    }
+}
+
+}  // namespace
+
+void register_flat(ExecTable& table) {
+#define FLAT(opcode, name, profile, flags) enter<flat_function<opcode>()>(table, Op::name, Format::FLAT);
+#include "gcn-interp/isa/flat.def"
+#undef FLAT
+}
+
+}  // namespace lyra::gcn

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// The scalar and memory formats and how their handlers enter the table.
+#pragma once
+
+#include "gcn-interp/exec/exec.h"
+#include "gcn-interp/isa/op.h"
+
+namespace lyra::gcn {
+
+using WaveFn = void (*)(ExecContext& ctx, Wave& wave, const Inst& inst);
+
+template <WaveFn kFn>
+void on_wave(ExecContext& ctx, const Inst& inst) {
+    kFn(ctx, ctx.wave, inst);
+}
+
+/// A row whose function is nullptr is not done: it stays out of the table and raises the illegal-instruction exception.
+template <WaveFn kFn>
+void enter(ExecTable& table, Op op, Format format) {
+    if constexpr (kFn != nullptr) table.set(op, format, on_wave<kFn>);
+}
+
+void register_sop1(ExecTable& table);
+void register_sop2(ExecTable& table);
+void register_sopk(ExecTable& table);
+void register_sopc(ExecTable& table);
+void register_sopp(ExecTable& table);
+void register_smem(ExecTable& table);
+void register_ds(ExecTable& table);
+void register_flat(ExecTable& table);
+void register_mubuf(ExecTable& table);
+void register_mtbuf(ExecTable& table);
+
+}  // namespace lyra::gcn

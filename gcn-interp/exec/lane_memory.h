@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: MIT
+// Loads, stores and atomics of 64 lanes, shared by FLAT, MUBUF and DS; step 6 of the data flow.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "gcn-interp/exec/atomics.h"
+#include "gcn-interp/exec/exec.h"
+#include "gcn-interp/exec/page_cache.h"
+#include "gcn-interp/wave/lanes.h"
+
+namespace lyra::gcn::lane_memory {
+
+/// What one lane moves.
+struct Shape {
+    uint8_t bytes;        ///< 1, 2, 4, 8, 12, 16
+    bool sign = false;    ///< sign-extend 8 or 16 bits
+    bool d16 = false;     ///< the value goes to one half of the register, the other half stays
+    bool hi = false;      ///< that half is the high one; of a store: the value comes from the high half
+    constexpr unsigned words() const { return (bytes + 3u) / 4; }
+};
+
+/// Shapes of the opcodes 16..37 that FLAT and MUBUF have in common.
+constexpr Shape shape_of(unsigned opcode) {
+    switch (opcode) {
+    case 16: return {1};
+    case 17: return {1, true};
+    case 18: return {2};
+    case 19: return {2, true};
+    case 20: case 28: return {4};
+    case 21: case 29: return {8};
+    case 22: case 30: return {12};
+    case 23: case 31: return {16};
+    case 24: return {1};
+    case 25: return {1, false, false, true};
+    case 26: return {2};
+    case 27: return {2, false, false, true};
+    case 32: return {1, false, true};
+    case 33: return {1, false, true, true};
+    case 34: return {1, true, true};
+    case 35: return {1, true, true, true};
+    case 36: return {2, false, true};
+    case 37: return {2, false, true, true};
+    default: return {0};
+    }
+}
+
+/// Addresses of the lanes in active; the others are not looked at.
+struct LaneAddresses {
+    alignas(64) uint64_t va[kLanes];
+    uint64_t active = 0;
+};
+
+/// Lane addresses whose dwords lie dword_stride bytes apart: scratch through FLAT, and swizzled buffers.
+/// Byte o of a lane is at base[lane] + o / 4 * dword_stride + o % 4.
+struct SwizzledAddresses {
+    uint64_t base[kLanes];
+    uint32_t offset[kLanes];
+    uint64_t dword_stride = 0;
+    uint64_t active = 0;
+    uint64_t byte(unsigned lane, uint32_t plus) const {
+        const uint32_t o = offset[lane] + plus;
+        return base[lane] + uint64_t{o / 4} * dword_stride + o % 4;
+    }
+};
+
+template <class Fn>
+inline void for_lanes(uint64_t mask, Fn fn) {
+    for (; mask; mask &= mask - 1) fn(static_cast<unsigned>(std::countr_zero(mask)));
+}
+
+/// The wave's view of a refused access. Faults that only drop an access (register pages, holes of the bus) are not seen.
+inline void fail(ExecContext& ctx, Fault fault) {
+    if (fault_info(fault).effect != FaultEffect::VmFault) return;
+    ctx.fault = fault == Fault::AddressNotCanonical ? Fault::ApertureViolation : Fault::MemoryViolation;
+}
+
+/// Destination registers of a load.
+template <Shape kShape>
+class Destination {
+public:
+    Destination(Wave& wave, unsigned vgpr) {
+        for (unsigned w = 0; w < kShape.words(); ++w) rows_[w] = vgpr_write_row(wave, vgpr + w, dump_);
+    }
+    uint32_t* row(unsigned word) { return rows_[word]; }
+
+    void put(unsigned lane, const void* bytes) {
+        if constexpr (kShape.bytes >= 4) {
+            for (unsigned w = 0; w < kShape.words(); ++w) {
+                std::memcpy(&rows_[w][lane], static_cast<const uint8_t*>(bytes) + 4 * w, 4);
+            }
+        } else {
+            uint32_t value = 0;
+            std::memcpy(&value, bytes, kShape.bytes);
+            if constexpr (kShape.sign) value = static_cast<uint32_t>(sign_extend(value, kShape.bytes * 8));
+            uint32_t& out = rows_[0][lane];
+            if constexpr (!kShape.d16) {
+                out = value;
+            } else if constexpr (kShape.hi) {
+                out = (out & 0xffff) | (value << 16);
+            } else {
+                out = (out & 0xffff0000) | (value & 0xffff);
+            }
+        }
+    }
+
+private:
+    uint32_t* rows_[4];
+    VgprRow dump_;
+};
+
+/// Source registers of a store.
+template <Shape kShape>
+class Source {
+public:
+    Source(const Wave& wave, unsigned vgpr) {
+        for (unsigned w = 0; w < kShape.words(); ++w) rows_[w] = vgpr_read_row(wave, vgpr + w);
+    }
+    const uint32_t* row(unsigned word) const { return rows_[word]; }
+
+    void get(unsigned lane, void* bytes) const {
+        if constexpr (kShape.bytes >= 4) {
+            for (unsigned w = 0; w < kShape.words(); ++w) {
+                std::memcpy(static_cast<uint8_t*>(bytes) + 4 * w, &rows_[w][lane], 4);
+            }
+        } else {
+            const uint32_t value = rows_[0][lane] >> (kShape.hi ? 16 : 0);
+            std::memcpy(bytes, &value, kShape.bytes);
+        }
+    }
+
+private:
+    const uint32_t* rows_[4];
+};
+
+/// All 64 lanes side by side, step bytes apart (0: all at one address).
+inline bool evenly_spaced(const LaneAddresses& a, uint64_t step) {
+    if (a.active != kAllLanes || a.va[1] != a.va[0] + step) return false;
+    uint64_t different = 0;
+    for (unsigned lane = 0; lane < kLanes; ++lane) different |= a.va[lane] ^ (a.va[0] + lane * step);
+    return different == 0;
+}
+
+template <Shape kShape>
+bool load_fast(PageCursor& cursor, const LaneAddresses& a, Destination<kShape>& to) {
+    if (evenly_spaced(a, kShape.bytes)) {
+        const uint8_t* host = cursor.at(a.va[0], kLanes * kShape.bytes);
+        if (!host) return false;
+        if constexpr (kShape.bytes == 4) {
+            std::memcpy(to.row(0), host, sizeof(VgprRow));
+        } else {
+            for (unsigned lane = 0; lane < kLanes; ++lane) to.put(lane, host + lane * kShape.bytes);
+        }
+        return true;
+    }
+    if (!evenly_spaced(a, 0)) return false;
+    const uint8_t* host = cursor.at(a.va[0], kShape.bytes);
+    if (!host) return false;
+    uint8_t once[kShape.bytes];
+    std::memcpy(once, host, kShape.bytes);
+    for (unsigned lane = 0; lane < kLanes; ++lane) to.put(lane, once);
+    return true;
+}
+
+/// Load into VGPRs. The first lane that faults ends the instruction.
+template <Shape kShape>
+void load(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vgpr) {
+    Destination<kShape> to(wave, vgpr);
+    PageCursor cursor(*ctx.pages, wave.vmid, Access::Read);
+    if (load_fast<kShape>(cursor, a, to)) return;
+    for (uint64_t mask = a.active; mask; mask &= mask - 1) {
+        const unsigned lane = static_cast<unsigned>(std::countr_zero(mask));
+        if (const uint8_t* host = cursor.at(a.va[lane], kShape.bytes)) {
+            to.put(lane, host);
+            continue;
+        }
+        uint8_t bytes[kShape.bytes] = {};
+        fail(ctx, ctx.pages->read(wave.vmid, a.va[lane], bytes, kShape.bytes));
+        if (ctx.fault != Fault::None) return;
+        to.put(lane, bytes);
+    }
+}
+
+template <Shape kShape>
+void store(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vgpr) {
+    const Source<kShape> from(wave, vgpr);
+    PageCursor cursor(*ctx.pages, wave.vmid, Access::Write);
+    if (evenly_spaced(a, kShape.bytes)) {
+        if (uint8_t* host = cursor.at(a.va[0], kLanes * kShape.bytes)) {
+            if constexpr (kShape.bytes == 4) {
+                std::memcpy(host, from.row(0), sizeof(VgprRow));
+            } else {
+                for (unsigned lane = 0; lane < kLanes; ++lane) from.get(lane, host + lane * kShape.bytes);
+            }
+            return;
+        }
+    }
+    for (uint64_t mask = a.active; mask; mask &= mask - 1) {
+        const unsigned lane = static_cast<unsigned>(std::countr_zero(mask));
+        if (uint8_t* host = cursor.at(a.va[lane], kShape.bytes)) {
+            from.get(lane, host);
+            continue;
+        }
+        uint8_t bytes[kShape.bytes];
+        from.get(lane, bytes);
+        fail(ctx, ctx.pages->write(wave.vmid, a.va[lane], bytes, kShape.bytes));
+        if (ctx.fault != Fault::None) return;
+    }
+}
+
+/// An atomic where page() gave nothing: find out why, with the fault that hardware would raise.
+/// Register pages carry no atomics: the access is dropped.
+Fault refuse_atomic(ExecContext& ctx, uint32_t vmid, uint64_t va, unsigned bytes);
+
+template <class T>
+T register_value(const Wave& wave, unsigned vgpr, unsigned lane) {
+    if constexpr (sizeof(T) == 8) {
+        return make64(vgpr_read_row(wave, vgpr)[lane], vgpr_read_row(wave, vgpr + 1)[lane]);
+    } else {
+        return vgpr_read_row(wave, vgpr)[lane];
+    }
+}
+
+template <class T>
+constexpr Shape kWord = Shape{sizeof(T)};
+
+/// Atomics in lane order. data registers: operand, then the compare value of CmpSwap.
+/// @param returns  GLC: the old value goes to vdst
+template <AtomicOp kOp, class T>
+void atomic(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vdata, unsigned vdst, bool returns) {
+    Destination<kWord<T>> to(wave, vdst);
+    PageCursor cursor(*ctx.pages, wave.vmid, Access::Atomic);
+    for (uint64_t mask = a.active; mask; mask &= mask - 1) {
+        const unsigned lane = static_cast<unsigned>(std::countr_zero(mask));
+        if (a.va[lane] % sizeof(T) != 0) {
+            ctx.fault = Fault::ApertureViolation;
+            return;
+        }
+        const T data = register_value<T>(wave, vdata, lane);
+        const T other = kOp == AtomicOp::CmpSwap ? register_value<T>(wave, vdata + sizeof(T) / 4, lane) : T{};
+        T old{};
+        if (uint8_t* host = cursor.at(a.va[lane], sizeof(T))) {
+            old = atomics::shared<kOp, T>(host, data, other);
+        } else {
+            fail(ctx, refuse_atomic(ctx, wave.vmid, a.va[lane], sizeof(T)));
+            if (ctx.fault != Fault::None) return;
+        }
+        if (returns) to.put(lane, &old);
+    }
+}
+
+/// Every active lane's access stays inside one dword, or is made of whole dwords.
+template <unsigned kBytes>
+bool dwords_whole(const SwizzledAddresses& a) {
+    uint32_t bad = 0;
+    for_lanes(a.active, [&](unsigned lane) {
+        bad |= kBytes >= 4 ? a.offset[lane] % 4 : (a.offset[lane] % 4 + kBytes > 4);
+    });
+    return bad == 0;
+}
+
+inline void to_linear(const SwizzledAddresses& a, unsigned word, LaneAddresses& out) {
+    out.active = a.active;
+    for_lanes(a.active, [&](unsigned lane) { out.va[lane] = a.byte(lane, word * 4); });
+}
+
+template <Shape kShape>
+void load_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, unsigned vgpr) {
+    LaneAddresses linear;
+    if (dwords_whole<kShape.bytes>(a)) {
+        constexpr Shape kPart = kShape.bytes > 4 ? Shape{4} : kShape;
+        for (unsigned w = 0; w < kShape.words() && ctx.fault == Fault::None; ++w) {
+            to_linear(a, w, linear);
+            load<kPart>(ctx, wave, linear, vgpr + w);
+        }
+        return;
+    }
+    Destination<kShape> to(wave, vgpr);
+    for_lanes(a.active, [&](unsigned lane) {
+        uint8_t bytes[kShape.bytes] = {};
+        for (unsigned i = 0; i < kShape.bytes && ctx.fault == Fault::None; ++i) {
+            fail(ctx, ctx.pages->read(wave.vmid, a.byte(lane, i), bytes + i, 1));
+        }
+        if (ctx.fault == Fault::None) to.put(lane, bytes);
+    });
+}
+
+template <Shape kShape>
+void store_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, unsigned vgpr) {
+    LaneAddresses linear;
+    if (dwords_whole<kShape.bytes>(a)) {
+        constexpr Shape kPart = kShape.bytes > 4 ? Shape{4} : kShape;
+        for (unsigned w = 0; w < kShape.words() && ctx.fault == Fault::None; ++w) {
+            to_linear(a, w, linear);
+            store<kPart>(ctx, wave, linear, vgpr + w);
+        }
+        return;
+    }
+    const Source<kShape> from(wave, vgpr);
+    for_lanes(a.active, [&](unsigned lane) {
+        uint8_t bytes[kShape.bytes];
+        from.get(lane, bytes);
+        for (unsigned i = 0; i < kShape.bytes && ctx.fault == Fault::None; ++i) {
+            fail(ctx, ctx.pages->write(wave.vmid, a.byte(lane, i), bytes + i, 1));
+        }
+    });
+}
+
+/// Atomics on swizzled memory. A 64-bit value is two dwords apart from each other there, so only its owner may use it:
+/// private memory has no other user.
+template <AtomicOp kOp, class T>
+void atomic_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, unsigned vdata, unsigned vdst,
+                     bool returns) {
+    if constexpr (sizeof(T) == 4) {
+        LaneAddresses linear;
+        to_linear(a, 0, linear);
+        atomic<kOp, T>(ctx, wave, linear, vdata, vdst, returns);
+    } else {
+        Destination<kWord<T>> to(wave, vdst);
+        for_lanes(a.active, [&](unsigned lane) {
+            uint32_t half[2] = {};
+            for (unsigned w = 0; w < 2 && ctx.fault == Fault::None; ++w) {
+                fail(ctx, ctx.pages->read(wave.vmid, a.byte(lane, 4 * w), &half[w], 4));
+            }
+            if (ctx.fault != Fault::None) return;
+            const T old = make64(half[0], half[1]);
+            const T other = kOp == AtomicOp::CmpSwap ? register_value<T>(wave, vdata + 2, lane) : T{};
+            const T value = atomics::next<kOp, T>(old, register_value<T>(wave, vdata, lane), other, true);
+            const uint32_t out[2] = {lo32(value), hi32(value)};
+            for (unsigned w = 0; w < 2 && ctx.fault == Fault::None; ++w) {
+                fail(ctx, ctx.pages->write(wave.vmid, a.byte(lane, 4 * w), &out[w], 4));
+            }
+            if (returns && ctx.fault == Fault::None) to.put(lane, &old);
+        });
+    }
+}
+
+/// LDS addresses of the lanes in active, bytes from the start of the work-group's allocation.
+struct LdsAddresses {
+    uint32_t at[kLanes];
+    uint64_t active = 0;
+};
+
+/// Host address of size bytes of the work-group's LDS, nullptr when they are not all inside.
+inline uint8_t* lds_bytes(ExecContext& ctx, const Wave& wave, uint32_t address, unsigned size) {
+    if (!ctx.lds || uint64_t{address} + size > wave.lds_bytes) return nullptr;
+    return ctx.lds + wave.lds_base + address;
+}
+
+/// @param strict  an address outside faults (FLAT); otherwise loads give 0 and stores are dropped (DS)
+template <Shape kShape>
+void load_lds(ExecContext& ctx, Wave& wave, const LdsAddresses& a, unsigned vgpr, bool strict) {
+    Destination<kShape> to(wave, vgpr);
+    for_lanes(a.active, [&](unsigned lane) {
+        static constexpr uint8_t kZero[16] = {};
+        const uint8_t* host = lds_bytes(ctx, wave, a.at[lane], kShape.bytes);
+        if (!host && strict) ctx.fault = Fault::ApertureViolation;
+        to.put(lane, host ? host : kZero);
+    });
+}
+
+template <Shape kShape>
+void store_lds(ExecContext& ctx, Wave& wave, const LdsAddresses& a, unsigned vgpr, bool strict) {
+    const Source<kShape> from(wave, vgpr);
+    for_lanes(a.active, [&](unsigned lane) {
+        if (uint8_t* host = lds_bytes(ctx, wave, a.at[lane], kShape.bytes)) {
+            from.get(lane, host);
+        } else if (strict) {
+            ctx.fault = Fault::ApertureViolation;
+        }
+    });
+}
+
+/// @param vother  registers of the second operand
+template <AtomicOp kOp, class T>
+void atomic_lds(ExecContext& ctx, Wave& wave, const LdsAddresses& a, unsigned vdata, unsigned vother, unsigned vdst,
+                bool returns, bool strict) {
+    Destination<kWord<T>> to(wave, vdst);
+    const bool denormals = atomics::keeps_f32_denormals(wave);
+    for_lanes(a.active, [&](unsigned lane) {
+        T old{};
+        const uint32_t address = a.at[lane] & ~uint32_t{sizeof(T) - 1};
+        if (uint8_t* host = lds_bytes(ctx, wave, address, sizeof(T))) {
+            std::memcpy(&old, host, sizeof(T));
+            const T value = atomics::next<kOp, T>(old, register_value<T>(wave, vdata, lane),
+                                                  register_value<T>(wave, vother, lane), denormals);
+            std::memcpy(host, &value, sizeof(T));
+        } else if (strict) {
+            ctx.fault = Fault::ApertureViolation;
+        }
+        if (returns) to.put(lane, &old);
+    });
+}
+
+}  // namespace lyra::gcn::lane_memory

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+// Scalar memory access; step 6 of the data flow.
+// @source AMD Vega ISA document, "Scalar memory"; LLVM 19 AMDGPU SMInstructions.td
+#include <algorithm>
+
+#include "gcn-interp/cu/buffer_desc.h"
+#include "gcn-interp/cu/compute_unit.h"
+#include "gcn-interp/exec/formats.h"
+#include "gcn-interp/exec/lane_memory.h"
+#include "gcn-interp/exec/scalar.h"
+
+namespace lyra::gcn {
+namespace {
+
+using U32 = uint32_t;
+using U64 = uint64_t;
+
+enum class Base { Address, Scratch, Buffer };
+
+/// Where an instruction reads, and how many bytes from there belong to its buffer.
+struct Place {
+    U64 va;
+    U64 bytes_left;
+};
+
+/// Scratch forms count a register offset in 64 bytes.
+template <Base kBase>
+Place place(const Wave& wave, const Inst& inst) {
+    U64 offset = inst.imm_offset ? static_cast<U64>(static_cast<int64_t>(inst.imm)) : 0;
+    if (inst.soffset != kNoOperand) {
+        offset += U64{scalar::source32(wave, inst, inst.soffset)} * (kBase == Base::Scratch ? 64 : 1);
+    }
+    offset &= ~U64{3};
+    if constexpr (kBase == Base::Buffer) {
+        const BufferDesc desc = BufferDesc::read(wave, inst.saddr);
+        const U64 size = desc.scalar_bytes();
+        return {static_cast<U64>(sign_extend((desc.base() & ~U64{3}) + offset, 48)), offset < size ? size - offset : 0};
+    } else {
+        return {static_cast<U64>(sign_extend((wave.read_scalar64(inst.saddr) & ~U64{3}) + offset, 64)), ~U64{0}};
+    }
+}
+
+template <Base kBase, unsigned kWords>
+void load(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    ctx.pages->begin();
+    const Place at = place<kBase>(wave, inst);
+    U32 data[kWords] = {};
+    const size_t size = std::min<U64>(sizeof data, at.bytes_left & ~U64{3});
+    if (size) lane_memory::fail(ctx, ctx.pages->read(wave.vmid, at.va, data, size));
+    if (ctx.fault != Fault::None) return;
+    for (unsigned i = 0; i < kWords; ++i) wave.write_scalar(inst.dst + i, data[i]);
+}
+
+template <Base kBase, unsigned kWords>
+void store(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    ctx.pages->begin();
+    const Place at = place<kBase>(wave, inst);
+    U32 data[kWords];
+    for (unsigned i = 0; i < kWords; ++i) data[i] = wave.read_scalar(inst.src[0] + i);
+    const size_t size = std::min<U64>(sizeof data, at.bytes_left & ~U64{3});
+    if (size) lane_memory::fail(ctx, ctx.pages->write(wave.vmid, at.va, data, size));
+}
+
+template <class T>
+T scalar_value(const Wave& wave, unsigned n) {
+    return sizeof(T) == 8 ? static_cast<T>(wave.read_scalar64(n)) : static_cast<T>(wave.read_scalar(n));
+}
+
+template <Base kBase, AtomicOp kOp, class T>
+void atomic(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    ctx.pages->begin();
+    const Place at = place<kBase>(wave, inst);
+    T old{};
+    if (at.bytes_left >= sizeof(T)) {
+        if (at.va % sizeof(T) != 0) {
+            ctx.fault = Fault::ApertureViolation;
+            return;
+        }
+        const T data = scalar_value<T>(wave, inst.src[0]);
+        const T other = kOp == AtomicOp::CmpSwap ? scalar_value<T>(wave, inst.src[0] + sizeof(T) / 4) : T{};
+        if (uint8_t* host = ctx.pages->page(wave.vmid, at.va, Access::Atomic)) {
+            old = atomics::shared<kOp, T>(host + at.va % kPageBytes, data, other);
+        } else {
+            lane_memory::fail(ctx, lane_memory::refuse_atomic(ctx, wave.vmid, at.va, sizeof(T)));
+            if (ctx.fault != Fault::None) return;
+        }
+    }
+    if (!inst.glc) return;
+    wave.write_scalar(inst.src[0], static_cast<U32>(old));
+    if constexpr (sizeof(T) == 8) wave.write_scalar(inst.src[0] + 1u, hi32(old));
+}
+
+/// Memory is coherent: there is no scalar cache to write back or to drop.
+void no_effect(ExecContext&, Wave&, const Inst&) {}
+
+namespace row {
+
+#define MOVE(name, way, base)                              \
+    constexpr WaveFn name##_dword = way<Base::base, 1>;    \
+    constexpr WaveFn name##_dwordx2 = way<Base::base, 2>;  \
+    constexpr WaveFn name##_dwordx4 = way<Base::base, 4>;
+MOVE(s_load, load, Address)
+MOVE(s_buffer_load, load, Buffer)
+MOVE(s_scratch_load, load, Scratch)
+MOVE(s_store, store, Address)
+MOVE(s_buffer_store, store, Buffer)
+MOVE(s_scratch_store, store, Scratch)
+#undef MOVE
+constexpr WaveFn s_load_dwordx8 = load<Base::Address, 8>;
+constexpr WaveFn s_load_dwordx16 = load<Base::Address, 16>;
+constexpr WaveFn s_buffer_load_dwordx8 = load<Base::Buffer, 8>;
+constexpr WaveFn s_buffer_load_dwordx16 = load<Base::Buffer, 16>;
+
+constexpr WaveFn s_dcache_inv = no_effect;
+constexpr WaveFn s_dcache_wb = no_effect;
+constexpr WaveFn s_dcache_inv_vol = no_effect;
+constexpr WaveFn s_dcache_wb_vol = no_effect;
+constexpr WaveFn s_atc_probe = no_effect;
+constexpr WaveFn s_atc_probe_buffer = no_effect;
+constexpr WaveFn s_dcache_discard = no_effect;
+constexpr WaveFn s_dcache_discard_x2 = no_effect;
+
+void s_memtime(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    wave.write_scalar64(inst.dst, ctx.services->shader_clock());
+}
+void s_memrealtime(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    wave.write_scalar64(inst.dst, ctx.services->reference_clock());
+}
+
+#define ATOMIC(name, op)                                                                 \
+    constexpr WaveFn s_atomic_##name = atomic<Base::Address, AtomicOp::op, U32>;         \
+    constexpr WaveFn s_atomic_##name##_x2 = atomic<Base::Address, AtomicOp::op, U64>;    \
+    constexpr WaveFn s_buffer_atomic_##name = atomic<Base::Buffer, AtomicOp::op, U32>;   \
+    constexpr WaveFn s_buffer_atomic_##name##_x2 = atomic<Base::Buffer, AtomicOp::op, U64>;
+ATOMIC(swap, Swap)
+ATOMIC(cmpswap, CmpSwap)
+ATOMIC(add, Add)
+ATOMIC(sub, Sub)
+ATOMIC(smin, SMin)
+ATOMIC(umin, UMin)
+ATOMIC(smax, SMax)
+ATOMIC(umax, UMax)
+ATOMIC(and, And)
+ATOMIC(or, Or)
+ATOMIC(xor, Xor)
+ATOMIC(inc, Inc)
+ATOMIC(dec, Dec)
+#undef ATOMIC
+
+}  // namespace row
+}  // namespace
+
+void register_smem(ExecTable& table) {
+#define SMEM(opcode, name, profile, flags) enter<row::name>(table, Op::name, Format::SMEM);
+#include "gcn-interp/isa/smem.def"
+#undef SMEM
+}
+
+}  // namespace lyra::gcn

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Vector instructions that do not work lane by lane: lane reads and writes, swap, four-register results; step 6 of the data flow.
+// @source AMD Vega ISA document; isa.md pitfall 13
+#include "gcn-interp/exec/valu_special.h"
+
+#include <bit>
+
+#include "gcn-interp/exec/scalar.h"
+
+namespace lyra::gcn {
+
+namespace {
+
+/// One lane of a source operand.
+uint32_t lane_of(const Wave& wave, const Inst& inst, uint16_t operand, unsigned lane) {
+    if (operand >= kSrcVgpr0) return vgpr_read_row(wave, operand - kSrcVgpr0)[lane];
+    return scalar::source32(wave, inst, operand);
+}
+
+Inst resolved(const Wave& wave, const Inst& inst) {
+    return ModeBits::GprIdxEn::get(wave.mode) ? with_gpr_index(wave, inst) : inst;
+}
+
+}  // namespace
+
+void exec_nop(ExecContext&, const Inst&) {}
+
+void exec_v_clrexcp(ExecContext& ctx, const Inst&) {
+    // The seven arithmetic exception bits of TRAPSTS.EXCP; the memory violation bit is not arithmetic.
+    ctx.wave.trapsts &= ~0x7fu;
+}
+
+void exec_v_readfirstlane_b32(ExecContext& ctx, const Inst& encoded) {
+    Wave& wave = ctx.wave;
+    const Inst inst = resolved(wave, encoded);
+    const unsigned lane = wave.exec == 0 ? 0 : static_cast<unsigned>(std::countr_zero(wave.exec));
+    wave.write_scalar(inst.sdst, lane_of(wave, inst, inst.src[0], lane));
+}
+
+void exec_v_readlane_b32(ExecContext& ctx, const Inst& encoded) {
+    Wave& wave = ctx.wave;
+    const Inst inst = resolved(wave, encoded);
+    const unsigned lane = lane_of(wave, inst, inst.src[1], 0) & 63;
+    wave.write_scalar(inst.sdst, lane_of(wave, inst, inst.src[0], lane));
+}
+
+void exec_v_writelane_b32(ExecContext& ctx, const Inst& encoded) {
+    Wave& wave = ctx.wave;
+    const Inst inst = resolved(wave, encoded);
+    const unsigned lane = lane_of(wave, inst, inst.src[1], 0) & 63;
+    const uint32_t value = lane_of(wave, inst, inst.src[0], lane);
+    if (inst.dst < wave.vgpr_count) wave.vgpr[inst.dst].lane[lane] = value;
+}
+
+void exec_v_swap_b32(ExecContext& ctx, const Inst& encoded) {
+    Wave& wave = ctx.wave;
+    const Inst inst = resolved(wave, encoded);
+    if (inst.src[0] < kSrcVgpr0 || wave.exec == 0) return;
+    Scratch scratch;
+    const VgprRow first = *reinterpret_cast<const VgprRow*>(vgpr_read_row(wave, inst.dst));
+    const VgprRow second = *reinterpret_cast<const VgprRow*>(vgpr_read_row(wave, inst.src[0] - kSrcVgpr0));
+    const uint32_t* mask = exec_rows(wave);
+    store_masked(vgpr_write_row(wave, inst.dst, scratch.dump), second.lane, mask);
+    store_masked(vgpr_write_row(wave, inst.src[0] - kSrcVgpr0, scratch.dump), first.lane, mask);
+}
+
+uint32_t sum_of_differences(uint32_t a, uint32_t b, bool masked) {
+    uint32_t sum = 0;
+    for (unsigned i = 0; i < 32; i += 8) {
+        const uint32_t x = (a >> i) & 0xff, y = (b >> i) & 0xff;
+        if (!masked || y != 0) sum += x > y ? x - y : y - x;
+    }
+    return sum;
+}
+
+void exec_v_mqsad_u32_u8(ExecContext& ctx, const Inst& encoded) {
+    Wave& wave = ctx.wave;
+    const Inst inst = resolved(wave, encoded);
+    Scratch scratch;
+    Rows rows{};
+    const Elem wide{64, false, false}, narrow{};
+    fetch_source(wave, inst, 0, wide, scratch, rows);
+    fetch_source(wave, inst, 1, narrow, scratch, rows);
+    VgprRow sums[4];
+    for (unsigned part = 0; part < 4; ++part) {
+        Inst step = inst;
+        if (inst.src[2] >= kSrcVgpr0 && inst.src[2] != kNoOperand) step.src[2] = static_cast<uint16_t>(inst.src[2] + part);
+        fetch_source(wave, step, 2, narrow, scratch, rows);
+        for (unsigned l = 0; l < kLanes; ++l) {
+            const uint32_t bytes = static_cast<uint32_t>(make64(rows.low[0][l], rows.high[0][l]) >> (8 * part));
+            const uint64_t sum = uint64_t{sum_of_differences(bytes, rows.low[1][l], true)} + rows.low[2][l];
+            sums[part].lane[l] = inst.clamp && sum > 0xffffffff ? 0xffffffff : static_cast<uint32_t>(sum);
+        }
+    }
+    const uint32_t* mask = exec_rows(wave);
+    for (unsigned part = 0; part < 4; ++part) store_masked(vgpr_write_row(wave, inst.dst + part, scratch.dump), sums[part].lane, mask);
+}
+
+void register_vector_alu(ExecTable& table) {
+    register_vop1(table);
+    register_vop2(table);
+    register_vop3(table);
+    register_vop3p(table);
+    register_vopc(table);
+}
+
+}  // namespace lyra::gcn

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Vector instructions that do not work lane by lane, and the packed formats; step 6 of the data flow.
+#pragma once
+
+#include "gcn-interp/exec/valu_operand.h"
+
+namespace lyra::gcn {
+
+void exec_nop(ExecContext& ctx, const Inst& inst);
+void exec_v_clrexcp(ExecContext& ctx, const Inst& inst);
+void exec_v_readfirstlane_b32(ExecContext& ctx, const Inst& inst);
+void exec_v_readlane_b32(ExecContext& ctx, const Inst& inst);
+void exec_v_writelane_b32(ExecContext& ctx, const Inst& inst);
+void exec_v_swap_b32(ExecContext& ctx, const Inst& inst);
+void exec_v_mqsad_u32_u8(ExecContext& ctx, const Inst& inst);
+
+/// Packed: the 16-bit operation on the low halves and on the high halves, chosen by op_sel and op_sel_hi.
+void run_packed(ExecContext& ctx, const Inst& inst, const OpDesc& desc);
+
+/// v_mad_mix family: f32 operation on operands that are f32 or a half of a register.
+enum class MixResult : uint8_t { F32, LowHalf, HighHalf };
+void run_mix(ExecContext& ctx, const Inst& inst, const OpDesc& desc, MixResult result);
+
+/// |a - b| of each byte, added up; masked: only where the byte of b is not 0.
+uint32_t sum_of_differences(uint32_t a, uint32_t b, bool masked);
+
+void register_vop1(ExecTable& table);
+void register_vop2(ExecTable& table);
+void register_vop3(ExecTable& table);
+void register_vop3p(ExecTable& table);
+void register_vopc(ExecTable& table);
+
+}  // namespace lyra::gcn

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Look-up tables of decode(), computed by the compiler from formats.def and the instruction rows: format by leading bits,
+// Op by opcode. Two rows with one opcode do not compile.
+#pragma once
+
+#include <array>
+#include <iterator>
+
+#include "gcn-interp/isa/fields.h"
+
+namespace lyra::gcn {
+
+/// Position in kFormats by the top nine bits of the first dword; no format's mask looks below bit 23.
+inline constexpr auto kFormatByTop = [] {
+    std::array<uint8_t, 512> table{};
+    for (unsigned top = 0; top < table.size(); ++top) {
+        table[top] = 0xff;
+        for (unsigned i = 0; i < std::size(kFormats) && table[top] == 0xff; ++i)
+            if (((top << 23) & kFormats[i].mask) == kFormats[i].match) table[top] = static_cast<uint8_t>(i);
+    }
+    return table;
+}();
+
+/// Op by opcode, one table per format; rows of other chips than gfx900 are left out.
+inline constexpr auto kOps = [] {
+    std::array<std::array<Op, 256>, static_cast<std::size_t>(Format::Invalid)> table{};
+    for (std::size_t i = 1; i < kOpCount; ++i) {
+        const InstInfo& row = kInstInfo[i];
+        if (row.format == Format::VOP3 || row.has(flag::OnlyGfx906)) continue;
+        table[static_cast<std::size_t>(row.format)][row.opcode] = static_cast<Op>(i);
+    }
+    return table;
+}();
+
+constexpr unsigned vop3_base(Format format) {
+    switch (format) {
+    case Format::VOP2: return kVop3OfVop2;
+    case Format::VOP1: return kVop3OfVop1;
+    case Format::VINTRP: return kVop3OfVintrp;
+    default: return 0;
+    }
+}
+
+inline constexpr auto kVop3Ops = [] {
+    std::array<Op, 1024> table{};
+    for (std::size_t i = 1; i < kOpCount; ++i) {
+        const InstInfo& row = kInstInfo[i];
+        const bool vector = row.format == Format::VOPC || row.format == Format::VOP1 || row.format == Format::VOP2 ||
+                            row.format == Format::VOP3 || row.format == Format::VINTRP;
+        if (!vector || row.has(flag::OnlyGfx906 | flag::NoE64)) continue;
+        table[row.opcode + vop3_base(row.format)] = static_cast<Op>(i);
+    }
+    return table;
+}();
+
+/// No two rows of one chip share an opcode, and every opcode fits its field.
+constexpr bool rows_are_distinct(uint64_t other_chip) {
+    std::array<std::array<bool, 1024>, static_cast<std::size_t>(Format::Invalid)> seen{};
+    for (std::size_t i = 1; i < kOpCount; ++i) {
+        const InstInfo& row = kInstInfo[i];
+        if (row.has(other_chip)) continue;
+        for (const FormatInfo& format : kFormats)
+            if (format.format == row.format && row.opcode >> format.op_bits) return false;
+        bool& mark = seen[static_cast<std::size_t>(row.format)][row.opcode];
+        if (mark) return false;
+        mark = true;
+    }
+    return true;
+}
+static_assert(rows_are_distinct(flag::OnlyGfx900) && rows_are_distinct(flag::OnlyGfx906));
+
+}  // namespace lyra::gcn

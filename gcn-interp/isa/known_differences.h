@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Test only: the encodings on which decode()/disassemble() are known to differ from LLVM 19.1.7, each with its reason.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "gcn-interp/isa/llvm_oracle.h"
+#include "gcn-interp/isa/op.h"
+
+namespace lyra::gcn::test {
+
+/// One encoding as both sides see it; text is empty and size 0 where it was rejected.
+struct Comparison {
+    const uint32_t* words;
+    Decoded llvm, ours;
+    bool agrees() const { return llvm.size == ours.size && llvm.text == ours.text; }
+    bool llvm_starts(std::string_view prefix) const { return std::string_view(llvm.text).starts_with(prefix); }
+};
+
+struct KnownDifference {
+    const char* name;
+    const char* reason;
+    bool (*applies)(const Comparison&);
+};
+
+inline constexpr KnownDifference kKnownDifferences[] = {
+    {"flat offset bit 12",
+     "LLVM prints 13 bits as an unsigned offset; the ISA document says that the top bit is ignored in FLAT instructions",
+     [](const Comparison& c) { return c.llvm_starts("flat_") && c.ours.size == 8 && (c.words[0] & 0x1000); }},
+    {"VOPC e64 destination is not a register",
+     "the field has 8 bits; LLVM prints a constant for 128 and above, we reject",
+     [](const Comparison& c) { return c.llvm_starts("v_cmp") && !c.ours.size && (c.words[0] >> 26) == 0x34 && (c.words[0] & 0x80); }},
+    {"constant in place of a VGPR",
+     "LLVM lets a constant stand for a source that must be a VGPR, or for the SGPR that a lane is read to; we reject",
+     [](const Comparison& c) {
+         return (c.llvm_starts("v_readfirstlane_b32") || c.llvm_starts("v_readlane_b32") || c.llvm_starts("v_swap_b32") ||
+                 c.llvm_starts("v_mqsad_u32_u8")) && !c.ours.size;
+     }},
+    {"VOP3 interpolation with a constant", "LLVM lets a constant stand for a VGPR, we reject",
+     [](const Comparison& c) { return c.llvm_starts("v_interp_") && !c.ours.size && (c.words[0] >> 26) == 0x34; }},
+    {"neg of an integer source",
+     "LLVM prints sext() for the bit, which only SDWA has; we ignore it",
+     [](const Comparison& c) { return c.ours.size == c.llvm.size && c.llvm.text.find("sext(") != std::string::npos; }},
+    {"1/(2*pi) as a 64-bit address",
+     "LLVM prints the 32-bit spelling for scalar operands that must be registers",
+     [](const Comparison& c) {
+         return (c.llvm_starts("s_rfe_b64") || c.llvm_starts("s_setpc_b64") || c.llvm_starts("s_movrels_b64")) &&
+                c.ours.size == 4 && (c.words[0] & 0xff) == 248;
+     }},
+    {"image atomic with four data registers",
+     "LLVM prints five for DMASK and TFE that ask for four; images are decoded for their length only",
+     [](const Comparison& c) {
+         const int registers = std::popcount(c.words[0] & 0xf00) + static_cast<int>(c.words[0] >> 16 & 1);
+         return c.llvm_starts("image_atomic_") && c.ours.size == 8 && registers == 4;
+     }},
+    {"v_nop and v_clrexcp with SDWA or DPP",
+     "they read no source; LLVM takes the next dword as part of them when some of its bits are zero, we never do",
+     [](const Comparison& c) {
+         return (c.llvm_starts("v_nop") || c.llvm_starts("v_clrexcp")) && ((c.words[0] & 0x1ff) == 249 || (c.words[0] & 0x1ff) == 250);
+     }},
+};
+
+/// The row that covers this difference, or null.
+inline const KnownDifference* known_difference(const Comparison& c) {
+    for (const KnownDifference& row : kKnownDifferences)
+        if (row.applies(c)) return &row;
+    return nullptr;
+}
+
+}  // namespace lyra::gcn::test

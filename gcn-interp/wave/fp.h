@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: MIT
+// Floating point rules that C++ has no word for: f16, denormal flush, NaN classes, and the transcendental instructions.
+// Everything inline is branchless where it can be, so that the 64-lane loops vectorise.
+//
+// No public source describes the last bit of v_exp, v_log, v_sin, v_cos, v_rcp, v_rsq and v_sqrt (LLVM grants 1 ulp). Here they are
+// evaluated in double and rounded once to the result type, so they are correctly rounded but for rare ties; the f64
+// v_rcp, v_rsq and v_sqrt are the host's division and square root.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "gcn-interp/wave/mode.h"
+
+namespace lyra::gcn::fp {
+
+template <class To, class From>
+constexpr To as(From v) {
+    return std::bit_cast<To>(v);
+}
+
+// f32 and f64 as bits -----------------------------------------------------------------------------------------------------
+
+template <class F>
+struct Layout;
+template <>
+struct Layout<float> {
+    using Bits = uint32_t;
+    static constexpr unsigned kMantissa = 23;
+    static constexpr int kBias = 127;
+};
+template <>
+struct Layout<double> {
+    using Bits = uint64_t;
+    static constexpr unsigned kMantissa = 52;
+    static constexpr int kBias = 1023;
+};
+
+template <class F>
+using BitsOf = typename Layout<F>::Bits;
+template <class F>
+inline constexpr BitsOf<F> kSign = BitsOf<F>{1} << (sizeof(F) * 8 - 1);
+template <class F>
+inline constexpr BitsOf<F> kQuiet = BitsOf<F>{1} << (Layout<F>::kMantissa - 1);
+template <class F>
+inline constexpr BitsOf<F> kInfBits = (~BitsOf<F>{0} >> 1) & ~((BitsOf<F>{1} << Layout<F>::kMantissa) - 1);
+
+template <class F>
+inline bool is_nan(F x) {
+    return (as<BitsOf<F>>(x) & ~kSign<F>) > kInfBits<F>;
+}
+template <class F>
+inline bool is_signaling(F x) {
+    return is_nan(x) & ((as<BitsOf<F>>(x) & kQuiet<F>) == 0);
+}
+template <class F>
+inline bool is_inf(F x) {
+    return (as<BitsOf<F>>(x) & ~kSign<F>) == kInfBits<F>;
+}
+template <class F>
+inline F quiet(F x) {
+    return as<F>(static_cast<BitsOf<F>>(as<BitsOf<F>>(x) | kQuiet<F>));
+}
+/// Biased exponent field.
+template <class F>
+inline int exponent(F x) {
+    return static_cast<int>((as<BitsOf<F>>(x) & ~kSign<F>) >> Layout<F>::kMantissa);
+}
+/// Denormals become zero of the same sign.
+template <class F>
+inline F flush(F x) {
+    const BitsOf<F> u = as<BitsOf<F>>(x);
+    return as<F>((u & kInfBits<F>) == 0 ? static_cast<BitsOf<F>>(u & kSign<F>) : u);
+}
+template <class F>
+inline F with_sign(F magnitude, bool negative) {
+    const BitsOf<F> u = as<BitsOf<F>>(magnitude) & ~kSign<F>;
+    return as<F>(static_cast<BitsOf<F>>(u | (negative ? kSign<F> : 0)));
+}
+template <class F>
+inline bool sign(F x) {
+    return (as<BitsOf<F>>(x) & kSign<F>) != 0;
+}
+/// condition ? a : b without a branch: chains of ?: on related conditions become branches again, and those are not vectorised.
+template <class F>
+inline F select(bool condition, F a, F b) {
+    if constexpr (sizeof(F) == 8) {
+        const uint64_t mask = 0 - static_cast<uint64_t>(condition);
+        return as<F>((as<uint64_t>(a) & mask) | (as<uint64_t>(b) & ~mask));
+    } else {
+        const uint32_t mask = 0 - static_cast<uint32_t>(condition);
+        return as<F>((as<uint32_t>(a) & mask) | (as<uint32_t>(b) & ~mask));
+    }
+}
+/// Nearest whole number, ties to even, whatever the host's rounding direction. (The built-in for it is not vectorised by GCC 12.)
+template <class F>
+inline F nearest_even(F x) {
+    const F low = std::floor(x), rest = x - low;
+    const bool odd = std::floor(low * F(0.5)) != low * F(0.5);
+    const F r = low + select((rest > F(0.5)) | ((rest == F(0.5)) & odd), F(1), F(0));
+    return as<F>(static_cast<BitsOf<F>>((as<BitsOf<F>>(r) & ~kSign<F>) | (as<BitsOf<F>>(x) & kSign<F>)));
+}
+/// 2^e for e within the normal range.
+template <class F>
+inline F power2(int e) {
+    return as<F>(static_cast<BitsOf<F>>(e + Layout<F>::kBias) << Layout<F>::kMantissa);
+}
+template <class F>
+inline F infinity() {
+    return as<F>(kInfBits<F>);
+}
+/// The NaN of invalid operations. @source AMD Vega ISA document, V_DIV_FIXUP_F32
+template <class F>
+inline F default_nan() {
+    return as<F>(static_cast<BitsOf<F>>(kSign<F> | kInfBits<F> | kQuiet<F>));
+}
+
+// f16 ---------------------------------------------------------------------------------------------------------------------
+
+/// f16 to f32, exact; signaling NaNs stay signaling.
+inline float half_to_float(uint32_t half) {
+    const uint32_t magnitude = half & 0x7fff;
+    const float scaled = as<float>(magnitude << 13) * 0x1p112f;  // right for denormals too
+    const uint32_t finite = as<uint32_t>(scaled);
+    const uint32_t special = (magnitude << 13) | 0x7f800000u;
+    return as<float>((magnitude >= 0x7c00 ? special : finite) | ((half & 0x8000) << 16));
+}
+
+/// f32 to f16 with one rounding in direction R.
+template <Round R>
+inline uint32_t float_to_half(float value) {
+    const uint32_t u = as<uint32_t>(value);
+    const uint32_t negative = u >> 31;
+    const uint32_t magnitude = u & 0x7fffffff;
+    const uint32_t rounds_away = R == Round::Up ? 1 - negative : R == Round::Down ? negative : 0;
+
+    const uint32_t shifted = magnitude - (112u << 23);  // f16 exponent bias
+    const uint32_t base = shifted >> 13, rest = shifted & 0x1fff;
+    uint32_t up = select(rest != 0, rounds_away, 0u);
+    if constexpr (R == Round::NearestEven) up = (rest + 0xfff + (base & 1)) >> 13;
+    const uint32_t normal = base + up;
+
+    const float scaled = as<float>(select(magnitude < 0x38800000, magnitude, 0u)) * 0x1p24f;  // f16 denormals count units of 2^-24
+    const float whole = R == Round::NearestEven ? __builtin_rintf(scaled) : __builtin_truncf(scaled);
+    const uint32_t denormal = static_cast<uint32_t>(static_cast<int32_t>(whole)) + select(whole != scaled, rounds_away, 0u);
+
+    const uint32_t overflow = R == Round::NearestEven ? 0x7c00 : 0x7bff + rounds_away;
+    const uint32_t finite = select(magnitude < 0x38800000, denormal, select(magnitude >= 0x47800000, overflow, normal));
+    const uint32_t nan = 0x7e00 | ((magnitude >> 13) & 0x3ff);
+    const uint32_t result = select(magnitude > 0x7f800000, nan, select(magnitude == 0x7f800000, 0x7c00u, finite));
+    return result | (negative << 15);
+}
+
+/// f32 to f16 in a direction chosen at run time.
+inline uint32_t float_to_half(float value, Round round) {
+    switch (round) {
+    case Round::Up: return float_to_half<Round::Up>(value);
+    case Round::Down: return float_to_half<Round::Down>(value);
+    case Round::Zero: return float_to_half<Round::Zero>(value);
+    default: return float_to_half<Round::NearestEven>(value);
+    }
+}
+
+/// A double as a float that keeps every bit needed to round again to f16: the last bit is sticky (round to odd). For values that
+/// are zero or within the float's normal range.
+inline float to_odd_float(double value) {
+    const uint64_t u = as<uint64_t>(value);
+    const uint64_t sticky = ((u & 0x1fffffff) + 0x1fffffff) & (uint64_t{1} << 29);
+    return static_cast<float>(as<double>((u & ~uint64_t{0x1fffffff}) | sticky));
+}
+
+inline bool half_is_nan(uint32_t h) { return (h & 0x7fff) > 0x7c00; }
+inline bool half_is_signaling(uint32_t h) { return half_is_nan(h) & ((h & 0x200) == 0); }
+
+// Minimum and maximum -----------------------------------------------------------------------------------------------------
+
+/// @source AMD Vega ISA document, V_MIN_F32: a signaling NaN wins (IEEE mode), a quiet one loses, -0 < +0
+template <class F>
+inline F minimum(const ModeView& mode, F a, F b) {
+    F r = select((a < b) | ((a == b) & sign(a)), a, b);
+    r = select(is_nan(b), a, r);
+    r = select(is_nan(a), b, r);
+    r = select(is_signaling(b) & mode.ieee, quiet(b), r);
+    return select(is_signaling(a) & mode.ieee, quiet(a), r);
+}
+template <class F>
+inline F maximum(const ModeView& mode, F a, F b) {
+    F r = select((a > b) | ((a == b) & !sign(a)), a, b);
+    r = select(is_nan(b), a, r);
+    r = select(is_nan(a), b, r);
+    r = select(is_signaling(b) & mode.ieee, quiet(b), r);
+    return select(is_signaling(a) & mode.ieee, quiet(a), r);
+}
+/// @source AMD Vega ISA document, V_MED3_F32
+template <class F>
+inline F median(const ModeView& mode, F a, F b, F c) {
+    const F low = minimum(mode, minimum(mode, a, b), c);
+    const F high = maximum(mode, maximum(mode, a, b), c);
+    const F ab = maximum(mode, a, b), ac = maximum(mode, a, c), bc = maximum(mode, b, c);
+    const F middle = select(high == a, bc, select(high == b, ac, ab));
+    return select(is_nan(a) | is_nan(b) | is_nan(c), low, middle);
+}
+
+// Classes -----------------------------------------------------------------------------------------------------------------
+
+/// Bit of v_cmp_class: 0 signaling NaN, 1 quiet NaN, 2 -inf, 3 -normal, 4 -denormal, 5 -0, 6 +0, 7 +denormal, 8 +normal, 9 +inf.
+template <unsigned kMantissaBits, class Bits>
+inline uint32_t class_bit(Bits u) {
+    constexpr unsigned kWidth = sizeof(Bits) * 8;
+    constexpr Bits kSignBit = static_cast<Bits>(Bits{1} << (kWidth - 1));
+    constexpr Bits kMantissaMask = static_cast<Bits>((Bits{1} << kMantissaBits) - 1);
+    constexpr Bits kInf = static_cast<Bits>((kSignBit - 1) & ~kMantissaMask);
+    const Bits m = static_cast<Bits>(u & ~kSignBit);
+    const uint32_t negative = (u & kSignBit) != 0 ? 1 : 0;
+    uint32_t r = select(negative != 0, 1u << 3, 1u << 8);
+    r = select(m <= kMantissaMask, select(negative != 0, 1u << 4, 1u << 7), r);
+    r = select(m == 0, select(negative != 0, 1u << 5, 1u << 6), r);
+    r = select(m == kInf, select(negative != 0, 1u << 2, 1u << 9), r);
+    return select(m > kInf, select((m & (Bits{1} << (kMantissaBits - 1))) != 0, 1u << 1, 1u << 0), r);
+}
+
+// Conversions to integers: truncate, saturate, NaN gives 0 ----------------------------------------------------------------
+
+template <class F>
+inline int32_t to_i32(F x) {
+    const bool inside = (x >= F(-2147483648.0)) & (x < F(2147483648.0));
+    const int32_t value = static_cast<int32_t>(inside ? x : F(0));
+    return x >= F(2147483648.0) ? INT32_MAX : (x < F(-2147483648.0) ? INT32_MIN : value);
+}
+template <class F>
+inline uint32_t to_u32(F x) {
+    const bool high = x >= F(2147483648.0);
+    const F low_part = high ? x - F(2147483648.0) : x;
+    const bool inside = (low_part > F(-1.0)) & (low_part < F(2147483648.0));
+    const uint32_t value = static_cast<uint32_t>(static_cast<int32_t>(inside ? low_part : F(0))) + (high ? 0x80000000u : 0u);
+    return x >= F(4294967296.0) ? UINT32_MAX : (x > F(0) ? value : 0u);
+}
+
+// Scaling -----------------------------------------------------------------------------------------------------------------
+
+/// x * 2^e, rounded once.
+inline float scale(float x, int32_t e) {
+    const int32_t bounded = e < -400 ? -400 : (e > 400 ? 400 : e);
+    return static_cast<float>(static_cast<double>(x) * power2<double>(bounded));
+}
+/// In three steps of which only the last can round: the others keep the number normal unless the result is 0 or infinite anyway.
+inline double scale(double x, int32_t e) {
+    const auto bound = [](int32_t v, int32_t limit) { return v < -limit ? -limit : (v > limit ? limit : v); };
+    const int32_t all = bound(e, 2200);
+    const int32_t last = bound(all, 1000), second = bound(all - last, 1000), first = all - last - second;
+    return x * power2<double>(first) * power2<double>(second) * power2<double>(last);
+}
+/// Mantissa in [0.5, 1); zero, infinity and NaN as they are.
+inline float frexp_mantissa(float x) {
+    const uint64_t u = as<uint64_t>(static_cast<double>(x));  // f32 denormals are normal doubles
+    const float m = static_cast<float>(as<double>((u & 0x800fffffffffffffull) | 0x3fe0000000000000ull));
+    return select((x == 0) | is_nan(x) | is_inf(x), x, m);
+}
+inline int32_t frexp_exponent(float x) {
+    const int32_t e = exponent(static_cast<double>(x)) - 1022;
+    return select((x == 0) | is_nan(x) | is_inf(x), 0, e);
+}
+inline double normalized(double x) { return exponent(x) == 0 ? x * 0x1p64 : x; }
+inline double frexp_mantissa(double x) {
+    const uint64_t u = as<uint64_t>(normalized(x));
+    const double m = as<double>((u & 0x800fffffffffffffull) | 0x3fe0000000000000ull);
+    return select((x == 0) | is_nan(x) | is_inf(x), x, m);
+}
+inline int32_t frexp_exponent(double x) {
+    const int32_t e = exponent(normalized(x)) - 1022 - (exponent(x) == 0 ? 64 : 0);
+    return select((x == 0) | is_nan(x) | is_inf(x), 0, e);
+}
+
+// Transcendental functions, in double -------------------------------------------------------------------------------------
+
+/// Adding this to a double of small magnitude rounds it to a whole number, which then stands in the low bits.
+inline constexpr double kWholeMagic = 0x1.8p52;
+
+/// 2^x for |x| <= 1020; relative error below 2^-50.
+inline double exp2_core(double x) {
+    const double shifted = x + kWholeMagic;
+    const double t = (x - (shifted - kWholeMagic)) * 0.693147180559945309417232121458;
+    double p = 1.0 / 87178291200.0;  // Taylor series of e^t to t^14 / 14!, |t| <= 0.3466
+    p = p * t + 1.0 / 6227020800.0;
+    p = p * t + 1.0 / 479001600.0;
+    p = p * t + 1.0 / 39916800.0;
+    p = p * t + 1.0 / 3628800.0;
+    p = p * t + 1.0 / 362880.0;
+    p = p * t + 1.0 / 40320.0;
+    p = p * t + 1.0 / 5040.0;
+    p = p * t + 1.0 / 720.0;
+    p = p * t + 1.0 / 120.0;
+    p = p * t + 1.0 / 24.0;
+    p = p * t + 1.0 / 6.0;
+    p = p * t + 0.5;
+    p = p * t + 1.0;
+    p = p * t + 1.0;
+    return p * as<double>((as<uint64_t>(shifted) + 1023) << 52);
+}
+inline float exp2(float x) {
+    const float bounded = select(x > 200.0f, 200.0f, select(x < -200.0f, -200.0f, x));
+    const float safe = select(is_nan(x), 0.0f, bounded);
+    const float r = static_cast<float>(exp2_core(static_cast<double>(safe)));
+    return select(is_nan(x), quiet(x), r);
+}
+/// log2 of a positive finite double that is normal.
+inline double log2_core(double x) {
+    const uint64_t u = as<uint64_t>(x);
+    const uint64_t biased = u - 0x3fe6a09e667f3bcdull + (uint64_t{1023} << 52);  // x / sqrt(1/2) has the exponent looked for
+    const double e = as<double>((biased >> 52) | 0x4330000000000000ull) - (0x1p52 + 1023);
+    const double m = as<double>((biased & 0x000fffffffffffffull) + 0x3fe6a09e667f3bcdull);
+    const double s = (m - 1.0) / (m + 1.0);  // |s| <= 0.1716
+    const double z = s * s;
+    double p = 1.0 / 23.0;
+    p = p * z + 1.0 / 21.0;
+    p = p * z + 1.0 / 19.0;
+    p = p * z + 1.0 / 17.0;
+    p = p * z + 1.0 / 15.0;
+    p = p * z + 1.0 / 13.0;
+    p = p * z + 1.0 / 11.0;
+    p = p * z + 1.0 / 9.0;
+    p = p * z + 1.0 / 7.0;
+    p = p * z + 1.0 / 5.0;
+    p = p * z + 1.0 / 3.0;
+    p = p * z + 1.0;
+    return e + s * p * 2.88539008177792681471984936200;  // 2 / ln 2
+}
+inline float log2(float x) {
+    const bool ordinary = (x > 0) & !is_inf(x);
+    float r = static_cast<float>(log2_core(static_cast<double>(select(ordinary, x, 1.0f))));
+    r = select(is_inf(x), x, r);
+    r = select(x < 0, default_nan<float>(), r);
+    r = select(x == 0, -infinity<float>(), r);
+    return select(is_nan(x), quiet(x), r);
+}
+
+/// sin(2 pi x) when quadrant is 0, cos(2 pi x) when it is 1.
+inline double sine_turns(double x, uint64_t quadrant) {
+    const double shifted = x * 4.0 + kWholeMagic;
+    const double t = (x - (shifted - kWholeMagic) * 0.25) * 6.28318530717958647692528676656;  // |t| <= pi / 4
+    const double z = t * t;
+    double s = 1.0 / 355687428096000.0;
+    s = s * z - 1.0 / 1307674368000.0;
+    s = s * z + 1.0 / 6227020800.0;
+    s = s * z - 1.0 / 39916800.0;
+    s = s * z + 1.0 / 362880.0;
+    s = s * z - 1.0 / 5040.0;
+    s = s * z + 1.0 / 120.0;
+    s = s * z - 1.0 / 6.0;
+    s = t + t * (s * z);
+    double c = 1.0 / 20922789888000.0;
+    c = c * z - 1.0 / 87178291200.0;
+    c = c * z + 1.0 / 479001600.0;
+    c = c * z - 1.0 / 3628800.0;
+    c = c * z + 1.0 / 40320.0;
+    c = c * z - 1.0 / 720.0;
+    c = c * z + 1.0 / 24.0;
+    c = c * z - 0.5;
+    c = 1.0 + c * z;
+    const uint64_t q = as<uint64_t>(shifted) + quadrant;
+    const uint64_t odd = 0 - (q & 1);
+    const uint64_t r = (as<uint64_t>(c) & odd) | (as<uint64_t>(s) & ~odd);
+    return as<double>(r ^ ((q & 2) << 62));
+}
+/// Input in turns; past +-256 turns the sine is 0 and the cosine 1. @source AMD Vega ISA document, V_SIN_F32
+inline float sine(float x) {
+    const bool inside = (x >= -256.0f) & (x <= 256.0f);
+    const float r = static_cast<float>(sine_turns(static_cast<double>(select(inside, x, 0.0f)), 0));
+    const float special = select(is_nan(x) | is_inf(x), default_nan<float>(), 0.0f);
+    return select(inside, select(x == 0, x, r), special);
+}
+inline float cosine(float x) {
+    const bool inside = (x >= -256.0f) & (x <= 256.0f);
+    const float r = static_cast<float>(sine_turns(static_cast<double>(select(inside, x, 0.0f)), 1));
+    const float special = select(is_nan(x) | is_inf(x), default_nan<float>(), 1.0f);
+    return select(inside, r, special);
+}
+inline float rsqrt(float x) { return static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(x))); }
+
+/// 53 bits of 2/pi from bit 53 * segment on (further for large x), scaled to their place. @source AMD Vega ISA document,
+/// V_TRIG_PREOP_F64
+double trig_preop(double x, uint32_t segment);
+
+// Division ----------------------------------------------------------------------------------------------------------------
+// The three helper instructions of the compilers' division. The printed pseudo-code has errors; with the corrections marked
+// below the sequence gives the IEEE quotient for every rcp within 1 ulp.
+
+template <class F>
+struct DivLimits;
+template <>
+struct DivLimits<float> {
+    static constexpr int kFar = 96, kTiny = 23, kScale = 64, kUnderflow = -150;
+    static constexpr float kMinNormal = 0x1p-126f;
+};
+template <>
+struct DivLimits<double> {
+    static constexpr int kFar = 768, kTiny = 53, kScale = 128, kUnderflow = -1075;
+    static constexpr double kMinNormal = 0x1p-1022;
+};
+
+template <class F>
+struct Scaled {
+    F value;
+    bool flag;  ///< goes to VCC: v_div_fmas must scale back
+};
+
+/// v_div_scale: s0 is the operand to scale (denominator s1 or numerator s2).
+template <class F>
+inline Scaled<F> div_scale(F s0, F s1, F s2) {
+    using L = DivLimits<F>;
+    const F up = s0 * power2<F>(L::kScale), down = s0 * power2<F>(-L::kScale);
+    const bool is_denominator = s0 == s1, is_numerator = s0 == s2;
+    const F reciprocal = F(1) / s1, quotient = s2 / s1;
+    const auto magnitude = [](F v) { return as<F>(static_cast<BitsOf<F>>(as<BitsOf<F>>(v) & ~kSign<F>)); };
+    // Correction: "== DENORM" of the pseudo-code means a magnitude below the smallest normal number.
+    const bool reciprocal_tiny = magnitude(reciprocal) < L::kMinNormal;
+    const bool quotient_tiny = magnitude(quotient) < L::kMinNormal;
+    const bool denormal_denominator = exponent(s1) == 0;
+    // The rules from the last to the first: an earlier one overrides.
+    F value = select(exponent(s2) <= L::kTiny, up, s0);
+    value = select(quotient_tiny, select(is_numerator, up, s0), value);
+    value = select(reciprocal_tiny, down, value);
+    // Correction: printed as scaling up.
+    value = select(reciprocal_tiny & quotient_tiny, select(is_denominator, down, s0), value);
+    value = select(denormal_denominator, up, value);
+    const bool far_apart = exponent(s2) - exponent(s1) >= L::kFar;
+    value = select(far_apart, select(is_denominator, up, s0), value);
+    const bool zero = (s1 == 0) | (s2 == 0);
+    return {select(zero, default_nan<F>(), value), static_cast<bool>((!zero) & (far_apart | (quotient_tiny & !denormal_denominator)))};
+}
+
+/// v_div_fixup: s0 quotient, s1 denominator, s2 numerator.
+template <class F>
+inline F div_fixup(F s0, F s1, F s2) {
+    using L = DivLimits<F>;
+    const bool negative = sign(s1) != sign(s2);
+    F r = with_sign(is_nan(s0) ? infinity<F>() : s0, negative);  // Correction: NaN here stands for an overflow
+    r = exponent(s1) == exponent(infinity<F>()) ? with_sign(infinity<F>(), negative) : r;
+    r = exponent(s2) - exponent(s1) < L::kUnderflow ? with_sign(F(0), negative) : r;
+    r = is_inf(s1) | (s2 == 0) ? with_sign(F(0), negative) : r;
+    r = (s1 == 0) | is_inf(s2) ? with_sign(infinity<F>(), negative) : r;
+    r = (is_inf(s1) & is_inf(s2)) | ((s1 == 0) & (s2 == 0)) ? default_nan<F>() : r;
+    r = is_nan(s1) ? quiet(s1) : r;
+    return is_nan(s2) ? quiet(s2) : r;
+}
+
+/// sum is inexact and error is what was lost: move an even last bit towards the lost part, so that rounding sum once more to fewer
+/// bits gives what rounding the exact value would.
+inline double round_to_odd(double sum, double error) {
+    const uint64_t u = as<uint64_t>(sum);
+    const uint64_t step = select((error > 0) == (sum > 0), uint64_t{1}, ~uint64_t{0});
+    const double bounded = sum - sum;  // 0, or NaN when sum is not finite
+    const bool inexact = (error != 0) & (bounded == 0) & (error == error);
+    const uint64_t even = (u & 1) - 1;  // ~0 when the last bit is 0
+    return as<double>(u + (step & even & select(inexact, ~uint64_t{0}, uint64_t{0})));
+}
+/// What a + b loses to rounding.
+inline double sum_error(double a, double b, double sum) {
+    const double b_part = sum - a;
+    return (a - (sum - b_part)) + (b - b_part);
+}
+
+/// v_div_fmas: fma(s0, s1, s2); when scaled, times 2^64 if |s2| >= 2 and 2^-64 if not, with one rounding.
+/// (The printed pseudo-code says 2^32 whatever s2 is.)
+inline float div_fmas(float s0, float s1, float s2, bool scaled) {
+    const double product = static_cast<double>(s0) * static_cast<double>(s1);
+    const double addend = static_cast<double>(s2);
+    const double sum = product + addend;
+    const double odd = round_to_odd(sum, sum_error(product, addend, sum));
+    const bool large = (s2 >= 2.0f) | (s2 <= -2.0f);
+    const float scaled_result = static_cast<float>(odd * static_cast<double>(select(large, 0x1p64f, 0x1p-64f)));
+    return select(scaled, scaled_result, __builtin_fmaf(s0, s1, s2));
+}
+/// As for f32 with 2^128. When the scaled result is denormal, rounding the fused sum again errs only where the sum lies exactly
+/// between two denormals though the exact value does not: then what the sum lost decides.
+inline double div_fmas(double s0, double s1, double s2, bool scaled) {
+    const double fused = __builtin_fma(s0, s1, s2);
+    const double product = s0 * s1, product_error = __builtin_fma(s0, s1, -product);
+    const double sum = product + s2;
+    const double lost = (sum - fused) + (sum_error(product, s2, sum) + product_error);
+    const bool large = (s2 >= 2.0) | (s2 <= -2.0);
+    const double result = fused * select(large, 0x1p128, 0x1p-128);
+    const double rest = fused - result * 0x1p128;
+    const bool denormal = !large & (result < 0x1p-1022) & (result > -0x1p-1022);
+    const bool between = (rest == 0x1p-947) | (rest == -0x1p-947);
+    const bool away = (lost != 0) & ((lost > 0) == (rest > 0));
+    const double step = select(denormal & between & away, select(rest > 0, 0x1p-1074, -0x1p-1074), 0.0);
+    return select(scaled, result + step, fused);
+}
+
+}  // namespace lyra::gcn::fp

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// 64-lane rows: EXEC expanded to a row of masks, masks packed to bits, masked stores; step 6 of the data flow.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#include "common/bits.h"
+#include "gcn-interp/wave/wave.h"
+
+namespace lyra::gcn {
+
+inline constexpr uint64_t kAllLanes = ~uint64_t{0};
+
+/// row.lane[l] = bit l of mask ? ~0 : 0
+inline void expand_mask(uint64_t mask, VgprRow& row) {
+    const uint32_t half[2] = {lo32(mask), hi32(mask)};
+    for (unsigned h = 0; h < 2; ++h) {
+        const uint32_t word = half[h];
+        uint32_t* out = row.lane + 32 * h;
+        for (unsigned l = 0; l < 32; ++l) out[l] = 0u - ((word >> l) & 1u);
+    }
+}
+
+/// Bit l = row.lane[l] != 0. Lanes must be 0 or ~0.
+inline uint64_t pack_mask(const uint32_t* row) {
+    uint64_t mask = 0;
+#if defined(__AVX512F__)
+    for (unsigned i = 0; i < 4; ++i) {
+        const __m512i v = _mm512_load_si512(row + 16 * i);
+        mask |= uint64_t{_mm512_test_epi32_mask(v, v)} << (16 * i);
+    }
+#elif defined(__AVX2__)
+    for (unsigned i = 0; i < 8; ++i) {
+        const __m256i v = _mm256_load_si256(reinterpret_cast<const __m256i*>(row + 8 * i));
+        mask |= static_cast<uint64_t>(static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(v)))) << (8 * i);
+    }
+#else
+    for (unsigned l = 0; l < kLanes; ++l) mask |= static_cast<uint64_t>(row[l] & 1) << l;
+#endif
+    return mask;
+}
+
+/// EXEC as a row of lane masks, kept in the wave until EXEC changes.
+inline const uint32_t* exec_rows(Wave& wave) {
+    if (wave.mask_of != wave.exec) {
+        expand_mask(wave.exec, wave.mask);
+        wave.mask_of = wave.exec;
+    }
+    return wave.mask.lane;
+}
+
+inline void fill_row(uint32_t* row, uint32_t value) {
+    for (unsigned l = 0; l < kLanes; ++l) row[l] = value;
+}
+
+/// dst = src where mask is ~0. dst and src may be the same row.
+inline void store_masked(uint32_t* dst, const uint32_t* src, const uint32_t* mask) {
+#pragma GCC ivdep
+    for (unsigned l = 0; l < kLanes; ++l) dst[l] = (src[l] & mask[l]) | (dst[l] & ~mask[l]);
+}
+
+/// Row of VGPR n for reading. Numbers past the allocation read v0. @source isa.md pitfall 12
+inline const uint32_t* vgpr_read_row(const Wave& wave, unsigned n) { return wave.vgpr[n < wave.vgpr_count ? n : 0].lane; }
+
+/// Row of VGPR n for writing, or the dump row when n is past the allocation: such writes are dropped.
+inline uint32_t* vgpr_write_row(Wave& wave, unsigned n, VgprRow& dump) {
+    return n < wave.vgpr_count ? wave.vgpr[n].lane : dump.lane;
+}
+
+}  // namespace lyra::gcn

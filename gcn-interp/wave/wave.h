@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// The architectural state of one wave and nothing else; step 6 of the data flow.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "common/bits.h"
+
+namespace lyra::gcn {
+
+inline constexpr unsigned kLanes = 64;
+inline constexpr unsigned kMaxSgprs = 112;  ///< allocation granule 16, the most a wave can own
+inline constexpr unsigned kMaxVgprs = 256;
+
+/// One VGPR: 64 lanes of 32 bits.
+struct alignas(64) VgprRow {
+    uint32_t lane[kLanes];
+};
+
+/// Numbers of the special scalar operands. @source LLVM AMDGPU SIRegisterInfo, gfx9 encodings (operands.def)
+enum ScalarOperand : uint16_t {
+    kFlatScratchLo = 102, kFlatScratchHi = 103,
+    kXnackMaskLo = 104, kXnackMaskHi = 105,
+    kVccLo = 106, kVccHi = 107,
+    kTtmp0 = 108,
+    kM0 = 124,
+    kExecLo = 126, kExecHi = 127,
+};
+
+/// STATUS (hwreg 2). @source front-end.md Appendix B; asm of the gfx9 trap handler
+struct StatusBits {
+    using Scc = Bits<0, 1>;
+    using SpiPrio = Bits<1, 2>;
+    using UserPrio = Bits<3, 2>;
+    using Priv = Bits<5, 1>;
+    using TrapEn = Bits<6, 1>;
+    using ExecZ = Bits<9, 1>;
+    using VccZ = Bits<10, 1>;
+    using InTg = Bits<11, 1>;
+    using InBarrier = Bits<12, 1>;
+    using Halt = Bits<13, 1>;
+    using Trap = Bits<14, 1>;
+    using Valid = Bits<16, 1>;
+    using SkipExport = Bits<18, 1>;
+    using AllowReplay = Bits<22, 1>;
+};
+
+/// MODE (hwreg 1).
+struct ModeBits {
+    using RoundF32 = Bits<0, 2>;     ///< 0 nearest even, 1 +inf, 2 -inf, 3 zero
+    using RoundF16F64 = Bits<2, 2>;
+    using DenormF32 = Bits<4, 2>;    ///< bit 0 allows input denormals, bit 1 allows output denormals
+    using DenormF16F64 = Bits<6, 2>;
+    using Dx10Clamp = Bits<8, 1>;
+    using Ieee = Bits<9, 1>;
+    using ExcpEn = Bits<12, 9>;
+    using Fp16Ovfl = Bits<23, 1>;
+    using GprIdxEn = Bits<27, 1>;
+    using Vskip = Bits<28, 1>;
+    using CspBits = Bits<29, 3>;
+};
+
+/// TRAPSTS (hwreg 3).
+struct TrapstsBits {
+    using Excp = Bits<0, 9>;
+    using MemViol = Bits<8, 1>;
+    using Savectx = Bits<10, 1>;
+    using IllegalInst = Bits<11, 1>;
+    using XnackError = Bits<28, 1>;
+};
+
+enum class WaveState : uint8_t {
+    Free,      ///< slot without a wave
+    Running,
+    AtBarrier, ///< executed s_barrier, waits for the rest of its work-group
+    Sleeping,  ///< s_sleep; runs again when sleep_until_round has come
+    Halted,    ///< STATUS.HALT with PRIV = 0
+    Ended,
+};
+
+struct Wave {
+    WaveState state = WaveState::Free;
+    uint8_t slot = 0;              ///< wave slot in its CU, 0..39; simd = slot % 4
+    uint8_t workgroup = 0;         ///< index into the CU's work-group table
+    uint8_t wave_in_group = 0;     ///< position in the work-group
+    uint32_t vmid = 0;
+    uint32_t doorbell_id = 0;      ///< 8-byte doorbell slot in the process slice; answer to MSG_GET_DOORBELL
+    uint64_t dispatch = 0;         ///< owner's dispatch id
+    uint64_t pc = 0;
+    uint64_t exec = 0;
+    uint64_t tba = 0, tma = 0;     ///< byte addresses, sign-extended; tba 0 = no trap handler
+    uint32_t m0 = 0;
+    uint32_t status = 0;           ///< StatusBits; SCC, EXECZ and VCCZ bits are kept elsewhere and merged by hwreg reads
+    uint32_t mode = 0;             ///< ModeBits
+    uint32_t trapsts = 0;
+    uint32_t ib_sts = 0;
+    bool scc = false;
+    uint16_t sgpr_count = 0;       ///< allocated, without TTMPs; multiple of 16
+    uint16_t vgpr_count = 0;       ///< allocated; multiple of 4
+    uint32_t lds_base = 0;         ///< bytes from the start of the CU's LDS
+    uint32_t lds_bytes = 0;        ///< size of the work-group's LDS allocation
+    uint64_t private_base = 0;     ///< private (scratch) aperture base, SH_MEM_BASES[15:0] << 48
+    uint64_t shared_base = 0;      ///< shared (LDS) aperture base, SH_MEM_BASES[31:16] << 48
+    uint32_t hw_id = 0;            ///< HW_ID (hwreg 4)
+    int32_t scratch_slot = -1;     ///< scoreboard id in its shader engine, -1 without scratch
+    uint64_t sleep_until_round = 0;
+    uint64_t instructions = 0;     ///< executed since launch
+    VgprRow* vgpr = nullptr;       ///< vgpr_count rows in the CU's register file
+    std::array<uint32_t, 16> ttmp{};
+    /// Physical SGPRs of the wave. FLAT_SCRATCH, XNACK_MASK and VCC are the top six that are allocated.
+    std::array<uint32_t, kMaxSgprs> sgpr{};
+    /// EXEC expanded to 0 / ~0 per lane, valid while mask_of == exec. Refreshed by exec_rows().
+    uint64_t mask_of = 0;
+    VgprRow mask{};
+
+    bool priv() const { return StatusBits::Priv::get(status); }
+
+    /// Index into sgpr[] of FLAT_SCRATCH_LO; XNACK_MASK and VCC follow.
+    unsigned special_base() const { return (sgpr_count < 108 ? sgpr_count : 108u) - 6; }
+
+    /// One 32-bit scalar register by operand number 0..127 (SGPR, FLAT_SCRATCH, XNACK_MASK, VCC, TTMP, M0, EXEC).
+    /// Numbers past the allocation read as s0, as on hardware. @source isa.md pitfall 12
+    uint32_t read_scalar(unsigned n) const {
+        if (n < kFlatScratchLo) return sgpr[n < sgpr_count ? n : 0];
+        if (n < kTtmp0) return sgpr[special_base() + (n - kFlatScratchLo)];
+        if (n < kM0) return ttmp[n - kTtmp0];
+        if (n == kM0) return m0;
+        if (n == kExecLo) return lo32(exec);
+        if (n == kExecHi) return hi32(exec);
+        return 0;
+    }
+    /// Writes past the allocation are dropped; TTMPs can only be written while PRIV is set.
+    void write_scalar(unsigned n, uint32_t value) {
+        if (n < kFlatScratchLo) {
+            if (n < sgpr_count) sgpr[n] = value;
+        } else if (n < kTtmp0) {
+            sgpr[special_base() + (n - kFlatScratchLo)] = value;
+        } else if (n < kM0) {
+            if (priv()) ttmp[n - kTtmp0] = value;
+        } else if (n == kM0) {
+            m0 = value;
+        } else if (n == kExecLo) {
+            exec = make64(value, hi32(exec));
+        } else if (n == kExecHi) {
+            exec = make64(lo32(exec), value);
+        }
+    }
+    uint64_t read_scalar64(unsigned n) const { return make64(read_scalar(n), read_scalar(n + 1)); }
+    void write_scalar64(unsigned n, uint64_t value) {
+        write_scalar(n, lo32(value));
+        write_scalar(n + 1, hi32(value));
+    }
+    uint64_t vcc() const { return make64(sgpr[special_base() + 4], sgpr[special_base() + 5]); }
+    void set_vcc(uint64_t value) {
+        sgpr[special_base() + 4] = lo32(value);
+        sgpr[special_base() + 5] = hi32(value);
+    }
+    uint64_t flat_scratch() const { return make64(sgpr[special_base()], sgpr[special_base() + 1]); }
+};
+
+}  // namespace lyra::gcn

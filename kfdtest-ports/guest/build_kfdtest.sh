@@ -1,0 +1,104 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Builds AMD's kfdtest from Debian's roct-thunk-interface source tarball and prints the folder that holds the program.
+#
+#   build_kfdtest.sh [--cache DIR] [--print]
+#
+#   --cache DIR   where results are kept (default: $LYRA_CACHE, then $XDG_CACHE_HOME/lyra, then ~/.cache/lyra)
+#   --print       only print the folder; exit 1 when it is not made yet
+#
+# The folder is DIR/kfdtest-HASH; HASH covers this script. LLVM and the thunk are linked statically, so that the guest needs
+# only its own libdrm, libnuma, libz and C++ run-time library. About two minutes on two cores.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+guest=$here/../../tools/guest
+cache=${LYRA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lyra}
+print_only=no
+while [ $# -gt 0 ]; do
+    case $1 in
+    --cache) cache=$2 && shift ;;
+    --print) print_only=yes ;;
+    *) echo "build_kfdtest.sh: unknown argument $1" >&2 && exit 2 ;;
+    esac
+    shift
+done
+
+out=$cache/kfdtest-$(sha256sum <"$here/build_kfdtest.sh" | cut -c1-12)
+if [ -x "$out/kfdtest" ]; then
+    echo "$out"
+    exit 0
+fi
+if [ $print_only = yes ]; then
+    echo "$out"
+    exit 1
+fi
+
+mkdir -p "$cache"
+exec 9>"$cache/kfdtest.lock"
+flock 9
+if [ -x "$out/kfdtest" ]; then # made while this script waited
+    echo "$out"
+    exit 0
+fi
+work=$(mktemp -d "$cache/.kfdtest.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM HUP
+log=$work/log
+step() {
+    echo "kfdtest: $1" >&2
+    shift
+    if ! "$@" >>"$log" 2>&1; then
+        tail -n 40 "$log" >&2
+        exit 1
+    fi
+}
+
+# Only the original tarball is needed; apt checks it against nothing when the .dsc is missing, so its hash, which the signed
+# source index holds, is checked here.
+fetch() {
+    mkdir -p "$work/apt" "$work/src"
+    . "$guest/apt_private.sh"
+    apt_sources deb-src trixie main >"$work/apt/sources.list"
+    apt_private "$work/apt"
+    cd "$work/src"
+    apt-get source --download-only roct-thunk-interface || true
+    tarball=$(ls roct-thunk-interface_*.orig.tar.xz)
+    apt-cache showsrc roct-thunk-interface | grep -q " $(sha256sum "$tarball" | cut -d' ' -f1) .* $tarball\$"
+    mkdir thunk
+    tar -xJf "$tarball" -C thunk --strip-components=1
+}
+build_thunk() {
+    cmake -G Ninja -S "$work/src/thunk" -B "$work/thunk" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF \
+        -DCMAKE_INSTALL_PREFIX="$work/prefix"
+    ninja -C "$work/thunk" install
+}
+# Debian takes the bundled gtest 1.6 out; its place in the build is given to an empty file and the system's gtest is linked.
+# KFDCWSRTest uses std::make_tuple, Assemble.cpp llvm_shutdown() without the headers that LLVM 19 and gtest no longer bring in.
+build_tests() {
+    tests=$work/src/thunk/tests/kfdtest
+    mkdir -p "$tests/gtest-1.6.0"
+    : >"$tests/gtest-1.6.0/gtest-all.cpp"
+    LIBHSAKMT_PATH=$work/prefix cmake -G 'Unix Makefiles' -S "$tests" -B "$work/kfdtest" -DCMAKE_BUILD_TYPE=Release \
+        "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG -include tuple -include llvm/Support/ManagedStatic.h -I$work/src/thunk/include" \
+        -DCMAKE_CXX_STANDARD_LIBRARIES=-lgtest -DLLVM_DIR=/usr/lib/llvm-19/lib/cmake/llvm
+    make -C "$work/kfdtest" -j2
+}
+# The same objects in the same order (it is the order of the tests), with LLVM's static libraries.
+link_static() {
+    cd "$work/kfdtest"
+    objects=$(find . -name link.txt -exec cat {} + | tr ' ' '\n' | grep '\.o$')
+    llvm=$(llvm-config-19 --link-static --libs amdgpuasmparser amdgpudesc amdgpuinfo core support mc mcparser)
+    g++ -O2 -o kfdtest-static $objects "$work/prefix/lib/libhsakmt.a" -lgtest -L/usr/lib/llvm-19/lib $llvm -ldrm -ldrm_amdgpu \
+        -lnuma -lz -lzstd -ltinfo -lpthread -lrt -lm -Wl,--gc-sections
+    strip kfdtest-static
+}
+step "fetch the thunk's source" fetch
+step "build the thunk" build_thunk
+step "build kfdtest (about two minutes)" build_tests
+step "link" link_static
+mkdir -p "$work/out"
+cp "$work/kfdtest/kfdtest-static" "$work/out/kfdtest"
+rm -rf "$out"
+mv "$work/out" "$out"
+echo "$out"

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the two halves of the QEMU glue share: lyra_pci.c (the PCI function) and lyra_host.c (the services it lends to
+ * liblyra). Nothing else includes this file.
+ */
+#ifndef LYRA_GLUE_H
+#define LYRA_GLUE_H
+
+#include "exec/memory.h"
+#if __has_include("hw/pci/pci_device.h") /* QEMU 8.0 and newer */
+#include "hw/pci/pci_device.h"
+#else
+#include "hw/pci/pci.h"
+#endif
+#include "lyra.h"
+#include "qemu/notify.h"
+#include "qom/object.h"
+
+#define TYPE_LYRA "lyra"
+OBJECT_DECLARE_SIMPLE_TYPE(LyraState, LYRA)
+
+struct LyraState {
+    PCIDevice parent_obj;
+
+    /* properties */
+    uint64_t vram_bytes;
+    uint32_t compute_units;
+    char *chip;
+    char *trace_path;
+
+    lyra_device *device; /* NULL before realize and after exit */
+    MemoryRegion vram;
+    MemoryRegion doorbells;
+    MemoryRegion registers;
+    Notifier exit_notifier;
+
+    /* lyra_host.c */
+    QEMUBH *msi_bh;
+    MemoryListener listener;
+    bool listening;
+    bool map_changed;
+    bool warned_iommu;
+    GArray *ranges;  /* lyra_ram_range: RAM that the device can reach now */
+    GPtrArray *gone; /* MemoryRegion: left the map, still referenced until liblyra has the new one */
+};
+
+extern const lyra_host_ops lyra_glue_host_ops;
+
+/** Make the interrupt bottom half. Before lyra_create(). */
+void lyra_glue_host_init(LyraState *s);
+
+/** Begin to tell liblyra which RAM the device reaches. After lyra_create(). */
+void lyra_glue_listen(LyraState *s);
+
+/** Undo both. After lyra_destroy(): nothing may use guest RAM any more. */
+void lyra_glue_host_fini(LyraState *s);
+
+#endif

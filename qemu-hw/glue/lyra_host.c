@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Services of QEMU for liblyra: the map of guest RAM, the interrupt, time and the log (steps 1 and 9 of the data flow). */
+#include "qemu/osdep.h"
+
+#include "qemu/error-report.h"
+#include "qemu/log.h"
+#include "qemu/main-loop.h"
+#include "qemu/timer.h"
+
+#include "hw/pci/msi.h"
+#include "lyra_glue.h"
+
+/* ---- interrupt ---- */
+
+/* Runs in the main loop with the big lock, so that it may touch PCI state. */
+static void lyra_msi_bh(void *opaque)
+{
+    PCIDevice *pci = opaque;
+
+    if (msi_enabled(pci)) {
+        msi_notify(pci, 0);
+    }
+}
+
+/* Called by the pump thread: scheduling a bottom half takes no lock. Several calls before it runs become one MSI, which
+ * is enough, because the driver drains the whole ring at each. */
+static void lyra_raise_msi(void *opaque)
+{
+    LyraState *s = opaque;
+
+    qemu_bh_schedule(s->msi_bh);
+}
+
+/* ---- time and log ---- */
+
+static uint64_t lyra_now_ns(void *opaque)
+{
+    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+}
+
+static void lyra_log_line(void *opaque, lyra_log_level level, const char *text)
+{
+    switch (level) {
+    case LYRA_LOG_ERROR:
+        error_report("lyra: %s", text);
+        break;
+    case LYRA_LOG_WARN:
+        warn_report("lyra: %s", text);
+        break;
+    case LYRA_LOG_GUEST:
+        qemu_log_mask(LOG_GUEST_ERROR, "lyra: guest: %s\n", text);
+        break;
+    case LYRA_LOG_TODO:
+        qemu_log_mask(LOG_UNIMP, "lyra: todo: %s\n", text);
+        break;
+    case LYRA_LOG_INFO:
+    case LYRA_LOG_DEBUG:
+        qemu_log_mask(LOG_TRACE, "lyra: %s\n", text);
+        break;
+    }
+}
+
+const lyra_host_ops lyra_glue_host_ops = {
+    .now_ns = lyra_now_ns,
+    .raise_msi = lyra_raise_msi,
+    .log = lyra_log_line,
+};
+
+/* ---- map of guest RAM ---- */
+
+static bool lyra_wants(const MemoryRegionSection *section)
+{
+    return memory_region_is_ram(section->mr) && !memory_region_is_ram_device(section->mr);
+}
+
+static void lyra_region_add(MemoryListener *listener, MemoryRegionSection *section)
+{
+    LyraState *s = container_of(listener, LyraState, listener);
+    lyra_ram_range range;
+
+    if (memory_region_is_iommu(section->mr) && !s->warned_iommu) {
+        s->warned_iommu = true;
+        warn_report("lyra: an IOMMU in front of the device is not supported; it reaches no memory");
+    }
+    if (!lyra_wants(section)) {
+        return;
+    }
+    memory_region_ref(section->mr);
+    range = (lyra_ram_range){
+        .bus_address = section->offset_within_address_space,
+        .size_bytes = int128_get64(section->size),
+        .host = (uint8_t *)memory_region_get_ram_ptr(section->mr) + section->offset_within_region,
+        .readonly = section->readonly,
+    };
+    g_array_append_val(s->ranges, range);
+    s->map_changed = true;
+}
+
+static void lyra_region_del(MemoryListener *listener, MemoryRegionSection *section)
+{
+    LyraState *s = container_of(listener, LyraState, listener);
+    guint i;
+
+    if (!lyra_wants(section)) {
+        return;
+    }
+    for (i = 0; i < s->ranges->len; i++) {
+        if (g_array_index(s->ranges, lyra_ram_range, i).bus_address == section->offset_within_address_space) {
+            g_array_remove_index_fast(s->ranges, i);
+            g_ptr_array_add(s->gone, section->mr);
+            s->map_changed = true;
+            return;
+        }
+    }
+}
+
+static void lyra_region_commit(MemoryListener *listener)
+{
+    LyraState *s = container_of(listener, LyraState, listener);
+    guint i;
+
+    if (!s->map_changed) {
+        return;
+    }
+    s->map_changed = false;
+    if (s->device) {
+        lyra_set_ram_map(s->device, (const lyra_ram_range *)s->ranges->data, s->ranges->len);
+    }
+    /* Only now has the device let go of the memory that went away. */
+    for (i = 0; i < s->gone->len; i++) {
+        memory_region_unref(g_ptr_array_index(s->gone, i));
+    }
+    g_ptr_array_set_size(s->gone, 0);
+}
+
+void lyra_glue_listen(LyraState *s)
+{
+    s->ranges = g_array_new(false, false, sizeof(lyra_ram_range));
+    s->gone = g_ptr_array_new();
+    s->listener = (MemoryListener){
+        .name = "lyra",
+        .region_add = lyra_region_add,
+        .region_del = lyra_region_del,
+        .commit = lyra_region_commit,
+    };
+    memory_listener_register(&s->listener, pci_get_address_space(PCI_DEVICE(s)));
+    s->listening = true;
+}
+
+void lyra_glue_host_init(LyraState *s)
+{
+    s->msi_bh = qemu_bh_new(lyra_msi_bh, PCI_DEVICE(s));
+}
+
+void lyra_glue_host_fini(LyraState *s)
+{
+    if (s->listening) {
+        /* Calls region_del for every range, then commit, which drops the references. */
+        memory_listener_unregister(&s->listener);
+        s->listening = false;
+        g_array_free(s->ranges, true);
+        g_ptr_array_free(s->gone, true);
+    }
+    if (s->msi_bh) {
+        qemu_bh_delete(s->msi_bh);
+        s->msi_bh = NULL;
+    }
+}

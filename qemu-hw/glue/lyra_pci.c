@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Step 1 of the data flow: the PCI function. BARs, capabilities, properties; every access goes to liblyra without being
+ * understood here.
+ */
+#include "qemu/osdep.h"
+
+#include "qapi/error.h"
+#include "qapi/visitor.h"
+#include "qemu/host-utils.h"
+#include "qemu/module.h"
+#include "qemu/units.h"
+
+#include "hw/pci/msi.h"
+#include "hw/pci/pcie.h"
+#include "hw/qdev-properties.h"
+#include "lyra_glue.h"
+#include "migration/vmstate.h"
+#include "sysemu/sysemu.h"
+
+enum {
+    /* A device id that the driver does not list, so that it asks the discovery table what the device is. */
+    LYRA_PCI_VENDOR = 0x1002,
+    LYRA_PCI_DEVICE = 0x9a00,
+    LYRA_PCI_SUBSYSTEM = 0x0001,
+
+    LYRA_BAR_VRAM = 0,
+    LYRA_BAR_DOORBELLS = 2,
+    LYRA_BAR_REGISTERS = 5,
+
+    LYRA_CAP_PM = 0x50,
+    LYRA_CAP_EXPRESS = 0x64,
+    LYRA_CAP_MSI = 0xa0,
+};
+
+#define LYRA_VRAM_MIN (256 * MiB)
+#define LYRA_VRAM_MAX (64 * GiB)
+#define LYRA_CUS_MAX 64u
+
+/* ---- BAR accesses ---- */
+
+static uint64_t lyra_registers_read(void *opaque, hwaddr offset, unsigned size)
+{
+    LyraState *s = opaque;
+
+    return s->device ? lyra_mmio_read(s->device, offset, size) : UINT64_MAX;
+}
+
+static void lyra_registers_write(void *opaque, hwaddr offset, uint64_t value, unsigned size)
+{
+    LyraState *s = opaque;
+
+    if (s->device) {
+        lyra_mmio_write(s->device, offset, value, size);
+    }
+}
+
+static uint64_t lyra_doorbells_read(void *opaque, hwaddr offset, unsigned size)
+{
+    LyraState *s = opaque;
+
+    return s->device ? lyra_doorbell_read(s->device, offset, size) : UINT64_MAX;
+}
+
+static void lyra_doorbells_write(void *opaque, hwaddr offset, uint64_t value, unsigned size)
+{
+    LyraState *s = opaque;
+
+    if (s->device) {
+        lyra_doorbell_write(s->device, offset, value, size);
+    }
+}
+
+static const MemoryRegionOps lyra_registers_ops = {
+    .read = lyra_registers_read,
+    .write = lyra_registers_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = {.min_access_size = 1, .max_access_size = 8},
+    .impl = {.min_access_size = 1, .max_access_size = 8},
+};
+
+/* 8 in .impl too: a 64-bit doorbell store must not be torn into two. */
+static const MemoryRegionOps lyra_doorbells_ops = {
+    .read = lyra_doorbells_read,
+    .write = lyra_doorbells_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = {.min_access_size = 4, .max_access_size = 8},
+    .impl = {.min_access_size = 4, .max_access_size = 8},
+};
+
+/* ---- configuration space ---- */
+
+static void lyra_tell_config(LyraState *s)
+{
+    PCIDevice *pci = PCI_DEVICE(s);
+
+    if (!s->device) {
+        return;
+    }
+    /* An unmapped BAR has the address PCI_BAR_UNMAPPED, which is UINT64_MAX. */
+    lyra_set_bar_addresses(s->device, pci->io_regions[LYRA_BAR_VRAM].addr, pci->io_regions[LYRA_BAR_DOORBELLS].addr,
+                           pci->io_regions[LYRA_BAR_REGISTERS].addr);
+    lyra_set_bus_master(s->device, pci_get_word(pci->config + PCI_COMMAND) & PCI_COMMAND_MASTER);
+}
+
+static void lyra_config_write(PCIDevice *pci, uint32_t address, uint32_t value, int length)
+{
+    pci_default_write_config(pci, address, value, length);
+    lyra_tell_config(LYRA(pci));
+}
+
+static void lyra_pci_reset(DeviceState *dev)
+{
+    LyraState *s = LYRA(dev);
+
+    if (s->device) {
+        lyra_reset(s->device);
+        lyra_tell_config(s);
+    }
+}
+
+/* ---- making the device ---- */
+
+static bool lyra_check_properties(LyraState *s, Error **errp)
+{
+    if (s->vram_bytes < LYRA_VRAM_MIN || s->vram_bytes > LYRA_VRAM_MAX || !is_power_of_2(s->vram_bytes)) {
+        error_setg(errp, "vram=%" PRIu64 "M is not possible: it must be a power of two from 256M to 64G",
+                   s->vram_bytes / MiB);
+        return false;
+    }
+    if (s->compute_units < 1 || s->compute_units > LYRA_CUS_MAX) {
+        error_setg(errp, "cus=%u is not possible: it must be from 1 to %u", s->compute_units, LYRA_CUS_MAX);
+        return false;
+    }
+    return true;
+}
+
+static bool lyra_add_capabilities(PCIDevice *pci, Error **errp)
+{
+    uint8_t *express;
+
+    if (pci_add_capability(pci, PCI_CAP_ID_PM, LYRA_CAP_PM, PCI_PM_SIZEOF, errp) < 0) {
+        return false;
+    }
+    pci_set_word(pci->config + LYRA_CAP_PM + PCI_PM_PMC, 3); /* version 1.2, D0 and D3hot */
+    pci_set_word(pci->wmask + LYRA_CAP_PM + PCI_PM_CTRL, PCI_PM_CTRL_STATE_MASK);
+    if (pci_bus_is_express(pci_get_bus(pci))) {
+        if (pcie_endpoint_cap_init(pci, LYRA_CAP_EXPRESS) < 0) {
+            error_setg(errp, "the PCI Express capability cannot be added");
+            return false;
+        }
+        /*
+         * Atomic requests reach the root complex: an endpoint integrated in it has no bridge that could say so, and
+         * Linux believes one whose requester enable is set already.
+         */
+        express = pci->config + LYRA_CAP_EXPRESS;
+        pci_set_word(express + PCI_EXP_DEVCTL2, pci_get_word(express + PCI_EXP_DEVCTL2) | PCI_EXP_DEVCTL2_ATOMIC_REQ);
+        pci_word_test_and_set_mask(pci->wmask + LYRA_CAP_EXPRESS + PCI_EXP_DEVCTL2, PCI_EXP_DEVCTL2_ATOMIC_REQ);
+    }
+    return msi_init(pci, LYRA_CAP_MSI, 1, true, false, errp) >= 0;
+}
+
+static lyra_device *lyra_make(LyraState *s, Error **errp)
+{
+    char message[256] = "";
+    lyra_config config;
+    lyra_device *device;
+
+    lyra_config_init(&config);
+    if (s->chip) {
+        config.chip = s->chip;
+    }
+    config.vram_bytes = s->vram_bytes;
+    config.compute_units = s->compute_units;
+    config.trace_path = s->trace_path;
+    device = lyra_create(&config, &lyra_glue_host_ops, s, memory_region_get_ram_ptr(&s->vram), message, sizeof(message));
+    if (!device) {
+        error_setg(errp, "%s", message[0] ? message : "the device cannot be made");
+    }
+    return device;
+}
+
+/* The option ROM is generated by liblyra. romfile= replaces it, rombar=0 leaves it out, as for every PCI device. */
+static bool lyra_add_rom(LyraState *s, Error **errp)
+{
+    PCIDevice *pci = PCI_DEVICE(s);
+    Error *failure = NULL;
+    const void *image = NULL;
+    size_t bytes;
+
+    if ((pci->romfile && pci->romfile[0]) || !pci->rom_bar) {
+        return true;
+    }
+    bytes = lyra_rom(s->device, &image);
+    if (!bytes) {
+        return true;
+    }
+    memory_region_init_rom(&pci->rom, OBJECT(s), "lyra.rom", pow2ceil(MAX(bytes, 2 * KiB)), &failure);
+    if (failure) {
+        error_propagate(errp, failure);
+        return false;
+    }
+    memcpy(memory_region_get_ram_ptr(&pci->rom), image, bytes);
+    pci_register_bar(pci, PCI_ROM_SLOT, 0, &pci->rom);
+    return true;
+}
+
+static void lyra_add_bars(LyraState *s)
+{
+    PCIDevice *pci = PCI_DEVICE(s);
+    const uint8_t wide = PCI_BASE_ADDRESS_MEM_TYPE_64 | PCI_BASE_ADDRESS_MEM_PREFETCH;
+
+    memory_region_init_io(&s->doorbells, OBJECT(s), &lyra_doorbells_ops, s, "lyra.doorbells", LYRA_DOORBELL_BAR_BYTES);
+    memory_region_init_io(&s->registers, OBJECT(s), &lyra_registers_ops, s, "lyra.registers", LYRA_REGISTER_BAR_BYTES);
+    pci_register_bar(pci, LYRA_BAR_VRAM, wide, &s->vram);
+    pci_register_bar(pci, LYRA_BAR_DOORBELLS, wide, &s->doorbells);
+    pci_register_bar(pci, LYRA_BAR_REGISTERS, PCI_BASE_ADDRESS_SPACE_MEMORY, &s->registers);
+}
+
+static void lyra_take_down(LyraState *s)
+{
+    lyra_device *device = s->device;
+
+    s->device = NULL;
+    if (device) {
+        lyra_stop(device);
+        lyra_destroy(device);
+    }
+}
+
+/* QEMU does not unrealize devices when it ends, but the trace wants to be closed. */
+static void lyra_at_exit(Notifier *notifier, void *data)
+{
+    lyra_take_down(container_of(notifier, LyraState, exit_notifier));
+}
+
+static void lyra_pci_exit(PCIDevice *pci)
+{
+    LyraState *s = LYRA(pci);
+
+    if (s->exit_notifier.notify) {
+        qemu_remove_exit_notifier(&s->exit_notifier);
+        s->exit_notifier.notify = NULL;
+    }
+    lyra_take_down(s);
+    lyra_glue_host_fini(s);
+    msi_uninit(pci);
+}
+
+static void lyra_realize(PCIDevice *pci, Error **errp)
+{
+    LyraState *s = LYRA(pci);
+    Error *failure = NULL;
+
+    if (!lyra_check_properties(s, errp)) {
+        return;
+    }
+    /* Without reservation the host gives memory only for VRAM that is really written. */
+    memory_region_init_ram_flags_nomigrate(&s->vram, OBJECT(s), "lyra.vram", s->vram_bytes, RAM_NORESERVE, &failure);
+    if (failure) {
+        error_propagate(errp, failure);
+        return;
+    }
+    if (!lyra_add_capabilities(pci, errp)) {
+        return;
+    }
+    lyra_glue_host_init(s);
+    s->device = lyra_make(s, errp);
+    if (!s->device || !lyra_add_rom(s, errp)) {
+        lyra_pci_exit(pci);
+        return;
+    }
+    lyra_add_bars(s);
+    lyra_glue_listen(s);
+    if (!lyra_start(s->device)) {
+        error_setg(errp, "the thread of the device cannot be started");
+        lyra_pci_exit(pci);
+        return;
+    }
+    s->exit_notifier.notify = lyra_at_exit;
+    qemu_add_exit_notifier(&s->exit_notifier);
+}
+
+/* ---- type ---- */
+
+static Property lyra_properties[] = {
+    DEFINE_PROP_SIZE("vram", LyraState, vram_bytes, 2 * GiB),
+    DEFINE_PROP_UINT32("cus", LyraState, compute_units, 8),
+    DEFINE_PROP_STRING("chip", LyraState, chip),
+    DEFINE_PROP_STRING("trace", LyraState, trace_path),
+    DEFINE_PROP_END_OF_LIST(),
+};
+
+static const struct {
+    const char *name;
+    const char *text;
+} lyra_descriptions[] = {
+    {"vram", "Size of the video memory, a power of two from 256M to 64G"},
+    {"cus", "Number of compute units, 1 to 64"},
+    {"chip", "Chip to be, a row of the chip table (default gfx900)"},
+    {"trace", "File for a Perfetto trace of doorbells, packets, dispatches, waves and interrupts"},
+};
+
+static const VMStateDescription lyra_vmstate = {
+    .name = TYPE_LYRA,
+    .unmigratable = 1,
+};
+
+static void lyra_get_stat(Object *object, Visitor *visitor, const char *name, void *opaque, Error **errp)
+{
+    LyraState *s = LYRA(object);
+    uint64_t value = s->device ? lyra_stat(s->device, opaque) : 0;
+
+    visit_type_uint64(visitor, name, &value, errp);
+}
+
+/* Each counter of liblyra as a read-only property stat-NAME, for qom-get. */
+static void lyra_add_stats(ObjectClass *klass)
+{
+    const char *counter;
+    size_t i;
+
+    for (i = 0; (counter = lyra_stat_name(i)) != NULL; i++) {
+        g_autofree char *name = g_strdup_printf("stat-%s", counter);
+
+        object_class_property_add(klass, name, "uint64", lyra_get_stat, NULL, NULL, (void *)counter);
+        object_class_property_set_description(klass, name, "Counter of the device, read only");
+    }
+}
+
+static void lyra_class_init(ObjectClass *klass, void *data)
+{
+    DeviceClass *dc = DEVICE_CLASS(klass);
+    PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);
+    size_t i;
+
+    k->realize = lyra_realize;
+    k->exit = lyra_pci_exit;
+    k->config_write = lyra_config_write;
+    k->vendor_id = LYRA_PCI_VENDOR;
+    k->device_id = LYRA_PCI_DEVICE;
+    k->subsystem_vendor_id = LYRA_PCI_VENDOR;
+    k->subsystem_id = LYRA_PCI_SUBSYSTEM;
+    k->class_id = PCI_CLASS_DISPLAY_OTHER;
+    k->revision = 0;
+
+    dc->desc = "Lyra: emulated AMD GFX9 compute GPU";
+    dc->vmsd = &lyra_vmstate;
+    dc->reset = lyra_pci_reset;
+    set_bit(DEVICE_CATEGORY_DISPLAY, dc->categories);
+    device_class_set_props(dc, lyra_properties);
+    for (i = 0; i < ARRAY_SIZE(lyra_descriptions); i++) {
+        object_class_property_set_description(klass, lyra_descriptions[i].name, lyra_descriptions[i].text);
+    }
+    lyra_add_stats(klass);
+}
+
+static void lyra_instance_init(Object *object)
+{
+    /* Integrated in the root complex when on the root bus, an endpoint with a link behind a root port. */
+    PCI_DEVICE(object)->cap_present |= QEMU_PCI_CAP_EXPRESS;
+}
+
+static const TypeInfo lyra_type = {
+    .name = TYPE_LYRA,
+    .parent = TYPE_PCI_DEVICE,
+    .instance_size = sizeof(LyraState),
+    .instance_init = lyra_instance_init,
+    .class_init = lyra_class_init,
+    .interfaces =
+        (InterfaceInfo[]){
+            {INTERFACE_PCIE_DEVICE},
+            {INTERFACE_CONVENTIONAL_PCI_DEVICE},
+            {},
+        },
+};
+
+static void lyra_register_types(void)
+{
+    type_register_static(&lyra_type);
+}
+
+type_init(lyra_register_types)

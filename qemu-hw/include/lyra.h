@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * liblyra: an emulated AMD GFX9 compute GPU behind a plain C interface.
+ *
+ * The only header that the QEMU glue, the command line program and any other host may include.
+ *
+ * Threads: every function may be called from any thread unless it says otherwise. Calls are short: none of them waits for
+ * a kernel, a queue or a DMA to finish. The device's own work is done by lyra_run(), called either by the thread that
+ * lyra_start() creates (free-running pump) or by the host itself (in-process and virtual-time pump), never by both.
+ *
+ * Trust: everything that comes through lyra_mmio_*, lyra_doorbell_*, VRAM and bus memory is the guest's word and is
+ * checked; the configuration and the callbacks are the host's and are only checked for ranges.
+ */
+#ifndef LYRA_H
+#define LYRA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define LYRA_API __attribute__((visibility("default")))
+#else
+#define LYRA_API
+#endif
+
+/** Grows when a struct below changes its layout or a function its meaning. Passed to lyra_create(), which refuses others. */
+#define LYRA_ABI_VERSION 1
+
+/** Sizes of the PCI BARs, in bytes. BAR0 is VRAM and has the size that the configuration asks for. */
+#define LYRA_DOORBELL_BAR_BYTES (2u << 20)
+#define LYRA_REGISTER_BAR_BYTES (512u << 10)
+
+typedef struct lyra_device lyra_device;
+
+/** Log levels, worst first. GUEST: the guest did something wrong. TODO: the model lacks something the guest asked for. */
+typedef enum lyra_log_level {
+    LYRA_LOG_ERROR,
+    LYRA_LOG_WARN,
+    LYRA_LOG_GUEST,
+    LYRA_LOG_TODO,
+    LYRA_LOG_INFO,
+    LYRA_LOG_DEBUG,
+} lyra_log_level;
+
+/** What the device needs from its host. All callbacks may come from the pump thread; none may call back into liblyra. */
+typedef struct lyra_host_ops {
+    /** Device time in nanoseconds; never goes backwards. NULL: lyra_create() takes the monotonic clock. */
+    uint64_t (*now_ns)(void *opaque);
+    /** Deliver the one MSI. Must not block on a lock that a caller of liblyra may hold. NULL: interrupts go nowhere. */
+    void (*raise_msi)(void *opaque);
+    /** One line of text without newline. NULL: standard error, errors and warnings only. */
+    void (*log)(void *opaque, lyra_log_level level, const char *text);
+} lyra_host_ops;
+
+/** A device to be made. lyra_config_init() fills in the defaults; change what differs. */
+typedef struct lyra_config {
+    uint32_t abi_version;      /**< LYRA_ABI_VERSION */
+    const char *chip;          /**< row of the chip table, such as "gfx900" */
+    uint64_t vram_bytes;       /**< power of two, 256 MiB..64 GiB */
+    uint32_t compute_units;    /**< 1..64, spread over 4 shader engines (rounded up to a multiple of the engines used) */
+    const char *trace_path;    /**< Perfetto trace file to write, or NULL */
+} lyra_config;
+
+/** One range of guest RAM that the host has mapped. Ranges must not overlap. */
+typedef struct lyra_ram_range {
+    uint64_t bus_address;
+    uint64_t size_bytes;
+    void *host;
+    bool readonly;
+} lyra_ram_range;
+
+LYRA_API void lyra_config_init(lyra_config *config);
+
+/** "major.minor.patch (git id)". */
+LYRA_API const char *lyra_version(void);
+
+/**
+ * Make a device.
+ * @param vram  host memory of config->vram_bytes bytes, zero-filled, page aligned, alive until lyra_destroy()
+ * @param error receives one line that says what is wrong, when NULL is returned
+ */
+LYRA_API lyra_device *lyra_create(const lyra_config *config, const lyra_host_ops *ops, void *opaque, void *vram,
+                                  char *error, size_t error_bytes);
+
+/** Stops the pump thread if one runs, closes the trace and frees everything but VRAM. NULL is allowed. */
+LYRA_API void lyra_destroy(lyra_device *device);
+
+/** PCI reset: every register, ring, queue and wave back to power-on; the discovery table is written to VRAM again. */
+LYRA_API void lyra_reset(lyra_device *device);
+
+/** The option ROM image (ATOM tables). @return its size in bytes; *image stays owned by the device. */
+LYRA_API size_t lyra_rom(lyra_device *device, const void **image);
+
+/** Replace the map of bus memory. Ranges are copied. An access outside them reads ones, writes nothing, and is counted. */
+LYRA_API void lyra_set_ram_map(lyra_device *device, const lyra_ram_range *ranges, size_t count);
+
+/** Where the guest has put the BARs (bus addresses, or UINT64_MAX), so that the GPU can reach its own doorbells. */
+LYRA_API void lyra_set_bar_addresses(lyra_device *device, uint64_t vram, uint64_t doorbells, uint64_t registers);
+
+/** PCI bus mastering. While false the device makes no bus access and raises no interrupt. */
+LYRA_API void lyra_set_bus_master(lyra_device *device, bool enabled);
+
+/** BAR5. size is 1, 2, 4 or 8 bytes; hardware knows dwords, the rest is composed of them. */
+LYRA_API uint64_t lyra_mmio_read(lyra_device *device, uint64_t offset, unsigned size);
+LYRA_API void lyra_mmio_write(lyra_device *device, uint64_t offset, uint64_t value, unsigned size);
+
+/** BAR2. size is 4 or 8. */
+LYRA_API uint64_t lyra_doorbell_read(lyra_device *device, uint64_t offset, unsigned size);
+LYRA_API void lyra_doorbell_write(lyra_device *device, uint64_t offset, uint64_t value, unsigned size);
+
+/** Free-running pump: start and stop a thread that calls lyra_run() while there is work. */
+LYRA_API bool lyra_start(lyra_device *device);
+LYRA_API void lyra_stop(lyra_device *device);
+
+/** What lyra_run() found. */
+typedef enum lyra_run_state {
+    LYRA_BUSY,    /**< more can be done at once */
+    LYRA_POLLING, /**< something waits for memory to change; call again soon */
+    LYRA_IDLE,    /**< nothing to do before the next register or doorbell write */
+} lyra_run_state;
+
+/** Do a bounded piece of work (about instruction_budget wave instructions at most). Not while lyra_start() is in force. */
+LYRA_API lyra_run_state lyra_run(lyra_device *device, uint64_t instruction_budget);
+
+/** A counter by name (see lyra_stat_name); 0 for an unknown name. */
+LYRA_API uint64_t lyra_stat(lyra_device *device, const char *name);
+
+/** The name of counter number index, or NULL past the last. */
+LYRA_API const char *lyra_stat_name(size_t index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Look-up of bus addresses in the host's RAM map.
+#include "qemu-hw/soc/bus_memory.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "qemu-hw/include/lyra.h"
+
+namespace lyra {
+
+void BusMemory::set_ram_map(std::vector<RamRange> ranges) {
+    std::sort(ranges.begin(), ranges.end(), [](const RamRange& a, const RamRange& b) { return a.bus < b.bus; });
+    ranges_ = std::move(ranges);
+    last_ = 0;
+    ++generation_;
+}
+
+void BusMemory::set_bars(uint64_t vram, uint64_t doorbells, uint64_t registers) {
+    bar_vram_ = vram;
+    bar_doorbells_ = doorbells;
+    bar_registers_ = registers;
+    ++generation_;
+}
+
+uint8_t* BusMemory::host(uint64_t bus, uint64_t size, bool write) {
+    if (!bus_master_ || size == 0) return nullptr;
+    if (bus >= bar_vram_ && bus - bar_vram_ < vram_bytes_ && size <= vram_bytes_ - (bus - bar_vram_))
+        return vram_ + (bus - bar_vram_);
+    auto holds = [&](const RamRange& r) {
+        return bus >= r.bus && bus - r.bus < r.size && size <= r.size - (bus - r.bus) && !(write && r.readonly);
+    };
+    if (last_ < ranges_.size() && holds(ranges_[last_])) return ranges_[last_].host + (bus - ranges_[last_].bus);
+    auto it = std::upper_bound(ranges_.begin(), ranges_.end(), bus, [](uint64_t b, const RamRange& r) { return b < r.bus; });
+    if (it == ranges_.begin()) return nullptr;
+    --it;
+    if (!holds(*it)) return nullptr;
+    last_ = static_cast<size_t>(it - ranges_.begin());
+    return it->host + (bus - it->bus);
+}
+
+bool BusMemory::own_bar(uint64_t bus, size_t size, unsigned& bar, uint64_t& offset) const {
+    const bool aligned = (size == 4 || size == 8) && bus % size == 0;
+    if (!aligned || !target_) return false;
+    if (bus >= bar_doorbells_ && bus - bar_doorbells_ < LYRA_DOORBELL_BAR_BYTES) {
+        bar = 2;
+        offset = bus - bar_doorbells_;
+        return true;
+    }
+    if (bus >= bar_registers_ && bus - bar_registers_ < LYRA_REGISTER_BAR_BYTES) {
+        bar = 5;
+        offset = bus - bar_registers_;
+        return true;
+    }
+    return false;
+}
+
+Fault BusMemory::read(uint64_t bus, void* data, size_t size) {
+    if (const uint8_t* source = host(bus, size, false)) {
+        std::memcpy(data, source, size);
+        return Fault::None;
+    }
+    unsigned bar;
+    uint64_t offset;
+    if (bus_master_ && own_bar(bus, size, bar, offset)) {
+        const uint64_t value = target_->bar_read(bar, offset, static_cast<unsigned>(size));
+        std::memcpy(data, &value, size);
+        return Fault::None;
+    }
+    std::memset(data, 0xff, size);
+    const Fault fault = bus_master_ ? Fault::BusAddress : Fault::BusMasterOff;
+    report(env_, fault, fmt::format("read of {} bytes at {:#x}", size, bus));
+    return fault;
+}
+
+Fault BusMemory::write(uint64_t bus, const void* data, size_t size) {
+    if (uint8_t* target = host(bus, size, true)) {
+        std::memcpy(target, data, size);
+        return Fault::None;
+    }
+    unsigned bar;
+    uint64_t offset;
+    if (bus_master_ && own_bar(bus, size, bar, offset)) {
+        uint64_t value = 0;
+        std::memcpy(&value, data, size);
+        target_->bar_write(bar, offset, value, static_cast<unsigned>(size));
+        return Fault::None;
+    }
+    const Fault fault = bus_master_ ? Fault::BusAddress : Fault::BusMasterOff;
+    report(env_, fault, fmt::format("write of {} bytes at {:#x}", size, bus));
+    return fault;
+}
+
+}  // namespace lyra

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// Guest system memory by bus address, and BARs of our own device seen from the bus; step 7 of the data flow.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "common/env.h"
+
+namespace lyra {
+
+/// A store or load that hits one of the device's own BARs (doorbells, registers) from the GPU side.
+class BarTarget {
+public:
+    virtual ~BarTarget() = default;
+    virtual uint64_t bar_read(unsigned bar, uint64_t offset, unsigned size) = 0;
+    virtual void bar_write(unsigned bar, uint64_t offset, uint64_t value, unsigned size) = 0;
+};
+
+struct RamRange {
+    uint64_t bus = 0, size = 0;
+    uint8_t* host = nullptr;
+    bool readonly = false;
+};
+
+class BusMemory {
+public:
+    BusMemory(Env& env, uint8_t* vram, uint64_t vram_bytes) : env_(env), vram_(vram), vram_bytes_(vram_bytes) {}
+
+    void set_ram_map(std::vector<RamRange> ranges);
+    void set_bars(uint64_t vram, uint64_t doorbells, uint64_t registers);
+    void set_bus_master(bool enabled) { bus_master_ = enabled; }
+    bool bus_master() const { return bus_master_; }
+    void set_target(BarTarget* target) { target_ = target; }
+
+    /// Host address of [bus, bus + size) when all of it is plain memory of one range; nullptr otherwise.
+    uint8_t* host(uint64_t bus, uint64_t size, bool write);
+
+    /// Any address: RAM, our own BARs (aligned 4- and 8-byte accesses), or nothing (reads ones).
+    Fault read(uint64_t bus, void* data, size_t size);
+    Fault write(uint64_t bus, const void* data, size_t size);
+
+    uint8_t* vram() { return vram_; }
+    uint64_t vram_bytes() const { return vram_bytes_; }
+    uint64_t generation() const { return generation_; }
+
+private:
+    bool own_bar(uint64_t bus, size_t size, unsigned& bar, uint64_t& offset) const;
+
+    Env& env_;
+    uint8_t* vram_;
+    uint64_t vram_bytes_;
+    std::vector<RamRange> ranges_;   ///< sorted by bus address
+    size_t last_ = 0;
+    uint64_t bar_vram_ = UINT64_MAX, bar_doorbells_ = UINT64_MAX, bar_registers_ = UINT64_MAX;
+    bool bus_master_ = true;
+    BarTarget* target_ = nullptr;
+    uint64_t generation_ = 1;
+};
+
+}  // namespace lyra

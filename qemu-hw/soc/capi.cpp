@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+// The C interface of lyra.h: configuration checks, the device lock, and the free-running pump.
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "common/env.h"
+#include "common/trace_perfetto.h"
+#include "qemu-hw/include/lyra.h"
+#include "qemu-hw/soc/soc.h"
+#include "qemu-hw/soc/vbios.h"
+
+#ifndef LYRA_VERSION_TEXT
+#define LYRA_VERSION_TEXT "0.0.0 (unknown)"
+#endif
+
+namespace {
+
+using namespace lyra;
+
+constexpr uint64_t kMinVram = uint64_t{256} << 20, kMaxVram = uint64_t{64} << 30;
+constexpr uint32_t kMaxComputeUnits = 64;
+/// Instructions per hold of the device lock: about 50 us, the longest that a vCPU waits for a register.
+constexpr uint64_t kSliceInstructions = 4000;
+constexpr size_t kMaxPostedDoorbells = 4096;
+constexpr auto kPollInterval = std::chrono::microseconds(20);
+/// A waiting device looks up by itself now and then, so that a missed wake-up can never hang a guest.
+constexpr auto kIdleInterval = std::chrono::milliseconds(100);
+
+class CallbackHost : public Host {
+public:
+    CallbackHost(const lyra_host_ops* ops, void* opaque) : opaque_(opaque) {
+        if (ops) ops_ = *ops;
+    }
+    uint64_t now_ns() override {
+        if (ops_.now_ns) return ops_.now_ns(opaque_);
+        const auto now = std::chrono::steady_clock::now().time_since_epoch();
+        return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+    }
+    void raise_msi() override {
+        if (ops_.raise_msi) ops_.raise_msi(opaque_);
+    }
+    void log(LogLevel level, std::string_view text) override {
+        const std::string line(text);
+        if (ops_.log)
+            ops_.log(opaque_, static_cast<lyra_log_level>(level), line.c_str());
+        else if (level <= LogLevel::Warn)
+            std::fprintf(stderr, "lyra: %s\n", line.c_str());
+    }
+
+private:
+    lyra_host_ops ops_{};
+    void* opaque_;
+};
+
+/// "fault-<name>" for counters of faults, the stat's own name otherwise.
+const std::vector<std::string>& stat_names() {
+    static const std::vector<std::string> names = [] {
+        std::vector<std::string> n(std::begin(kStatNames), std::end(kStatNames));
+        for (const FaultInfo& fault : kFaults) n.push_back(std::string("fault-") + fault.name);
+        return n;
+    }();
+    return names;
+}
+
+GpuShape shape_of(uint32_t compute_units) {
+    GpuShape shape;
+    shape.shader_engines = std::min(4u, compute_units);
+    shape.cus_per_engine = (compute_units + shape.shader_engines - 1) / shape.shader_engines;
+    return shape;
+}
+
+std::string check(const lyra_config& config) {
+    if (config.abi_version != LYRA_ABI_VERSION)
+        return fmt::format("interface version {} is asked for, this library has {}", config.abi_version, LYRA_ABI_VERSION);
+    if (!config.chip || !find_chip(config.chip))
+        return fmt::format("unknown chip '{}'; known: gfx900", config.chip ? config.chip : "");
+    if (config.vram_bytes < kMinVram || config.vram_bytes > kMaxVram || !std::has_single_bit(config.vram_bytes))
+        return fmt::format("VRAM of {} bytes: must be a power of two from 256M to 64G", config.vram_bytes);
+    if (config.compute_units < 1 || config.compute_units > kMaxComputeUnits)
+        return fmt::format("{} compute units: must be 1 to {}", config.compute_units, kMaxComputeUnits);
+    return {};
+}
+
+struct PostedDoorbell {
+    uint64_t offset, value;
+    unsigned size;
+};
+
+}  // namespace
+
+struct lyra_device {
+    lyra_device(const lyra_config& config, const lyra_host_ops* ops, void* opaque, void* vram)
+        : host(ops, opaque), env(host),
+          soc(env, *find_chip(config.chip), shape_of(config.compute_units), static_cast<uint8_t*>(vram), config.vram_bytes),
+          rom(vbios_image()) {}
+
+    /// Run f with the device to itself. Callers announce themselves, so that the pump lets go between slices.
+    template <class F>
+    auto locked(F f) {
+        waiters.fetch_add(1);
+        std::unique_lock hold(lock);
+        waiters.fetch_sub(1);
+        take_doorbells();
+        return f();
+    }
+    void take_doorbells() {
+        std::deque<PostedDoorbell> batch;
+        {
+            std::lock_guard hold(posted_lock);
+            batch.swap(posted);
+        }
+        for (const PostedDoorbell& d : batch) soc.doorbell_write(d.offset, d.value, d.size);
+    }
+    void wake() {
+        {
+            std::lock_guard hold(wake_lock);
+            work = true;
+        }
+        wake_up.notify_one();
+    }
+    void pump();
+
+    CallbackHost host;
+    Env env;
+    std::unique_ptr<TraceSink> trace;
+    Soc soc;
+    std::vector<uint8_t> rom;
+    std::mutex lock;
+    std::atomic<unsigned> waiters{0};
+    std::mutex posted_lock;
+    std::deque<PostedDoorbell> posted;
+    std::mutex wake_lock;
+    std::condition_variable wake_up;
+    bool work = false;
+    std::atomic<bool> stop{false};
+    std::thread thread;
+};
+
+void lyra_device::pump() {
+    while (!stop) {
+        RunState state;
+        {
+            std::unique_lock hold(lock);
+            take_doorbells();
+            state = soc.run(kSliceInstructions);
+        }
+        // std::mutex is not fair: without this a vCPU could wait for many slices.
+        while (waiters.load() != 0 && !stop) std::this_thread::yield();
+        if (state == RunState::Busy) continue;
+        std::unique_lock hold(wake_lock);
+        if (state == RunState::Polling)
+            wake_up.wait_for(hold, kPollInterval, [this] { return work || stop; });
+        else
+            wake_up.wait_for(hold, kIdleInterval, [this] { return work || stop; });
+        work = false;
+    }
+}
+
+extern "C" {
+
+void lyra_config_init(lyra_config* config) {
+    *config = {};
+    config->abi_version = LYRA_ABI_VERSION;
+    config->chip = "gfx900";
+    config->vram_bytes = uint64_t{2} << 30;
+    config->compute_units = 8;
+}
+
+const char* lyra_version(void) { return LYRA_VERSION_TEXT; }
+
+lyra_device* lyra_create(const lyra_config* config, const lyra_host_ops* ops, void* opaque, void* vram, char* error,
+                         size_t error_bytes) {
+    std::string wrong = check(*config);
+    if (wrong.empty() && !vram) wrong = "no VRAM";
+    std::unique_ptr<TraceSink> trace;
+    if (wrong.empty() && config->trace_path) trace = open_perfetto_trace(config->trace_path, wrong);
+    if (!wrong.empty()) {
+        if (error && error_bytes) std::snprintf(error, error_bytes, "%s", wrong.c_str());
+        return nullptr;
+    }
+    auto device = std::make_unique<lyra_device>(*config, ops, opaque, vram);
+    device->trace = std::move(trace);
+    device->env.tracer.set_sink(device->trace.get());
+    return device.release();
+}
+
+void lyra_destroy(lyra_device* device) {
+    if (!device) return;
+    lyra_stop(device);
+    device->env.tracer.set_sink(nullptr);
+    delete device;
+}
+
+void lyra_reset(lyra_device* device) {
+    device->locked([&] { device->soc.reset(); });
+}
+
+size_t lyra_rom(lyra_device* device, const void** image) {
+    *image = device->rom.data();
+    return device->rom.size();
+}
+
+void lyra_set_ram_map(lyra_device* device, const lyra_ram_range* ranges, size_t count) {
+    std::vector<RamRange> map;
+    for (size_t i = 0; i < count; ++i)
+        map.push_back({ranges[i].bus_address, ranges[i].size_bytes, static_cast<uint8_t*>(ranges[i].host), ranges[i].readonly});
+    device->locked([&] { device->soc.bus().set_ram_map(std::move(map)); });
+    device->wake();
+}
+
+void lyra_set_bar_addresses(lyra_device* device, uint64_t vram, uint64_t doorbells, uint64_t registers) {
+    device->locked([&] { device->soc.bus().set_bars(vram, doorbells, registers); });
+}
+
+void lyra_set_bus_master(lyra_device* device, bool enabled) {
+    device->locked([&] { device->soc.set_bus_master(enabled); });
+    device->wake();
+}
+
+uint64_t lyra_mmio_read(lyra_device* device, uint64_t offset, unsigned size) {
+    return device->locked([&]() -> uint64_t {
+        RegisterFile& registers = device->soc.registers();
+        const uint32_t dw = static_cast<uint32_t>(offset / 4);
+        if (offset >= LYRA_REGISTER_BAR_BYTES) return ~uint64_t{0};
+        const uint64_t low = registers.guest_read(dw);
+        if (size == 8) return low | uint64_t{registers.guest_read(dw + 1)} << 32;
+        return (low >> (offset % 4 * 8)) & (size == 4 ? 0xffffffffu : (1u << size * 8) - 1);
+    });
+}
+
+void lyra_mmio_write(lyra_device* device, uint64_t offset, uint64_t value, unsigned size) {
+    device->locked([&] {
+        RegisterFile& registers = device->soc.registers();
+        const uint32_t dw = static_cast<uint32_t>(offset / 4);
+        if (offset >= LYRA_REGISTER_BAR_BYTES || offset % size || size < 4) {
+            // Byte enables are not decoded by these blocks.
+            report(device->env, Fault::MmioSize, fmt::format("write of {} bytes at {:#x}", size, offset));
+            return;
+        }
+        registers.guest_write(dw, static_cast<uint32_t>(value));
+        if (size == 8) registers.guest_write(dw + 1, static_cast<uint32_t>(value >> 32));
+    });
+    device->wake();
+}
+
+uint64_t lyra_doorbell_read(lyra_device* device, uint64_t offset, unsigned size) {
+    return device->locked([&] { return device->soc.doorbell_read(offset, size); });
+}
+
+void lyra_doorbell_write(lyra_device* device, uint64_t offset, uint64_t value, unsigned size) {
+    size_t waiting;
+    {
+        std::lock_guard hold(device->posted_lock);
+        device->posted.push_back({offset, value, size});
+        waiting = device->posted.size();
+    }
+    // Posted, so that the vCPU goes on at once; a guest that outruns the device has to wait for it.
+    if (waiting >= kMaxPostedDoorbells) device->locked([] {});
+    device->wake();
+}
+
+bool lyra_start(lyra_device* device) {
+    if (device->thread.joinable()) return false;
+    device->stop = false;
+    device->thread = std::thread([device] { device->pump(); });
+    return true;
+}
+
+void lyra_stop(lyra_device* device) {
+    if (!device->thread.joinable()) return;
+    device->stop = true;
+    device->wake();
+    device->thread.join();
+}
+
+lyra_run_state lyra_run(lyra_device* device, uint64_t instruction_budget) {
+    return device->locked([&] { return static_cast<lyra_run_state>(device->soc.run(instruction_budget)); });
+}
+
+uint64_t lyra_stat(lyra_device* device, const char* name) {
+    const std::vector<std::string>& names = stat_names();
+    for (size_t i = 0; i < names.size(); ++i) {
+        if (names[i] != name) continue;
+        return i < kStatCount ? device->env.stats.get(static_cast<Stat>(i))
+                              : device->env.stats.get(static_cast<Fault>(i - kStatCount));
+    }
+    return 0;
+}
+
+const char* lyra_stat_name(size_t index) {
+    const std::vector<std::string>& names = stat_names();
+    return index < names.size() ? names[index].c_str() : nullptr;
+}
+
+}  // extern "C"

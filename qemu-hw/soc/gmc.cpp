@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: MIT
+// Hub registers, page-table walk and fault reporting.
+#include "qemu-hw/soc/gmc.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "common/bits.h"
+
+namespace lyra {
+
+const HubRegisters kGfxHub = {0xa11c / 4, 0xa12c / 4, 0xa130 / 4, 0xa200 / 4, 0xa244 / 4, 0xa28c / 4, 0xa2d4 / 4,
+                              0xa3ac / 4, 0xa42c / 4, 0xa4ac / 4, 0xa600 / 4, 0xa604 / 4, 0xa608 / 4, 0xa60c / 4,
+                              0xa610 / 4, ih_client::kUtcl2, false};
+const HubRegisters kMmHub = {0x69a1c / 4, 0x69a2c / 4, 0x69a30 / 4, 0x69b00 / 4, 0x69b44 / 4, 0x69b8c / 4, 0x69bd4 / 4,
+                             0x69cac / 4, 0x69d2c / 4, 0x69dac / 4, 0x6a0b0 / 4, 0x6a0b4 / 4, 0x6a0b8 / 4, 0x6a0bc / 4,
+                             0x6a0c0 / 4, ih_client::kVmc, true};
+
+namespace {
+
+constexpr size_t kTlbEntries = 4096;
+constexpr unsigned kInvalidateEngines = 18;
+constexpr uint64_t kFaultRepeatNs = 1'000'000;
+
+using ContextEnable = Bits<0, 1>;
+using ContextDepth = Bits<1, 2>;
+using ContextBlockSize = Bits<3, 4>;
+
+uint64_t tag_of(uint32_t vmid, uint64_t va) { return ((va >> 12) & 0xfffffffffull) | (uint64_t{vmid} << 52); }
+size_t slot_of(uint32_t vmid, uint64_t va) {
+    const uint64_t page = va >> 12;
+    return (page ^ (page >> 12) ^ (vmid * 0x9e5u)) & (kTlbEntries - 1);
+}
+
+}  // namespace
+
+Hub::Hub(Env& env, RegisterFile& registers, BusMemory& bus, const HubRegisters& layout, RaiseInterrupt raise, PasidOf pasid)
+    : env_(env), registers_(registers), bus_(bus), layout_(layout), raise_(std::move(raise)), pasid_(std::move(pasid)),
+      tlb_(kTlbEntries) {
+    registers.claim(layout.fault_cntl, 1, *this);
+    registers.claim(layout.sem, kInvalidateEngines, *this);
+    registers.claim(layout.req, kInvalidateEngines, *this);
+}
+
+uint32_t Hub::read(uint32_t dw) {
+    // The semaphore is always free for whoever asks: one driver instance, and it serialises by itself.
+    if (dw >= layout_.sem && dw < layout_.sem + kInvalidateEngines) return 1;
+    return registers_.stored(dw);
+}
+
+void Hub::write(uint32_t dw, uint32_t value) {
+    if (dw == layout_.fault_cntl) {
+        if (value & 1) {
+            registers_.store(layout_.fault_status, 0);
+            last_fault_tag_ = ~uint64_t{0};
+        }
+        registers_.store(dw, value & ~1u);
+        return;
+    }
+    registers_.store(dw, value);
+    if (dw < layout_.req || dw >= layout_.req + kInvalidateEngines) return;
+    const uint32_t engine = dw - layout_.req;
+    const uint32_t mask = value & 0xffff;
+    invalidate(mask);
+    registers_.store(layout_.ack + engine, mask);
+}
+
+void Hub::set_page_table_base(uint32_t vmid, uint64_t base) {
+    registers_.store(layout_.base + vmid * 2, lo32(base));
+    registers_.store(layout_.base + vmid * 2 + 1, hi32(base));
+    invalidate(1u << vmid);
+}
+
+void Hub::invalidate(uint32_t vmid_mask) {
+    env_.stats.add(Stat::tlb_invalidations);
+    emit<event::tlb_invalidate>(env_.tracer, env_.now_ns(), layout_.mmhub, vmid_mask);
+    for (TlbEntry& entry : tlb_)
+        if (entry.tag != ~uint64_t{0} && bit(vmid_mask, static_cast<unsigned>(entry.tag >> 52))) entry = TlbEntry{};
+    last_fault_tag_ = ~uint64_t{0};
+    ++generation_;
+}
+
+void Hub::reset() {
+    tlb_.assign(kTlbEntries, TlbEntry{});
+    last_fault_tag_ = ~uint64_t{0};
+    ++generation_;
+}
+
+Result<Hub::PageInfo> Hub::translate(uint32_t vmid, uint64_t va) {
+    const uint64_t upper = va >> 47;
+    if (upper != 0 && upper != 0x1ffff && vmid != 0) return Fault::AddressNotCanonical;
+    env_.stats.add(Stat::tlb_walks);
+    return vmid == 0 ? translate_vmid0(va & 0xffffffffffffull) : walk(vmid, va & 0xffffffffffffull);
+}
+
+// VMID 0 sees, in this order: the frame buffer window, the AGP window, the GART.
+Result<Hub::PageInfo> Hub::translate_vmid0(uint64_t mc_address) {
+    const uint64_t page = mc_address & ~(kPageBytes - 1);
+    const uint64_t fb_base = uint64_t{reg(layout_.fb_base) & 0xffffff} << 24;
+    const uint64_t fb_top = (uint64_t{reg(layout_.fb_top) & 0xffffff} << 24) | 0xffffff;
+    if (page >= fb_base && page <= fb_top) return PageInfo{page - fb_base, false, false, true, true, true};
+    const uint64_t agp_bot = uint64_t{reg(layout_.agp_bot) & 0xffffff} << 24;
+    const uint64_t agp_top = (uint64_t{reg(layout_.agp_top) & 0xffffff} << 24) | 0xffffff;
+    if (reg(layout_.agp_top) != 0 && agp_bot <= agp_top && page >= agp_bot && page <= agp_top) {
+        const uint64_t agp_base = uint64_t{reg(layout_.agp_base)} << 24;
+        return PageInfo{page - agp_bot + agp_base, true, false, true, true, true};
+    }
+    return walk(0, mc_address);
+}
+
+Result<uint64_t> Hub::read_entry(uint64_t table, bool system, uint64_t index) {
+    const uint64_t address = table + index * 8;
+    uint64_t entry = 0;
+    if (system) {
+        if (bus_.read(address, &entry, 8) != Fault::None) return Fault::PageWalk;
+        return entry;
+    }
+    if (address > bus_.vram_bytes() - 8) return Fault::PageWalk;
+    std::memcpy(&entry, bus_.vram() + address, 8);
+    return entry;
+}
+
+Result<Hub::PageInfo> Hub::leaf(uint64_t entry, uint64_t va, unsigned page_shift) {
+    const uint64_t offset = va & ((uint64_t{1} << page_shift) - 1) & ~(kPageBytes - 1);
+    PageInfo info;
+    info.address = (entry & PteBits::kPageAddress & ~((uint64_t{1} << page_shift) - 1)) + offset;
+    if (page_shift == 12) info.address = entry & PteBits::kPageAddress;
+    info.system = entry & PteBits::kSystem;
+    info.readable = entry & PteBits::kRead;
+    info.writable = entry & PteBits::kWrite;
+    info.executable = entry & PteBits::kExecute;
+    if (entry & PteBits::kValid) return info;
+    if (entry & PteBits::kPrt) {
+        info.prt = true;
+        return info;
+    }
+    return Fault::PageNotPresent;
+}
+
+// DEPTH directories over one table of 9 + BLOCK_SIZE address bits; a directory entry may itself be a leaf ("P" bit) or, in a
+// translate-further table, a table entry may point on.
+Result<Hub::PageInfo> Hub::walk(uint32_t vmid, uint64_t va) {
+    const uint32_t cntl = reg(layout_.context_cntl + vmid);
+    if (!ContextEnable::get(cntl)) return Fault::PageNotPresent;
+    const uint64_t start = reg64(layout_.start + vmid * 2), end = reg64(layout_.end + vmid * 2);
+    const uint64_t pfn = va >> 12;
+    if (pfn < start || pfn > end) return Fault::PageNotPresent;
+    const unsigned depth = ContextDepth::get(cntl);
+    const unsigned block_bits = 9 + ContextBlockSize::get(cntl);
+    const uint64_t base = reg64(layout_.base + vmid * 2);
+    uint64_t table = base & PteBits::kTableAddress;
+    bool system = base & PteBits::kSystem;
+    if (depth == 0) {
+        Result<uint64_t> entry = read_entry(table, system, pfn - start);
+        if (!entry) return entry.fault();
+        return leaf(*entry, va, 12);
+    }
+    // Address bits below each directory level: the last table covers block_bits pages.
+    for (unsigned level = depth; level > 0; --level) {
+        const unsigned shift = 12 + block_bits + 9 * (level - 1);
+        const uint64_t index = level == depth ? (va - (start << 12)) >> shift : (va >> shift) & 0x1ff;
+        Result<uint64_t> entry = read_entry(table, system, index);
+        if (!entry) return entry.fault();
+        if (*entry & PteBits::kPdeIsPte) return leaf(*entry, va, shift);
+        if (!(*entry & PteBits::kValid)) return leaf(*entry & PteBits::kPrt, va, 12);
+        table = *entry & PteBits::kTableAddress;
+        system = *entry & PteBits::kSystem;
+    }
+    const uint64_t index = (va >> 12) & ((uint64_t{1} << block_bits) - 1);
+    Result<uint64_t> entry = read_entry(table, system, index);
+    if (!entry) return entry.fault();
+    if (*entry & PteBits::kTranslateFurther) {
+        const uint64_t next = *entry & PteBits::kTableAddress;
+        Result<uint64_t> last = read_entry(next, *entry & PteBits::kSystem, (va >> 12) & 0x1ff);
+        if (!last) return last.fault();
+        return leaf(*last, va, 12);
+    }
+    return leaf(*entry, va, 12);
+}
+
+uint8_t* Hub::host_of(const PageInfo& info) {
+    if (info.prt) return nullptr;
+    if (info.system) return bus_.host(info.address, kPageBytes, info.writable);
+    if (info.address > bus_.vram_bytes() - kPageBytes) return nullptr;
+    return bus_.vram() + info.address;
+}
+
+const Hub::TlbEntry* Hub::look_up(uint32_t vmid, uint64_t va, Fault& fault) {
+    if (tlb_bus_generation_ != bus_.generation()) {
+        tlb_bus_generation_ = bus_.generation();
+        reset();
+    }
+    const uint64_t tag = tag_of(vmid, va);
+    TlbEntry& entry = tlb_[slot_of(vmid, va)];
+    if (entry.tag == tag) {
+        // Bits 63:48 are not part of the tag; a hit must still be canonical.
+        const uint64_t upper = va >> 47;
+        if (upper == 0 || upper == 0x1ffff || vmid == 0) return &entry;
+        fault = Fault::AddressNotCanonical;
+        return nullptr;
+    }
+    Result<PageInfo> info = translate(vmid, va);
+    if (!info) {
+        fault = info.fault();
+        return nullptr;
+    }
+    entry = TlbEntry{tag, host_of(*info), *info};
+    return &entry;
+}
+
+bool Hub::allows(const PageInfo& info, Access access) {
+    if (info.prt) return true;
+    switch (access) {
+        case Access::Read: return info.readable;
+        case Access::Write: return info.writable;
+        case Access::Atomic: return info.readable && info.writable;
+        case Access::Execute: return info.readable;  // amdgpu sets X with R for code; data pages are not executable
+    }
+    return false;
+}
+
+uint8_t* Hub::page(uint32_t vmid, uint64_t va, Access access) {
+    Fault fault = Fault::None;
+    const TlbEntry* entry = look_up(vmid & 0xf, va, fault);
+    if (!entry || !entry->host || !allows(entry->info, access)) return nullptr;
+    return entry->host + (va & (kPageBytes - 1));
+}
+
+Fault Hub::copy(uint32_t vmid, uint64_t va, uint8_t* data, size_t size, bool write) {
+    Fault fault = Fault::None;
+    const TlbEntry* entry = look_up(vmid, va, fault);
+    const Access access = write ? Access::Write : Access::Read;
+    if (entry && !allows(entry->info, access)) {
+        fault = Fault::PagePermission;
+        entry = nullptr;
+    }
+    if (!entry) {
+        if (!write) std::memset(data, 0, size);
+        raise_fault(vmid, va, access, fault);
+        return fault;
+    }
+    const uint64_t offset = va & (kPageBytes - 1);
+    if (entry->host) {
+        if (write)
+            std::memcpy(entry->host + offset, data, size);
+        else
+            std::memcpy(data, entry->host + offset, size);
+        return Fault::None;
+    }
+    if (entry->info.prt) {
+        if (!write) std::memset(data, 0, size);
+        return Fault::None;
+    }
+    if (entry->info.system) {
+        const uint64_t bus = entry->info.address + offset;
+        return write ? bus_.write(bus, data, size) : bus_.read(bus, data, size);
+    }
+    if (!write) std::memset(data, 0xff, size);
+    report(env_, Fault::VramAddress, fmt::format("{} of {} bytes at VRAM offset {:#x}", write ? "write" : "read", size,
+                                                 entry->info.address + offset));
+    return Fault::VramAddress;
+}
+
+Fault Hub::read(uint32_t vmid, uint64_t va, void* data, size_t size) {
+    auto* bytes = static_cast<uint8_t*>(data);
+    while (size) {
+        const size_t part = std::min<size_t>(size, kPageBytes - (va & (kPageBytes - 1)));
+        if (const Fault fault = copy(vmid & 0xf, va, bytes, part, false); fault != Fault::None) {
+            std::memset(bytes, 0, size);
+            return fault;
+        }
+        va += part, bytes += part, size -= part;
+    }
+    return Fault::None;
+}
+
+Fault Hub::write(uint32_t vmid, uint64_t va, const void* data, size_t size) {
+    auto* bytes = const_cast<uint8_t*>(static_cast<const uint8_t*>(data));
+    while (size) {
+        const size_t part = std::min<size_t>(size, kPageBytes - (va & (kPageBytes - 1)));
+        if (const Fault fault = copy(vmid & 0xf, va, bytes, part, true); fault != Fault::None) return fault;
+        va += part, bytes += part, size -= part;
+    }
+    return Fault::None;
+}
+
+// Hardware without retry reports a fault per access; a wave that touches one bad page 64 times would bury the interrupt ring,
+// so repeats of the same page are merged for a millisecond, as long as nothing was cleared or invalidated.
+void Hub::raise_fault(uint32_t vmid, uint64_t va, Access access, Fault fault) {
+    const uint64_t tag = tag_of(vmid, va);
+    const uint64_t now = env_.now_ns();
+    const bool write = access != Access::Read && access != Access::Execute;
+    report(env_, fault, fmt::format("{} of {:#x} in VMID {} ({})", write ? "write" : "read", va, vmid,
+                                    layout_.mmhub ? "MMHUB" : "GFXHUB"));
+    if (tag == last_fault_tag_ && now - last_fault_ns_ < kFaultRepeatNs) return;
+    last_fault_tag_ = tag;
+    last_fault_ns_ = now;
+    emit<event::vm_fault>(env_.tracer, now, layout_.mmhub, vmid, va, write);
+    const bool permission = fault == Fault::PagePermission;
+    if (registers_.stored(layout_.fault_status) == 0) {
+        // MORE_FAULTS 0, WALKER_ERROR 3:1, PERMISSION 7:4, MAPPING 8, CID 17:9, RW 18, ATOMIC 19, VMID 23:20
+        const uint32_t status = (permission ? (write ? 1u << 5 : 1u << 4) : 1u << 1 | 1u << 4) | (write ? 1u << 18 : 0) |
+                                (access == Access::Atomic ? 1u << 19 : 0) | vmid << 20;
+        registers_.store(layout_.fault_status, status);
+        registers_.store(layout_.fault_addr, lo32(va >> 12));
+        registers_.store(layout_.fault_addr + 1, hi32(va >> 12) & 0xf);
+    }
+    Interrupt interrupt;
+    interrupt.client = layout_.ih_client;
+    interrupt.source = 0;
+    // 0x08 not present, 0x10 read protection, 0x20 write protection. @source kfd_int_process_v9.c
+    interrupt.ring_id = permission ? (write ? 0x20 : 0x10) : 0x08;
+    interrupt.vmid = static_cast<uint8_t>(vmid);
+    interrupt.mmhub = layout_.mmhub;
+    interrupt.pasid = pasid_(vmid, layout_.mmhub);
+    interrupt.data[0] = lo32(va >> 12);
+    interrupt.data[1] = (hi32(va >> 12) & 0xf) | (write ? 0x20 : 0);
+    raise_(interrupt);
+}
+
+}  // namespace lyra

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// Page-table walk, TLB and faults of a memory hub.
+#include "qemu-hw/soc/gmc.h"
+
+#include <cstring>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "qemu-hw/soc/test_host.h"
+
+namespace lyra {
+namespace {
+
+constexpr uint64_t kVram = 64 << 20;
+constexpr uint64_t kRw = PteBits::kValid | PteBits::kRead | PteBits::kWrite;
+constexpr uint32_t kVmid = 8;
+
+class HubTest : public ::testing::Test {
+protected:
+    HubTest()
+        : env(host), vram(kVram), ram(1 << 20), registers(env), bus(env, vram.data(), kVram),
+          hub(env, registers, bus, kGfxHub, [this](const Interrupt& i) { interrupts.push_back(i); },
+              [](uint32_t, bool) { return uint16_t{77}; }) {
+        bus.set_ram_map({{kRamBus, ram.size(), ram.data(), false}});
+        // DEPTH 3, BLOCK_SIZE 0, the whole 48-bit space.
+        registers.write(kGfxHub.context_cntl + kVmid, 1 | 3 << 1);
+        registers.write(kGfxHub.end + 2 * kVmid, 0xffffffff);
+        registers.write(kGfxHub.end + 2 * kVmid + 1, 0xf);
+        hub.set_page_table_base(kVmid, kRoot | PteBits::kValid);
+    }
+
+    void put(uint64_t at, uint64_t entry) { std::memcpy(vram.data() + at, &entry, 8); }
+
+    // Directories at fixed places: one path PDB2 -> PDB1 -> PDB0 -> PTB for the low 2 MiB of va's region.
+    void map_path(uint64_t va) {
+        put(kRoot + (va >> 39 & 511) * 8, kPdb1 | PteBits::kValid);
+        put(kPdb1 + (va >> 30 & 511) * 8, kPdb0 | PteBits::kValid);
+        put(kPdb0 + (va >> 21 & 511) * 8, kPtb | PteBits::kValid);
+    }
+    void map_page(uint64_t va, uint64_t pte) {
+        map_path(va);
+        put(kPtb + (va >> 12 & 511) * 8, pte);
+    }
+
+    static constexpr uint64_t kRoot = 0x100000, kPdb1 = 0x101000, kPdb0 = 0x102000, kPtb = 0x103000;
+    static constexpr uint64_t kRamBus = 0x80000000, kVa = 0x7f1234567000;
+    TestHost host;
+    Env env;
+    std::vector<uint8_t> vram, ram;
+    RegisterFile registers;
+    BusMemory bus;
+    std::vector<Interrupt> interrupts;
+    Hub hub;
+};
+
+TEST_F(HubTest, WalksFourLevelsToVramAndToSystemMemory) {
+    map_page(kVa, 0x200000 | kRw);
+    EXPECT_EQ(hub.page(kVmid, kVa + 0x123, Access::Write), vram.data() + 0x200123);
+    map_page(kVa + kPageBytes, (kRamBus + 0x3000) | kRw | PteBits::kSystem);
+    EXPECT_EQ(hub.page(kVmid, kVa + kPageBytes + 8, Access::Read), ram.data() + 0x3008);
+    EXPECT_TRUE(interrupts.empty());
+}
+
+TEST_F(HubTest, CopiesAcrossPagesThatAreNotNeighbours) {
+    map_page(kVa, 0x200000 | kRw);
+    map_page(kVa + kPageBytes, 0x300000 | kRw);
+    const char text[] = "straddles";
+    EXPECT_EQ(hub.write(kVmid, kVa + 4092, text, sizeof(text)), Fault::None);
+    EXPECT_EQ(std::memcmp(vram.data() + 0x200000 + 4092, text, 4), 0);
+    EXPECT_EQ(std::memcmp(vram.data() + 0x300000, text + 4, sizeof(text) - 4), 0);
+    char back[sizeof(text)];
+    EXPECT_EQ(hub.read(kVmid, kVa + 4092, back, sizeof(back)), Fault::None);
+    EXPECT_STREQ(back, text);
+}
+
+TEST_F(HubTest, TakesHugePagesFromDirectories) {
+    map_path(kVa);
+    put(kPdb0 + (kVa >> 21 & 511) * 8, 0x600000 | kRw | PteBits::kPdeIsPte);
+    const uint64_t offset = kVa & 0x1fffff;
+    EXPECT_EQ(hub.page(kVmid, kVa + 5, Access::Read), vram.data() + 0x600000 + offset + 5);
+}
+
+TEST_F(HubTest, ReportsAnAbsentPageWithAddressVmidAndPasid) {
+    uint32_t value = 1;
+    EXPECT_EQ(hub.read(kVmid, kVa + 0x10, &value, 4), Fault::PageNotPresent);
+    EXPECT_EQ(value, 0u);
+    ASSERT_EQ(interrupts.size(), 1u);
+    EXPECT_EQ(interrupts[0].client, ih_client::kUtcl2);
+    EXPECT_EQ(interrupts[0].vmid, kVmid);
+    EXPECT_EQ(interrupts[0].pasid, 77);
+    EXPECT_EQ(interrupts[0].data[0], lo32(kVa >> 12));
+    EXPECT_EQ(interrupts[0].data[1] & 0xf, hi32(kVa >> 12));
+    EXPECT_EQ(interrupts[0].ring_id, 0x08);
+    EXPECT_EQ(registers.stored(kGfxHub.fault_status) >> 20 & 0xf, kVmid);
+}
+
+TEST_F(HubTest, RefusesAWriteToAReadOnlyPageWhole) {
+    map_page(kVa, 0x200000 | PteBits::kValid | PteBits::kRead);
+    const uint32_t value = 0x55555555;
+    EXPECT_EQ(hub.page(kVmid, kVa, Access::Write), nullptr);
+    EXPECT_NE(hub.page(kVmid, kVa, Access::Read), nullptr);
+    EXPECT_EQ(hub.write(kVmid, kVa, &value, 4), Fault::PagePermission);
+    EXPECT_EQ(vram[0x200000], 0);
+    ASSERT_EQ(interrupts.size(), 1u);
+    EXPECT_EQ(interrupts[0].ring_id, 0x20);
+    EXPECT_TRUE(interrupts[0].data[1] & 0x20);
+}
+
+TEST_F(HubTest, MergesRepeatsOfOneFaultUntilTheDriverClearsIt) {
+    uint32_t value;
+    for (int i = 0; i < 64; ++i) hub.read(kVmid, kVa + 4 * i, &value, 4);
+    EXPECT_EQ(interrupts.size(), 1u);
+    registers.write(kGfxHub.fault_cntl, 1);
+    EXPECT_EQ(registers.stored(kGfxHub.fault_status), 0u);
+    hub.read(kVmid, kVa, &value, 4);
+    EXPECT_EQ(interrupts.size(), 2u);
+}
+
+TEST_F(HubTest, KeepsATranslationUntilItIsInvalidated) {
+    map_page(kVa, 0x200000 | kRw);
+    hub.page(kVmid, kVa, Access::Read);
+    map_page(kVa, 0x300000 | kRw);
+    EXPECT_EQ(hub.page(kVmid, kVa, Access::Read), vram.data() + 0x200000);
+    const uint64_t before = hub.generation();
+    registers.write(kGfxHub.req + 3, 1u << 9);  // another VMID
+    EXPECT_EQ(hub.page(kVmid, kVa, Access::Read), vram.data() + 0x200000);
+    registers.write(kGfxHub.req + 3, 1u << kVmid);
+    EXPECT_NE(hub.generation(), before);
+    EXPECT_EQ(registers.read(kGfxHub.ack + 3), 1u << kVmid);
+    EXPECT_EQ(hub.page(kVmid, kVa, Access::Read), vram.data() + 0x300000);
+}
+
+TEST_F(HubTest, SignExtendedUpperHalfIsLegalAndTheHoleIsNot) {
+    const uint64_t high = 0xffff'ffff'ffbf'0000;
+    map_page(high & 0xffffffffffff, 0x200000 | kRw);
+    EXPECT_EQ(hub.page(kVmid, high, Access::Read), vram.data() + 0x200000);
+    EXPECT_EQ(hub.page(kVmid, 0x0001'0000'0000'0000 | kVa, Access::Read), nullptr);
+    EXPECT_EQ(hub.page(kVmid, 0x00ff'ffff'ffbf'0000, Access::Read), nullptr);
+}
+
+TEST_F(HubTest, PartiallyResidentPagesReadZeroAndDropWrites) {
+    map_page(kVa, PteBits::kPrt);
+    uint32_t value = 9;
+    EXPECT_EQ(hub.write(kVmid, kVa, &value, 4), Fault::None);
+    EXPECT_EQ(hub.read(kVmid, kVa, &value, 4), Fault::None);
+    EXPECT_EQ(value, 0u);
+    EXPECT_TRUE(interrupts.empty());
+}
+
+TEST_F(HubTest, WildTablesAndAddressesNeverLeaveMemory) {
+    uint64_t value = 0;
+    hub.set_page_table_base(kVmid, 0x0000ffffffffffc0 | 1);
+    EXPECT_EQ(hub.read(kVmid, kVa, &value, 8), Fault::PageWalk);
+    hub.set_page_table_base(kVmid, kRoot | 1);
+    map_page(kVa, 0x0000fffffffff000 | kRw);
+    EXPECT_EQ(hub.page(kVmid, kVa, Access::Write), nullptr);
+    EXPECT_EQ(hub.write(kVmid, kVa, &value, 8), Fault::VramAddress);
+    map_page(kVa, 0x0000fffffffff000 | kRw | PteBits::kSystem);
+    registers.write(kGfxHub.req, 0xffff);
+    EXPECT_EQ(hub.write(kVmid, kVa, &value, 8), Fault::BusAddress);
+    EXPECT_GE(env.stats.get(Fault::PageWalk), 1u);
+}
+
+TEST_F(HubTest, Vmid0SeesTheFrameBufferWindowAndTheFlatGart) {
+    registers.write(kGfxHub.fb_base, 0x8000);
+    registers.write(kGfxHub.fb_top, 0x8003);
+    EXPECT_EQ(hub.page(0, 0x8000000000 + 0x1234, Access::Write), vram.data() + 0x1234);
+    registers.write(kGfxHub.context_cntl, 1);
+    registers.write(kGfxHub.end, 0x1ff);
+    hub.set_page_table_base(0, 0x400000 | 1);
+    put(0x400000 + 8 * 5, (kRamBus + 0x7000) | kRw | PteBits::kSystem);
+    EXPECT_EQ(hub.page(0, 0x5008, Access::Read), ram.data() + 0x7008);
+    EXPECT_EQ(hub.page(0, 0x200000, Access::Read), nullptr);
+}
+
+}  // namespace
+}  // namespace lyra

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// GRBM, per-VMID SQ state and RLC registers. @source Linux 6.12 gfx_v9_0.c, soc15.c
+#include "qemu-hw/soc/grbm.h"
+
+#include "common/bits.h"
+
+namespace lyra {
+
+namespace {
+
+constexpr uint32_t kGfxCntl = 0x8088 / 4, kArrayConfig = 0x89bc / 4, kShMemBases = 0x8c28 / 4, kShMemConfig = 0x8c34 / 4,
+                   kTbaLo = 0x8c70 / 4, kTbaHi = 0x8c74 / 4, kTmaLo = 0x8c78 / 4, kTmaHi = 0x8c7c / 4;
+constexpr uint32_t kRlcSafeMode = 0x3b014 / 4, kClockLsb = 0x3b090 / 4, kClockMsb = 0x3b094 / 4, kClockCapture = 0x3b098 / 4;
+constexpr uint32_t kIqWaitTime2 = 0xc2c0 / 4;
+
+using PipeId = Bits<0, 2>;
+using MeId = Bits<2, 2>;
+using VmId = Bits<4, 4>;
+using QueueId = Bits<8, 3>;
+
+// TBA and TMA registers hold address >> 8 in 40 bits; bit 31 of the high word is an enable bit of later chips.
+uint64_t trap_address(uint32_t lo, uint32_t hi) {
+    const uint64_t address = make64(lo, hi & 0xff) << 8;
+    return static_cast<uint64_t>(sign_extend(address, 48));
+}
+
+}  // namespace
+
+Grbm::Grbm(Env& env, RegisterFile& registers, const GpuShape& shape) : env_(env), registers_(registers), shape_(shape) {
+    registers.claim(kShMemBases, 1, *this);
+    registers.claim(kShMemConfig, 1, *this);
+    registers.claim(kTbaLo, 4, *this);
+    registers.claim(kRlcSafeMode, 1, *this);
+    registers.claim(kClockLsb, 3, *this);
+}
+
+void Grbm::reset() {
+    banks_ = {};
+    captured_clock_ = 0;
+    registers_.store(kIqWaitTime2, 0x40404040);
+    registers_.store(kArrayConfig, 0);  // every CU of the discovery table is active
+}
+
+GrbmSelect Grbm::select() const {
+    const uint32_t v = registers_.stored(kGfxCntl);
+    GrbmSelect s;
+    s.me = static_cast<uint8_t>(MeId::get(v));
+    s.pipe = static_cast<uint8_t>(PipeId::get(v));
+    s.queue = static_cast<uint8_t>(QueueId::get(v));
+    s.vmid = static_cast<uint8_t>(VmId::get(v));
+    return s;
+}
+
+uint32_t* Grbm::banked(uint32_t dw) {
+    ShaderBank& bank = banks_[select().vmid];
+    switch (dw) {
+        case kShMemBases: return &bank.bases;
+        case kShMemConfig: return &bank.config;
+        case kTbaLo: return &bank.tba_lo;
+        case kTbaHi: return &bank.tba_hi;
+        case kTmaLo: return &bank.tma_lo;
+        case kTmaHi: return &bank.tma_hi;
+        default: return nullptr;
+    }
+}
+
+uint32_t Grbm::read(uint32_t dw) {
+    if (const uint32_t* p = banked(dw)) return *p;
+    if (dw == kClockLsb) return lo32(captured_clock_);
+    if (dw == kClockMsb) return hi32(captured_clock_);
+    return registers_.stored(dw);
+}
+
+void Grbm::write(uint32_t dw, uint32_t value) {
+    if (uint32_t* p = banked(dw)) {
+        *p = value;
+    } else if (dw == kRlcSafeMode) {
+        registers_.store(dw, value & ~1u);  // CMD is done at once
+    } else if (dw == kClockCapture) {
+        if (value & 1) captured_clock_ = gpu_clock(env_);
+    }
+}
+
+VmidState Grbm::vmid_state(uint32_t vmid) const {
+    const ShaderBank& bank = banks_[vmid & 0xf];
+    VmidState state;
+    state.sh_mem_bases = bank.bases;
+    state.sh_mem_config = bank.config;
+    state.tba = trap_address(bank.tba_lo, bank.tba_hi);
+    state.tma = trap_address(bank.tma_lo, bank.tma_hi);
+    return state;
+}
+
+void Grbm::bind(uint32_t vmid, const ProcessBinding& binding) {
+    ShaderBank& bank = banks_[vmid & 0xf];
+    bank.bases = binding.sh_mem_bases;
+    bank.config = binding.sh_mem_config;
+    bank.tba_lo = lo32(binding.tba >> 8);
+    bank.tba_hi = hi32(binding.tba >> 8) & 0xff;
+    bank.tma_lo = lo32(binding.tma >> 8);
+    bank.tma_hi = hi32(binding.tma >> 8) & 0xff;
+}
+
+}  // namespace lyra

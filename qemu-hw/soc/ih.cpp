@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// Interrupt ring 0.
+#include "qemu-hw/soc/ih.h"
+
+#include <fmt/format.h>
+
+#include "common/bits.h"
+
+namespace lyra {
+
+namespace {
+
+// @source Linux 6.12 vega10_ih.c, osssys_4_0_offset.h
+constexpr uint32_t kVmidLut = 0x4280 / 4, kVmidLutMm = 0x42c0 / 4;
+constexpr uint32_t kRbCntl = 0x4480 / 4, kRbBase = 0x4484 / 4, kRbBaseHi = 0x4488 / 4, kRbRptr = 0x448c / 4,
+                   kRbWptr = 0x4490 / 4, kWptrAddrHi = 0x4494 / 4, kWptrAddrLo = 0x4498 / 4, kDoorbellRptr = 0x449c / 4;
+
+using RbEnable = Bits<0, 1>;
+using RbSize = Bits<1, 5>;
+using WptrWriteback = Bits<8, 1>;
+using EnableIntr = Bits<17, 1>;
+using DoorbellOffset = Bits<0, 26>;
+using DoorbellEnable = Bits<28, 1>;
+
+constexpr uint32_t kVectorBytes = 32;
+// More than any driver leaves unread; past it a guest has stopped listening.
+constexpr size_t kBacklogVectors = 65536;
+
+}  // namespace
+
+InterruptHandler::InterruptHandler(Env& env, RegisterFile& registers, BusMemory& bus)
+    : env_(env), registers_(registers), bus_(bus) {
+    registers.claim(kRbCntl, kDoorbellRptr - kRbCntl + 1, *this);
+}
+
+uint32_t InterruptHandler::control() const { return registers_.stored(kRbCntl); }
+
+uint64_t InterruptHandler::ring_bytes() const { return uint64_t{4} << RbSize::get(control()); }
+
+uint32_t InterruptHandler::read(uint32_t dw) { return registers_.stored(dw); }
+
+void InterruptHandler::write(uint32_t dw, uint32_t value) {
+    if (dw == kRbRptr) return rptr_moved(value);
+    if (dw == kRbCntl) {
+        const bool was_on = RbEnable::get(control());
+        registers_.store(dw, value & 0x7fffffff);  // bit 31 is the overflow-clear pulse
+        if (bit(value, 31)) registers_.store(kRbWptr, registers_.stored(kRbWptr) & ~1u);
+        if (!was_on && RbEnable::get(value)) flush();
+        return;
+    }
+    registers_.store(dw, value);
+}
+
+uint16_t InterruptHandler::pasid_of(uint32_t vmid, bool mmhub) const {
+    return static_cast<uint16_t>(registers_.stored((mmhub ? kVmidLutMm : kVmidLut) + (vmid & 0xf)));
+}
+
+void InterruptHandler::set_pasid(uint32_t vmid, uint16_t pasid) {
+    registers_.store(kVmidLut + (vmid & 0xf), pasid);
+    registers_.store(kVmidLutMm + (vmid & 0xf), pasid);
+}
+
+void InterruptHandler::raise(const Interrupt& interrupt) {
+    const uint64_t now = env_.now_ns();
+    emit<event::interrupt>(env_.tracer, now, interrupt.client, interrupt.source, interrupt.ring_id, interrupt.vmid,
+                           interrupt.pasid, interrupt.data[0]);
+    if (backlog_.size() >= kBacklogVectors) {
+        report(env_, Fault::InterruptRingFull, fmt::format("client {:#x} source {} dropped", interrupt.client, interrupt.source));
+        return;
+    }
+    const uint64_t clock = gpu_clock(env_);
+    Vector v{};
+    v[0] = interrupt.client | uint32_t{interrupt.source} << 8 | uint32_t{interrupt.ring_id} << 16 |
+           uint32_t{interrupt.vmid & 0xfu} << 24 | (interrupt.mmhub ? 1u << 31 : 0);
+    v[1] = lo32(clock);
+    v[2] = hi32(clock) & 0xffff;
+    v[3] = interrupt.pasid;
+    for (int i = 0; i < 4; ++i) v[4 + i] = interrupt.data[i];
+    backlog_.push_back(v);
+    flush();
+}
+
+void InterruptHandler::flush() {
+    if (!RbEnable::get(control()) || !bus_.bus_master()) return;
+    const uint64_t mask = ring_bytes() - 1;
+    if (ring_bytes() < 2 * kVectorBytes) return;
+    const uint64_t base = (uint64_t{registers_.stored(kRbBase)} << 8) | (uint64_t{registers_.stored(kRbBaseHi) & 0xff} << 40);
+    uint64_t wptr = registers_.stored(kRbWptr) & mask & ~uint64_t{kVectorBytes - 1};
+    const uint64_t rptr = registers_.stored(kRbRptr) & mask & ~uint64_t{kVectorBytes - 1};
+    bool wrote = false;
+    while (!backlog_.empty() && ((wptr + kVectorBytes) & mask) != rptr) {
+        bus_.write(base + wptr, backlog_.front().data(), kVectorBytes);
+        backlog_.pop_front();
+        wptr = (wptr + kVectorBytes) & mask;
+        env_.stats.add(Stat::interrupts);
+        wrote = true;
+    }
+    if (!wrote) return;
+    registers_.store(kRbWptr, static_cast<uint32_t>(wptr));
+    if (WptrWriteback::get(control())) {
+        const uint32_t value = static_cast<uint32_t>(wptr);
+        bus_.write(make64(registers_.stored(kWptrAddrLo), registers_.stored(kWptrAddrHi) & 0xffff), &value, 4);
+    }
+    if (!EnableIntr::get(control())) return;
+    env_.stats.add(Stat::msis);
+    env_.host.raise_msi();
+}
+
+void InterruptHandler::rptr_moved(uint32_t value) {
+    registers_.store(kRbRptr, value);
+    flush();
+    // MSI is edge triggered: whatever the driver has not yet read needs another one.
+    const uint64_t mask = ring_bytes() - 1;
+    if (EnableIntr::get(control()) && RbEnable::get(control()) && bus_.bus_master() &&
+        (registers_.stored(kRbWptr) & mask) != (value & mask)) {
+        env_.stats.add(Stat::msis);
+        env_.host.raise_msi();
+    }
+}
+
+bool InterruptHandler::doorbell(uint32_t byte_offset, uint32_t value) {
+    const uint32_t control = registers_.stored(kDoorbellRptr);
+    if (!DoorbellEnable::get(control) || DoorbellOffset::get(control) * 4 != byte_offset) return false;
+    rptr_moved(value);
+    return true;
+}
+
+void InterruptHandler::reset() { backlog_.clear(); }
+
+}  // namespace lyra

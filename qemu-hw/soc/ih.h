@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Interrupt handler: ring 0, its pointers and doorbell, MSI; step 9 of the data flow.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+
+#include "common/env.h"
+#include "cp-firmware-model/cp_bus.h"
+#include "qemu-hw/soc/bus_memory.h"
+#include "qemu-hw/soc/register_file.h"
+
+namespace lyra {
+
+/// vega10_ih ring 0. Vectors wait in the device while the ring is full, so none is lost unless the guest stops for good.
+/// Rings 1 and 2 (retry-fault delegation) are plain registers: the device never writes to them.
+class InterruptHandler : public RegisterBlock {
+public:
+    InterruptHandler(Env& env, RegisterFile& registers, BusMemory& bus);
+
+    void raise(const Interrupt& interrupt);
+    uint16_t pasid_of(uint32_t vmid, bool mmhub) const;
+    void set_pasid(uint32_t vmid, uint16_t pasid);
+
+    uint32_t read(uint32_t dw) override;
+    void write(uint32_t dw, uint32_t value) override;
+    /// @return true when the doorbell is the ring's read pointer
+    bool doorbell(uint32_t byte_offset, uint32_t value);
+    /// Bus mastering came on: deliver what waited.
+    void flush();
+    void reset();
+
+private:
+    using Vector = std::array<uint32_t, 8>;
+    uint32_t control() const;
+    uint64_t ring_bytes() const;
+    void rptr_moved(uint32_t value);
+
+    Env& env_;
+    RegisterFile& registers_;
+    BusMemory& bus_;
+    std::deque<Vector> backlog_;
+};
+
+}  // namespace lyra

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// Interrupt ring 0.
+#include "qemu-hw/soc/ih.h"
+
+#include <cstring>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "qemu-hw/soc/test_host.h"
+
+namespace lyra {
+namespace {
+
+class IhTest : public ::testing::Test {
+protected:
+    IhTest() : env(host), vram(1 << 20), ram(1 << 16), registers(env), bus(env, vram.data(), vram.size()), ih(env, registers, bus) {
+        bus.set_ram_map({{0x1000, ram.size(), ram.data(), false}});
+        registers.write(0x4484 / 4, 0x1000 >> 8);   // base
+        registers.write(0x4498 / 4, 0x9000);        // write-back address
+        enable(7);                                  // 2^7 dwords = 16 vectors
+    }
+    void enable(uint32_t log2_dwords) { registers.write(0x4480 / 4, 1 | log2_dwords << 1 | 1 << 8 | 1 << 17 | 1 << 21); }
+    uint32_t ring_dword(size_t n) { return load(n * 4); }
+    uint32_t load(size_t at) {
+        uint32_t v;
+        std::memcpy(&v, ram.data() + at, 4);
+        return v;
+    }
+    Interrupt eop(uint32_t data) {
+        Interrupt i;
+        i.client = ih_client::kGrbmCp, i.source = ih_source::kCpEndOfPipe, i.ring_id = 0x25, i.vmid = 9, i.pasid = 0x8001;
+        i.data[0] = data;
+        return i;
+    }
+    TestHost host;
+    Env env;
+    std::vector<uint8_t> vram, ram;
+    RegisterFile registers;
+    BusMemory bus;
+    InterruptHandler ih;
+};
+
+TEST_F(IhTest, WritesTheVectorThenThePointerThenTheMsi) {
+    ih.raise(eop(0x1234));
+    EXPECT_EQ(ring_dword(0), 0x14u | 181u << 8 | 0x25u << 16 | 9u << 24);
+    EXPECT_EQ(ring_dword(3), 0x8001u);
+    EXPECT_EQ(ring_dword(4), 0x1234u);
+    EXPECT_EQ(registers.read(0x4490 / 4), 32u);
+    EXPECT_EQ(load(0x8000), 32u);
+    EXPECT_EQ(host.msis, 1u);
+}
+
+TEST_F(IhTest, AFullRingLosesNothing) {
+    for (uint32_t i = 0; i < 40; ++i) ih.raise(eop(i));
+    std::vector<uint32_t> seen;
+    uint32_t rptr = 0;
+    while (registers.read(0x4490 / 4) != rptr) {
+        seen.push_back(ring_dword(rptr / 4 + 4));
+        rptr = (rptr + 32) & 511;
+        registers.write(0x448c / 4, rptr);
+    }
+    ASSERT_EQ(seen.size(), 40u);
+    for (uint32_t i = 0; i < 40; ++i) EXPECT_EQ(seen[i], i);
+}
+
+TEST_F(IhTest, RearmsWhileVectorsAreUnread) {
+    ih.raise(eop(1));
+    ih.raise(eop(2));
+    const unsigned before = host.msis;
+    registers.write(0x448c / 4, 32);
+    EXPECT_EQ(host.msis, before + 1);
+    registers.write(0x448c / 4, 64);
+    EXPECT_EQ(host.msis, before + 1);
+}
+
+TEST_F(IhTest, WaitsForBusMasteringAndForTheRing) {
+    bus.set_bus_master(false);
+    ih.raise(eop(7));
+    EXPECT_EQ(host.msis, 0u);
+    EXPECT_EQ(ring_dword(4), 0u);
+    bus.set_bus_master(true);
+    ih.flush();
+    EXPECT_EQ(ring_dword(4), 7u);
+    EXPECT_EQ(host.msis, 1u);
+}
+
+TEST_F(IhTest, ARingOutsideMemoryIsCountedAndHarmless) {
+    registers.write(0x4484 / 4, 0xffffffff);
+    registers.write(0x4488 / 4, 0xff);
+    ih.raise(eop(1));
+    EXPECT_GE(env.stats.get(Fault::BusAddress), 1u);
+}
+
+TEST_F(IhTest, DoorbellMovesTheReadPointerOnlyWhenItMatches) {
+    registers.write(0x449c / 4, (0xf4 * 2) | 1u << 28);
+    EXPECT_FALSE(ih.doorbell(0x100, 32));
+    EXPECT_TRUE(ih.doorbell(0xf4 * 8, 32));
+    EXPECT_EQ(registers.read(0x448c / 4), 32u);
+}
+
+}  // namespace
+}  // namespace lyra

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// NBIO: identity constants, the VRAM window MM_INDEX/MM_DATA, the SMN window PCIE_INDEX2/DATA2, HDP flush.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "common/env.h"
+#include "qemu-hw/soc/bus_memory.h"
+#include "qemu-hw/soc/register_file.h"
+
+namespace lyra {
+
+class Nbio : public RegisterBlock {
+public:
+    Nbio(Env& env, RegisterFile& registers, BusMemory& bus);
+    uint32_t read(uint32_t dw) override;
+    void write(uint32_t dw, uint32_t value) override;
+    void reset();
+
+private:
+    uint32_t* vram_window();
+
+    Env& env_;
+    RegisterFile& registers_;
+    BusMemory& bus_;
+    std::unordered_map<uint32_t, uint32_t> smn_;   ///< sparse register RAM behind PCIE_INDEX2
+};
+
+}  // namespace lyra

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// BAR5: every dword register, who owns it, and what the guest touched that nobody models; step 2 of the data flow.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/env.h"
+
+namespace lyra {
+
+inline constexpr uint32_t kRegisterBarBytes = 512 * 1024;
+inline constexpr uint32_t kRegisterCount = kRegisterBarBytes / 4;
+
+/// A hardware block with registers of its own. dw is the dword number in BAR5 (byte offset / 4).
+class RegisterBlock {
+public:
+    virtual ~RegisterBlock() = default;
+    virtual uint32_t read(uint32_t dw) = 0;
+    virtual void write(uint32_t dw, uint32_t value) = 0;
+};
+
+class RegisterFile {
+public:
+    explicit RegisterFile(Env& env);
+
+    /// Route count registers from dw on to a block. Everything else is plain storage.
+    void claim(uint32_t dw, uint32_t count, RegisterBlock& block);
+
+    /// With all side effects. dw past the BAR reads ones and is counted.
+    uint32_t read(uint32_t dw);
+    void write(uint32_t dw, uint32_t value);
+
+    /// The storage behind a register, without side effects.
+    uint32_t stored(uint32_t dw) const { return storage_[dw]; }
+    void store(uint32_t dw, uint32_t value) { storage_[dw] = value; }
+
+    /// Guest read, watched: a register that is polled long without change is named once in the log.
+    uint32_t guest_read(uint32_t dw);
+    void guest_write(uint32_t dw, uint32_t value);
+
+    void reset();
+
+    /// "CP_HQD_ACTIVE (0xc91c)", or "0x12345" for a register without a row.
+    static std::string name(uint32_t dw);
+
+private:
+    void note_touch(uint32_t dw, bool write);
+    void watch_poll(uint32_t dw, uint32_t value);
+
+    Env& env_;
+    std::vector<uint32_t> storage_;
+    std::vector<uint8_t> owner_;                 ///< index into blocks_, 0 = storage
+    std::vector<RegisterBlock*> blocks_;
+    std::vector<bool> known_;
+    std::vector<bool> touched_;
+    std::vector<bool> poll_reported_;
+    uint32_t polled_dw_ = ~0u, polled_value_ = 0;
+    uint64_t poll_count_ = 0, poll_since_ns_ = 0;
+};
+
+}  // namespace lyra

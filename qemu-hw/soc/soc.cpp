@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+// Wiring of the chip: register and doorbell routing, process binding, reset; step 2 of the data flow.
+#include "qemu-hw/soc/soc.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "common/bits.h"
+#include "qemu-hw/include/lyra.h"
+
+namespace lyra {
+
+namespace {
+
+constexpr uint32_t kAtcVmidPasid = 0x30b0 / 4;
+constexpr uint32_t kAtcValid = 1u << 31;
+constexpr uint32_t kFbOffset = 0xa5ac / 4;
+constexpr uint32_t kFbBase = 0x8000;   ///< bits 47:24 of the first MC address of VRAM
+
+// SDMA bases and spans, dwords. @source discovery.cpp
+constexpr uint32_t kSdma0Base = 0x1260, kSdma1Base = 0x1860, kSdmaSpan = 0x300;
+/// Ranges that hold CP registers; the command processor knows which of them are its own. GC segments of the IP table.
+struct Range {
+    uint32_t dw, count;
+};
+constexpr Range kCpRanges[] = {{0x8200 / 4, 0x600 / 4},   // CP_MEC_CNTL, CP_ME_CNTL
+                               {0x8de0 / 4, 0x20 / 4},    // SQ_IND, SQ_CMD
+                               {0x9360 / 4, 0x60 / 4},    // SPI_CSQ_WF_ACTIVE
+                               {0xb800 / 4, 0x180 / 4},   // COMPUTE
+                               {0xc000 / 4, 0xa00 / 4},   // CP_RB0 .. CP_HQD
+                               {0x30000 / 4, 0x200 / 4},  // SCRATCH_REG
+                               {0x3b2a8 / 4, 1}};         // RLC_CP_SCHEDULERS
+
+}  // namespace
+
+Soc::Soc(Env& env, const Chip& chip, const GpuShape& shape, uint8_t* vram, uint64_t vram_bytes)
+    : env_(env), chip_(chip), shape_(shape), registers_(env), bus_(env, vram, vram_bytes), ih_(env, registers_, bus_),
+      gfxhub_(env, registers_, bus_, kGfxHub, [this](const Interrupt& i) { interrupt(i); },
+              [this](uint32_t vmid, bool mm) { return ih_.pasid_of(vmid, mm); }),
+      mmhub_(env, registers_, bus_, kMmHub, [this](const Interrupt& i) { interrupt(i); },
+             [this](uint32_t vmid, bool mm) { return ih_.pasid_of(vmid, mm); }),
+      nbio_(env, registers_, bus_), grbm_(env, registers_, shape), psp_(env, registers_, mmhub_, [this] { mode1_reset(); }),
+      sdma0_(env, *this, 0), sdma1_(env, *this, 1), cp_(env, *this, shape, sdma0_, sdma1_),
+      doorbells_(LYRA_DOORBELL_BAR_BYTES / 8) {
+    for (const Range& range : kCpRanges) registers_.claim(range.dw, range.count, *this);
+    registers_.claim(kSdma0Base, kSdmaSpan, *this);
+    registers_.claim(kSdma1Base, kSdmaSpan, *this);
+    bus_.set_target(this);
+    reset();
+}
+
+uint32_t Soc::read(uint32_t dw) {
+    uint32_t value = 0;
+    if (dw - kSdma0Base < kSdmaSpan) {
+        if (sdma0_.read_register(dw - kSdma0Base, value)) return value;
+    } else if (dw - kSdma1Base < kSdmaSpan) {
+        if (sdma1_.read_register(dw - kSdma1Base, value)) return value;
+    } else if (cp_.read_register(dw, grbm_.select(), value)) {
+        return value;
+    }
+    return registers_.stored(dw);
+}
+
+void Soc::write(uint32_t dw, uint32_t value) {
+    bool taken;
+    if (dw - kSdma0Base < kSdmaSpan)
+        taken = sdma0_.write_register(dw - kSdma0Base, value);
+    else if (dw - kSdma1Base < kSdmaSpan)
+        taken = sdma1_.write_register(dw - kSdma1Base, value);
+    else
+        taken = cp_.write_register(dw, grbm_.select(), value);
+    if (!taken) registers_.store(dw, value);
+}
+
+void Soc::set_fb_location() {
+    const uint32_t top = kFbBase + static_cast<uint32_t>(bus_.vram_bytes() >> 24) - 1;
+    for (const HubRegisters* hub : {&kGfxHub, &kMmHub}) {
+        registers_.store(hub->fb_base, kFbBase);
+        registers_.store(hub->fb_top, top);
+    }
+    registers_.store(kFbOffset, 0);
+}
+
+void Soc::write_discovery_table() {
+    const std::vector<uint8_t> table = discovery_table(chip_, shape_);
+    std::memcpy(bus_.vram() + bus_.vram_bytes() - kDiscoveryOffset, table.data(), table.size());
+}
+
+void Soc::reset() {
+    env_.stats.add(Stat::resets);
+    registers_.reset();
+    cp_.reset();
+    sdma0_.reset();
+    sdma1_.reset();
+    gfxhub_.reset();
+    mmhub_.reset();
+    ih_.reset();
+    psp_.reset();
+    nbio_.reset();
+    grbm_.reset();
+    set_fb_location();
+    write_discovery_table();
+    std::fill(doorbells_.begin(), doorbells_.end(), 0);
+}
+
+// MODE1 leaves VRAM and the BIOS scratch registers alone. @source bring-up.md 2.8
+void Soc::mode1_reset() {
+    constexpr uint32_t kScratchFirst = 0x12c / 4, kScratchCount = 32;
+    std::array<uint32_t, kScratchCount> scratch{};
+    for (uint32_t i = 0; i < kScratchCount; ++i) scratch[i] = registers_.stored(kScratchFirst + i);
+    reset();
+    for (uint32_t i = 0; i < kScratchCount; ++i) registers_.store(kScratchFirst + i, scratch[i]);
+}
+
+void Soc::set_bus_master(bool enabled) {
+    bus_.set_bus_master(enabled);
+    if (enabled) ih_.flush();
+}
+
+RunState Soc::run(uint64_t instruction_budget) {
+    RunState state = cp_.run(instruction_budget);
+    state = busier(state, sdma0_.run());
+    return busier(state, sdma1_.run());
+}
+
+void Soc::doorbell_write(uint64_t offset, uint64_t value, unsigned size) {
+    if (offset > LYRA_DOORBELL_BAR_BYTES - size || offset % size) return;
+    env_.stats.add(Stat::doorbells);
+    const uint32_t slot = static_cast<uint32_t>(offset / 8) * 8;
+    uint64_t& last = doorbells_[offset / 8];
+    if (size == 8)
+        last = value;
+    else if (offset % 8)
+        last = make64(lo32(last), lo32(value));
+    else
+        last = make64(lo32(value), hi32(last));
+    emit<event::doorbell>(env_.tracer, env_.now_ns(), static_cast<uint32_t>(offset), value);
+    if (ih_.doorbell(static_cast<uint32_t>(offset), lo32(value))) return;
+    if (sdma0_.doorbell(slot, last) || sdma1_.doorbell(slot, last) || cp_.doorbell(slot, last)) return;
+    env_.stats.add(Fault::DoorbellUnmatched);
+}
+
+uint64_t Soc::doorbell_read(uint64_t offset, unsigned size) const {
+    if (offset > LYRA_DOORBELL_BAR_BYTES - size || offset % size) return ~uint64_t{0};
+    const uint64_t value = doorbells_[offset / 8];
+    return size == 8 ? value : offset % 8 ? hi32(value) : lo32(value);
+}
+
+void Soc::interrupt(const Interrupt& interrupt) { ih_.raise(interrupt); }
+
+void Soc::bind_process(uint32_t vmid, const ProcessBinding& binding) {
+    vmid &= 0xf;
+    env_.stats.add(Stat::processes_mapped);
+    gfxhub_.set_page_table_base(vmid, binding.page_table_base);
+    mmhub_.set_page_table_base(vmid, binding.page_table_base);
+    grbm_.bind(vmid, binding);
+    ih_.set_pasid(vmid, binding.pasid);
+    registers_.store(kAtcVmidPasid + vmid, binding.pasid | kAtcValid);
+}
+
+void Soc::release_vmid(uint32_t vmid) {
+    const uint32_t dw = kAtcVmidPasid + (vmid & 0xf);
+    registers_.store(dw, registers_.stored(dw) & ~kAtcValid);
+}
+
+VmidState Soc::vmid_state(uint32_t vmid) {
+    VmidState state = grbm_.vmid_state(vmid);
+    state.pasid = ih_.pasid_of(vmid, false);
+    return state;
+}
+
+void Soc::invalidate_tlb(uint32_t vmid_mask, bool all_hubs) {
+    gfxhub_.invalidate(vmid_mask);
+    if (all_hubs) mmhub_.invalidate(vmid_mask);
+}
+
+void Soc::invalidate_tlb_pasid(uint16_t pasid, bool all_hubs) {
+    uint32_t mask = 0;
+    for (uint32_t vmid = 1; vmid < kVmids; ++vmid)
+        if (registers_.stored(kAtcVmidPasid + vmid) == (pasid | kAtcValid)) mask |= 1u << vmid;
+    if (mask) invalidate_tlb(mask, all_hubs);
+}
+
+uint64_t Soc::bar_read(unsigned bar, uint64_t offset, unsigned size) {
+    if (bar == 2) return doorbell_read(offset, size);
+    const uint64_t low = registers_.read(static_cast<uint32_t>(offset / 4));
+    return size == 8 ? low | uint64_t{registers_.read(static_cast<uint32_t>(offset / 4 + 1))} << 32 : low;
+}
+
+// A user process may map the HDP flush page of BAR5; nothing else there may be written from a queue.
+void Soc::bar_write(unsigned bar, uint64_t offset, uint64_t value, unsigned size) {
+    if (bar == 2) return doorbell_write(offset, value, size);
+    constexpr uint64_t kHdpFlushPage = 0x7f000;
+    if (offset >= kHdpFlushPage) return;
+    report(env_, Fault::RegisterRange, fmt::format("GPU write of register {:#x}", offset));
+}
+
+}  // namespace lyra

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// The whole chip: its blocks, their wiring, and CpBus for the command processor.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "common/env.h"
+#include "cp-firmware-model/command_processor.h"
+#include "cp-firmware-model/sdma/engine.h"
+#include "qemu-hw/soc/bus_memory.h"
+#include "qemu-hw/soc/discovery.h"
+#include "qemu-hw/soc/gmc.h"
+#include "qemu-hw/soc/grbm.h"
+#include "qemu-hw/soc/ih.h"
+#include "qemu-hw/soc/nbio.h"
+#include "qemu-hw/soc/psp.h"
+#include "qemu-hw/soc/register_file.h"
+
+namespace lyra {
+
+class Soc : public CpBus, public BarTarget, public RegisterBlock {
+public:
+    Soc(Env& env, const Chip& chip, const GpuShape& shape, uint8_t* vram, uint64_t vram_bytes);
+
+    void reset();
+    RunState run(uint64_t instruction_budget);
+
+    RegisterFile& registers() { return registers_; }
+    BusMemory& bus() { return bus_; }
+    void set_bus_master(bool enabled);
+
+    /// BAR2. size 4 or 8.
+    void doorbell_write(uint64_t offset, uint64_t value, unsigned size);
+    uint64_t doorbell_read(uint64_t offset, unsigned size) const;
+
+    // CpBus
+    MemoryPort& gfxhub() override { return gfxhub_; }
+    MemoryPort& mmhub() override { return mmhub_; }
+    uint32_t read_register(uint32_t dw) override { return registers_.read(dw); }
+    void write_register(uint32_t dw, uint32_t value) override { registers_.write(dw, value); }
+    void interrupt(const Interrupt& interrupt) override;
+    void bind_process(uint32_t vmid, const ProcessBinding& binding) override;
+    void release_vmid(uint32_t vmid) override;
+    VmidState vmid_state(uint32_t vmid) override;
+    void invalidate_tlb(uint32_t vmid_mask, bool all_hubs) override;
+    void invalidate_tlb_pasid(uint16_t pasid, bool all_hubs) override;
+    void doorbell(uint64_t byte_offset, uint64_t value) override { doorbell_write(byte_offset, value, 8); }
+
+    // BarTarget: the GPU reaches its own BARs over the bus
+    uint64_t bar_read(unsigned bar, uint64_t offset, unsigned size) override;
+    void bar_write(unsigned bar, uint64_t offset, uint64_t value, unsigned size) override;
+
+    // RegisterBlock: the ranges of CP and SDMA
+    uint32_t read(uint32_t dw) override;
+    void write(uint32_t dw, uint32_t value) override;
+
+private:
+    void mode1_reset();
+    void write_discovery_table();
+    void set_fb_location();
+
+    Env& env_;
+    const Chip& chip_;
+    GpuShape shape_;
+    RegisterFile registers_;
+    BusMemory bus_;
+    InterruptHandler ih_;
+    Hub gfxhub_, mmhub_;
+    Nbio nbio_;
+    Grbm grbm_;
+    Psp psp_;
+    SdmaEngine sdma0_, sdma1_;
+    CommandProcessor cp_;
+    std::vector<uint64_t> doorbells_;   ///< last values, one per 8-byte slot
+};
+
+}  // namespace lyra

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// The option ROM: an ATOM BIOS image of our own with the few tables that the driver reads.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace lyra {
+
+inline constexpr uint16_t kPciVendor = 0x1002, kPciDevice = 0x9a00;
+
+/// 8 KiB image: PCI ROM header, ATOM master tables, firmwareinfo, smu_info, an empty asic_init.
+std::vector<uint8_t> vbios_image();
+
+}  // namespace lyra

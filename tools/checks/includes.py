@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks that includes go one way: a folder may include only what is below it. Run as a CTest.
+
+usage: includes.py SOURCE_TREE        exit status 1 and a line for each include that goes up
+"""
+import os
+import re
+import sys
+
+# A folder, and the folders that it may include besides itself.
+ALLOWED = {
+    "common": [],
+    "gcn-interp": ["common"],
+    "cwsr": ["common", "gcn-interp"],
+    "scheduler/core": [],
+    "scheduler/sim": ["common", "scheduler/core"],
+    "cp-firmware-model": ["common", "gcn-interp", "cwsr", "scheduler/core"],
+    "qemu-hw/include": [],
+    "qemu-hw/soc": ["common", "gcn-interp", "cwsr", "cp-firmware-model", "scheduler/core", "qemu-hw/include"],
+    "qemu-hw/glue": ["qemu-hw/include"],
+    "tools": ["common", "gcn-interp", "cwsr", "scheduler/core", "scheduler/sim", "cp-firmware-model", "qemu-hw/include",
+              "qemu-hw/soc"],
+    "kfdtest-ports": ["common", "gcn-interp", "qemu-hw/include", "tools"],
+}
+# Tests and fuzzers may also use the in-process host.
+TEST_FILE = re.compile(r"(_test|_fuzz)\.cpp$")
+TEST_MAY = ["tools/inproc", "qemu-hw/include"]
+
+SOURCE = re.compile(r"\.(c|h|cpp|hpp|def|inc)$")
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+
+
+def folder_of(path):
+    """The longest key of ALLOWED that path lies in, or None."""
+    found = [f for f in ALLOWED if path == f or path.startswith(f + "/")]
+    return max(found, key=len) if found else None
+
+
+def target_of(tree, path, name):
+    """Path of the included file inside the tree, or None for a file of somebody else."""
+    for candidate in (os.path.join(os.path.dirname(path), name), name):
+        candidate = os.path.normpath(candidate)
+        if os.path.isfile(os.path.join(tree, candidate)):
+            return candidate
+    return None
+
+
+def check_file(tree, path):
+    folder = folder_of(path)
+    if folder is None:
+        return []
+    with open(os.path.join(tree, path), encoding="utf-8") as file:
+        text = file.read()
+    problems = []
+    for match in INCLUDE.finditer(text):
+        target = target_of(tree, path, match.group(1))
+        other = folder_of(target) if target else None
+        if target is None or other == folder or (other in ALLOWED[folder]):
+            continue
+        if TEST_FILE.search(path) and any(target.startswith(may + "/") for may in TEST_MAY):
+            continue
+        line = text.count("\n", 0, match.start(1)) + 1
+        problems.append(f"{path}:{line}: {folder} must not include {target}")
+    return problems
+
+
+def main():
+    tree = sys.argv[1]
+    problems, files = [], 0
+    for base, dirs, names in os.walk(tree):
+        dirs[:] = sorted(d for d in dirs if not d.startswith((".", "build")))
+        for name in sorted(names):
+            if SOURCE.search(name):
+                files += 1
+                problems += check_file(tree, os.path.relpath(os.path.join(base, name), tree))
+    print("\n".join(problems))
+    if files == 0:
+        print(f"no source files found in {tree}")
+    return 1 if problems or files == 0 else 0
+
+
+sys.exit(main())

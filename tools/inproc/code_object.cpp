@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+// Reads a code object with libelf and its MessagePack metadata with nlohmann-json; loads and relocates it.
+#include "tools/inproc/code_object.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/inproc/elf_file.h"
+
+namespace lyra::inproc {
+
+namespace {
+
+constexpr uint32_t kNoteMetadata = 32;                        // NT_AMDGPU_METADATA
+constexpr uint64_t kMaxImageBytes = uint64_t{512} << 20;      // a program larger than this is a broken file
+
+/// EF_AMDGPU_MACH values of e_flags 7:0. @source LLVM ELF.h
+struct Machine {
+    uint8_t id;
+    const char* chip;
+};
+constexpr Machine kMachines[] = {
+    {0x2c, "gfx900"}, {0x2d, "gfx902"}, {0x2e, "gfx904"}, {0x2f, "gfx906"}, {0x30, "gfx908"}, {0x31, "gfx909"},
+    {0x32, "gfx90c"}, {0x33, "gfx1010"}, {0x36, "gfx1030"}, {0x3f, "gfx90a"}, {0x40, "gfx940"}, {0x41, "gfx1100"},
+    {0x4c, "gfx942"}, {0x20, "gfx600"}, {0x22, "gfx700"}, {0x28, "gfx801"}, {0x29, "gfx802"}, {0x2a, "gfx803"},
+};
+
+std::string machine_name(uint8_t id) {
+    for (const Machine& machine : kMachines) {
+        if (machine.id == id) return machine.chip;
+    }
+    char text[24];
+    std::snprintf(text, sizeof text, "machine 0x%02x", id);
+    return text;
+}
+
+/// Relocations that may be left for load time. value = symbol + addend (relative: base + addend), cut to bytes after a shift.
+struct RelocationRow {
+    uint32_t type;
+    bool relative;
+    unsigned bytes, shift;
+};
+constexpr RelocationRow kRelocations[] = {
+    {1, false, 4, 0},   // R_AMDGPU_ABS32_LO
+    {2, false, 4, 32},  // R_AMDGPU_ABS32_HI
+    {3, false, 8, 0},   // R_AMDGPU_ABS64
+    {6, false, 4, 0},   // R_AMDGPU_ABS32
+    {13, true, 8, 0},   // R_AMDGPU_RELATIVE64
+};
+
+std::string text_of(const nlohmann::json& map, const char* key) {
+    const auto found = map.find(key);
+    return found != map.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+uint32_t number_of(const nlohmann::json& map, const char* key) {
+    const auto found = map.find(key);
+    return found != map.end() && found->is_number_integer() ? found->get<uint32_t>() : 0;
+}
+
+// "add" of "_Z3addPfS_", or "" for a name that is not mangled.
+std::string source_name(const std::string& mangled) {
+    int status = 0;
+    char* text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
+    std::string name = text ? text : "";
+    std::free(text);
+    name = name.substr(0, name.find('('));
+    const size_t space = name.rfind(' ');  // templates carry their return type
+    return space == std::string::npos || name.find('<') < space ? name : name.substr(space + 1);
+}
+
+KernelInfo read_kernel(const nlohmann::json& map) {
+    KernelInfo kernel;
+    kernel.name = text_of(map, ".name");
+    kernel.symbol = text_of(map, ".symbol");
+    kernel.kernarg_bytes = number_of(map, ".kernarg_segment_size");
+    kernel.group_bytes = number_of(map, ".group_segment_fixed_size");
+    kernel.private_bytes = number_of(map, ".private_segment_fixed_size");
+    kernel.max_workgroup = number_of(map, ".max_flat_workgroup_size");
+    const auto dynamic = map.find(".uses_dynamic_stack");
+    kernel.dynamic_stack = dynamic != map.end() && dynamic->is_boolean() && dynamic->get<bool>();
+    const auto arguments = map.find(".args");
+    if (arguments == map.end() || !arguments->is_array()) return kernel;
+    for (const nlohmann::json& each : *arguments) {
+        if (!each.is_object()) continue;
+        KernelArgument argument;
+        argument.name = text_of(each, ".name");
+        argument.value_kind = text_of(each, ".value_kind");
+        argument.type_name = text_of(each, ".type_name");
+        argument.offset = number_of(each, ".offset");
+        argument.size = number_of(each, ".size");
+        argument.pointee_align = std::max(1u, number_of(each, ".pointee_align"));
+        kernel.arguments.push_back(argument);
+    }
+    return kernel;
+}
+
+}  // namespace
+
+bool CodeObject::parse(Bytes elf, const std::string& chip, std::string& error) {
+    elf_ = std::move(elf);
+    GElf_Ehdr header;
+    if (!ElfFile(elf_).header(header)) {
+        error = "not a valid ELF file";
+        return false;
+    }
+    if (header.e_machine != EM_AMDGPU || header.e_type != ET_DYN) {
+        error = "not a linked AMD GPU code object";
+        return false;
+    }
+    const std::string machine = machine_name(header.e_flags & 0xff);
+    if (machine != chip) {
+        error = "the code is for " + machine + ", the device is " + chip + ": compile with -mcpu=" + chip +
+                " or --offload-arch=" + chip;
+        return false;
+    }
+    return find_metadata(error) && find_descriptors(error);
+}
+
+bool CodeObject::find_metadata(std::string& error) {
+    bool found = false, good = false;
+    ElfFile(elf_).notes([&](const std::string& name, uint32_t type, const uint8_t* data, size_t bytes) {
+        if (name != "AMDGPU" || type != kNoteMetadata) return false;
+        found = true;
+        good = read_metadata(data, bytes, error);
+        return true;
+    });
+    if (!found) error = "the code object has no metadata of version 3 or later";
+    return good;
+}
+
+bool CodeObject::read_metadata(const uint8_t* note, size_t bytes, std::string& error) {
+    const nlohmann::json root = nlohmann::json::from_msgpack(note, note + bytes, true, false);
+    if (!root.is_object() || !root.contains("amdhsa.kernels") || !root["amdhsa.kernels"].is_array()) {
+        error = "the code object's metadata is damaged";
+        return false;
+    }
+    for (const nlohmann::json& each : root["amdhsa.kernels"]) {
+        if (each.is_object()) kernels_.push_back(read_kernel(each));
+    }
+    if (kernels_.empty()) error = "the code object has no kernels";
+    return !kernels_.empty();
+}
+
+bool CodeObject::find_descriptors(std::string& error) {
+    ElfFile(elf_).symbols([&](const char* name, const GElf_Sym& symbol) {
+        for (KernelInfo& kernel : kernels_) {
+            if (kernel.symbol == name) kernel.descriptor = symbol.st_value;
+        }
+    });
+    for (const KernelInfo& kernel : kernels_) {
+        if (kernel.descriptor == 0) {
+            error = "kernel " + kernel.name + " has no descriptor";
+            return false;
+        }
+    }
+    return true;
+}
+
+const KernelInfo* CodeObject::find(const std::string& name, std::string& error) const {
+    if (name.empty() && kernels_.size() == 1) return &kernels_[0];
+    const KernelInfo* match = nullptr;
+    unsigned matches = 0;
+    std::string list;
+    for (const KernelInfo& kernel : kernels_) {
+        if (kernel.name == name) return &kernel;
+        const std::string source = source_name(kernel.name);
+        if (!name.empty() && source == name) {
+            match = &kernel;
+            ++matches;
+        }
+        list += "\n  " + kernel.name + (source.empty() ? "" : "  (" + source + ")");
+    }
+    if (matches == 1) return match;
+    error = name.empty() ? "--kernel is needed, there are several kernels:"
+            : matches    ? "more than one kernel is called " + name + ":"
+                         : "there is no kernel " + name + "; the file has:";
+    error += list;
+    return nullptr;
+}
+
+bool CodeObject::load(InProcessDevice& device, std::string& error) {
+    ElfFile elf(elf_);
+    uint64_t bytes = 0;
+    for (const GElf_Phdr& segment : elf.segments()) {
+        if (segment.p_type != PT_LOAD) continue;
+        const uint64_t end = segment.p_vaddr + segment.p_memsz;
+        if (end < segment.p_vaddr || end > kMaxImageBytes || segment.p_filesz > segment.p_memsz ||
+            segment.p_offset > elf_.size() || segment.p_filesz > elf_.size() - segment.p_offset) {
+            error = "a segment of the code object lies outside the file";
+            return false;
+        }
+        bytes = std::max(bytes, end);
+    }
+    const GpuBuffer image = device.allocate(bytes);
+    if (!image) {
+        error = "the code object does not fit into VRAM";
+        return false;
+    }
+    for (const GElf_Phdr& segment : elf.segments()) {
+        if (segment.p_type != PT_LOAD) continue;
+        std::memcpy(image.host + segment.p_vaddr, elf_.data() + segment.p_offset, segment.p_filesz);
+    }
+    base_ = image.va;
+    return relocate(image.host, bytes, error);
+}
+
+bool CodeObject::relocate(uint8_t* image, uint64_t bytes, std::string& error) const {
+    ElfFile(elf_).relocations([&](const GElf_Rela& relocation, const GElf_Sym* symbol) {
+        const uint32_t type = GELF_R_TYPE(relocation.r_info);
+        if (type == 0) return;
+        const auto row = std::find_if(std::begin(kRelocations), std::end(kRelocations),
+                                      [&](const RelocationRow& each) { return each.type == type; });
+        if (row == std::end(kRelocations)) {
+            error = "relocation type " + std::to_string(type) + " is not supported";
+        } else if (!row->relative && symbol && symbol->st_shndx == SHN_UNDEF && GELF_ST_BIND(symbol->st_info) != STB_WEAK) {
+            error = "the code object refers to a symbol that it does not define";
+        } else if (relocation.r_offset > bytes || row->bytes > bytes - relocation.r_offset) {
+            error = "a relocation lies outside the code object";
+        } else {
+            const bool defined = symbol && symbol->st_shndx != SHN_UNDEF;
+            const uint64_t target = row->relative ? base_ : defined ? base_ + symbol->st_value : 0;
+            const uint64_t value = (target + static_cast<uint64_t>(relocation.r_addend)) >> row->shift;
+            std::memcpy(image + relocation.r_offset, &value, row->bytes);
+        }
+    });
+    return error.empty();
+}
+
+std::vector<CodeRange> CodeObject::code() const {
+    ElfFile elf(elf_);
+    std::vector<CodeRange> ranges;
+    const std::vector<GElf_Phdr> segments = elf.segments();
+    elf.symbols([&](const char* name, const GElf_Sym& symbol) {
+        if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_size == 0) return;
+        for (const GElf_Phdr& segment : segments) {
+            const uint64_t at = symbol.st_value - segment.p_vaddr;
+            if (segment.p_type != PT_LOAD || symbol.st_value < segment.p_vaddr || at > segment.p_filesz ||
+                symbol.st_size > segment.p_filesz - at || segment.p_offset > elf_.size() ||
+                segment.p_filesz > elf_.size() - segment.p_offset) {
+                continue;
+            }
+            CodeRange range{name, symbol.st_value, std::vector<uint32_t>(symbol.st_size / 4)};
+            std::memcpy(range.words.data(), elf_.data() + segment.p_offset + at, range.words.size() * 4);
+            ranges.push_back(std::move(range));
+            return;
+        }
+    });
+    // .dynsym and .symtab name the same functions.
+    std::sort(ranges.begin(), ranges.end(), [](const CodeRange& a, const CodeRange& b) { return a.address < b.address; });
+    ranges.erase(std::unique(ranges.begin(), ranges.end(),
+                             [](const CodeRange& a, const CodeRange& b) { return a.address == b.address; }),
+                 ranges.end());
+    return ranges;
+}
+
+}  // namespace lyra::inproc

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// Brings liblyra up in the process: what the amdgpu driver does for one process, with register writes only.
+#include "tools/inproc/in_process_device.h"
+
+#include <cstring>
+
+namespace lyra::inproc {
+
+namespace {
+
+constexpr uint32_t kFlushEngine = 17;        // the engine that drivers use directly
+constexpr uint32_t kContextCntl = 1 | 3 << 1; // ENABLE, DEPTH 3: four levels
+constexpr uint32_t kFlushAll = 0x00f80000;   // PTEs, all directories and L1, legacy flush
+
+// BARs where a PC's firmware might have put them: away from system memory.
+constexpr uint64_t kVramBar = uint64_t{1} << 40, kDoorbellBar = uint64_t{0xe} << 28,
+                   kRegisterBar = kDoorbellBar + LYRA_DOORBELL_BAR_BYTES;
+
+}  // namespace
+
+InProcessDevice::InProcessDevice(const InProcessOptions& options)
+    : options_(options), memory_(options.vram_bytes, options.system_bytes) {}
+
+InProcessDevice::~InProcessDevice() { lyra_destroy(device_); }
+
+std::unique_ptr<InProcessDevice> InProcessDevice::create(const InProcessOptions& options, std::string& error) {
+    std::unique_ptr<InProcessDevice> made(new InProcessDevice(options));
+    if (!made->memory_.ok()) {
+        error = "the host gives no memory for VRAM";
+        return nullptr;
+    }
+    if (!made->set_up(error)) return nullptr;
+    return made;
+}
+
+bool InProcessDevice::set_up(std::string& error) {
+    lyra_config config;
+    lyra_config_init(&config);
+    config.chip = options_.chip.c_str();
+    config.vram_bytes = options_.vram_bytes;
+    config.compute_units = options_.compute_units;
+    config.trace_path = options_.trace_path.empty() ? nullptr : options_.trace_path.c_str();
+    lyra_host_ops ops{};
+    ops.raise_msi = [](void* opaque) { ++static_cast<InProcessDevice*>(opaque)->msi_count_; };
+    if (options_.log) {
+        ops.log = [](void* opaque, lyra_log_level level, const char* text) {
+            static_cast<InProcessDevice*>(opaque)->options_.log(level, text);
+        };
+    }
+    char message[256] = "";
+    device_ = lyra_create(&config, &ops, this, memory_.vram(), message, sizeof message);
+    if (!device_) {
+        error = message;
+        return false;
+    }
+    const lyra_ram_range ram{GpuMemory::kSystemBusBase, memory_.system_bytes(), memory_.system(), false};
+    lyra_set_ram_map(device_, &ram, 1);
+    lyra_set_bar_addresses(device_, kVramBar, kDoorbellBar, kRegisterBar);
+    lyra_set_bus_master(device_, true);
+
+    write_register(reg::kDoorbellAperEn, 1);
+    set_up_address_space(kGfxhub);
+    set_up_address_space(kMmhub);
+    select(0, 0, 0, kUserVmid);
+    write_register(reg::kShMemBases, static_cast<uint32_t>(kSharedBase >> 48 << 16 | kPrivateBase >> 48));
+    write_register(reg::kShMemConfig, 3u << 3 | 1u << 12);  // unaligned access, no retry
+    select(0, 0, 0, 0);
+    write_register(reg::kMecCntl, 0);
+    write_register(reg::kPqStatus, 1u << 1);
+    if (!flush_tlb()) {
+        error = "the device does not acknowledge a TLB flush";
+        return false;
+    }
+    return true;
+}
+
+void InProcessDevice::set_up_address_space(const HubRegisters& hub) {
+    const uint64_t base = memory_.root_table_offset() | pte::kValid;
+    const uint64_t last_page = (uint64_t{1} << 36) - 1;
+    const auto write64 = [&](uint32_t offset, uint64_t value) {
+        write_register(offset + 8 * kUserVmid, static_cast<uint32_t>(value));
+        write_register(offset + 8 * kUserVmid + 4, static_cast<uint32_t>(value >> 32));
+    };
+    write64(hub.page_table_base, base);
+    write64(hub.page_table_start, 0);
+    write64(hub.page_table_end, last_page);
+    write_register(hub.context_cntl + 4 * kUserVmid, kContextCntl);
+}
+
+GpuBuffer InProcessDevice::allocate(uint64_t bytes, Domain domain, uint64_t access) {
+    return memory_.allocate(bytes, domain, access);
+}
+
+uint32_t InProcessDevice::read_register(uint32_t byte_offset) {
+    return static_cast<uint32_t>(lyra_mmio_read(device_, byte_offset, 4));
+}
+
+void InProcessDevice::write_register(uint32_t byte_offset, uint32_t value) {
+    lyra_mmio_write(device_, byte_offset, value, 4);
+}
+
+void InProcessDevice::select(uint32_t me, uint32_t pipe, uint32_t queue, uint32_t vmid) {
+    write_register(reg::kGrbmGfxCntl, pipe | me << 2 | vmid << 4 | queue << 8);
+}
+
+void InProcessDevice::ring_doorbell(uint32_t byte_offset, uint64_t value) {
+    if (memory_.changed()) flush_tlb();
+    lyra_doorbell_write(device_, byte_offset, value, 8);
+}
+
+bool InProcessDevice::flush_tlb() {
+    bool acknowledged = true;
+    for (const HubRegisters* hub : {&kGfxhub, &kMmhub}) {
+        write_register(hub->invalidate_req + 4 * kFlushEngine, kFlushAll | 1u << kUserVmid);
+        acknowledged &= (read_register(hub->invalidate_ack + 4 * kFlushEngine) >> kUserVmid & 1) != 0;
+    }
+    memory_.clear_changed();
+    return acknowledged;
+}
+
+std::vector<std::pair<std::string, uint64_t>> InProcessDevice::stats(const std::string& prefix) const {
+    std::vector<std::pair<std::string, uint64_t>> found;
+    for (size_t i = 0; const char* name = lyra_stat_name(i); ++i) {
+        const uint64_t value = stat(name);
+        if (value && std::strncmp(name, prefix.c_str(), prefix.size()) == 0) found.emplace_back(name, value);
+    }
+    return found;
+}
+
+bool InProcessDevice::vm_fault(VmFault& fault) {
+    for (const HubRegisters* hub : {&kGfxhub, &kMmhub}) {
+        const uint32_t status = read_register(hub->fault_status);
+        if (!status) continue;
+        const uint64_t low = read_register(hub->fault_status + 4), high = read_register(hub->fault_status + 8);
+        fault.va = (high << 32 | low) << 12;
+        fault.permission = (status >> 4 & 0xf) != 0 && !(status >> 1 & 7) && !(status >> 8 & 1);
+        fault.write = status >> 18 & 1;
+        fault.vmid = status >> 20 & 0xf;
+        return true;
+    }
+    return false;
+}
+
+uint64_t InProcessDevice::mc_address(uint64_t vram_offset) {
+    return (uint64_t{read_register(reg::kMmhubFbLocationBase) & 0xffffff} << 24) + vram_offset;
+}
+
+}  // namespace lyra::inproc

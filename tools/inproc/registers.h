@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// The registers that a driver in miniature needs, as byte offsets in BAR5 (gfx900 address map).
+#pragma once
+
+#include <cstdint>
+
+namespace lyra::inproc {
+
+/// @source Linux 6.12 asic_reg/gc/gc_9_0_offset.h, mmhub_1_0_offset.h, nbio; IP bases of the discovery table
+namespace reg {
+inline constexpr uint32_t kDoorbellAperEn = 0x3780;         ///< RCC_DOORBELL_APER_EN
+inline constexpr uint32_t kGrbmGfxCntl = 0x8088;            ///< GRBM_GFX_CNTL: pipe 1:0, me 3:2, vmid 7:4, queue 10:8
+inline constexpr uint32_t kMecCntl = 0x8234;                ///< CP_MEC_CNTL: ME1_HALT 30, ME2_HALT 28
+inline constexpr uint32_t kShMemBases = 0x8c28;             ///< SH_MEM_BASES: private 15:0, shared 31:16
+inline constexpr uint32_t kShMemConfig = 0x8c34;            ///< SH_MEM_CONFIG: alignment 4:3, retry disable 12
+inline constexpr uint32_t kPqStatus = 0xc2e0;               ///< CP_PQ_STATUS: DOORBELL_ENABLE 1
+inline constexpr uint32_t kMqdBaseAddr = 0xc914;            ///< CP_MQD_BASE_ADDR, first of the 56 registers of a queue
+inline constexpr uint32_t kHqdActive = 0xc91c;              ///< CP_HQD_ACTIVE
+inline constexpr uint32_t kHqdPqDoorbellControl = 0xc950;   ///< CP_HQD_PQ_DOORBELL_CONTROL
+inline constexpr uint32_t kHqdDequeueRequest = 0xc974;      ///< CP_HQD_DEQUEUE_REQUEST
+inline constexpr uint32_t kHqdEopRptr = 0xc9b4;             ///< CP_HQD_EOP_RPTR: INIT_FETCHER 31
+inline constexpr uint32_t kHqdError = 0xc9e0;               ///< CP_HQD_ERROR
+inline constexpr uint32_t kMmhubFbLocationBase = 0x6a0b0;   ///< MC_VM_FB_LOCATION_BASE: 23:0 << 24
+}  // namespace reg
+
+/// One of the two memory hubs: same registers, different place.
+struct HubRegisters {
+    uint32_t context_cntl;      ///< VM_CONTEXT0_CNTL, stride 4
+    uint32_t page_table_base;   ///< VM_CONTEXT0_PAGE_TABLE_BASE_ADDR lo, hi; stride 8; so the next two
+    uint32_t page_table_start;
+    uint32_t page_table_end;
+    uint32_t invalidate_req;    ///< VM_INVALIDATE_ENG0_REQ, stride 4
+    uint32_t invalidate_ack;
+    uint32_t fault_status;      ///< VM_L2_PROTECTION_FAULT_STATUS; the fault address (page number) follows
+    uint32_t fault_cntl;
+};
+inline constexpr HubRegisters kGfxhub{0xa200, 0xa3ac, 0xa42c, 0xa4ac, 0xa28c, 0xa2d4, 0xa12c, 0xa11c};
+inline constexpr HubRegisters kMmhub{0x69b00, 0x69cac, 0x69d2c, 0x69dac, 0x69b8c, 0x69bd4, 0x69a2c, 0x69a1c};
+
+}  // namespace lyra::inproc

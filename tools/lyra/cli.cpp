@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Talk on standard error, the progress line, and the flag that signals set.
+#include "tools/lyra/cli.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace lyra::cli {
+
+int verbosity = 0;
+volatile bool interrupted = false;
+
+void complain(const std::string& text) { fmt::print(stderr, "lyra: {}\n", text); }
+
+void talk(const std::string& text) {
+    if (verbosity >= 0) complain(text);
+}
+
+void catch_signals() {
+    struct sigaction action {};
+    action.sa_handler = [](int) { interrupted = true; };
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+Progress::Progress() : terminal_(isatty(STDERR_FILENO) && verbosity >= 0) {}
+
+void Progress::show(const std::string& text) {
+    if (!terminal_) return;
+    fmt::print(stderr, "\r\033[K{}", text);
+    std::fflush(stderr);
+    shown_ = true;
+}
+
+void Progress::clear() {
+    if (shown_) fmt::print(stderr, "\r\033[K");
+    shown_ = false;
+}
+
+}  // namespace lyra::cli

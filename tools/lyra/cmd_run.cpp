@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// lyra run: a HIP program in a guest; its output and exit status become ours.
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <iostream>
+#include <iterator>
+
+#include "tools/lyra/cli.h"
+#include "tools/lyra/guest_machine.h"
+#include "tools/lyra/hip_program.h"
+
+namespace lyra::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+    GuestOptions guest;
+    std::vector<std::string> words;      ///< program and its arguments
+    std::vector<std::string> compiler;
+    std::string input;
+    bool times = false;
+};
+
+void write_all(int descriptor, const char* data, size_t bytes) {
+    while (bytes) {
+        const ssize_t done = write(descriptor, data, bytes);
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) return;  // the reader has gone: the program runs on, as it would natively with SIGPIPE ignored
+        data += done;
+        bytes -= static_cast<size_t>(done);
+    }
+}
+
+void print_times(const GuestResult& result, double compile_s) {
+    fmt::print(stderr, "{:<28}{:7.2f} s\n", "compile", compile_s);
+    double last = 0;
+    const char* stage_of[][2] = {{"init", "kernel boot"}, {"modprobe", "guest set-up"}, {"driver", "load amdgpu"}, {"job", "program"}, {"end", "collect"}};
+    for (const auto& [stamp, seconds] : result.times) {
+        const char* title = stamp.c_str();
+        for (const auto& row : stage_of) {
+            if (stamp == row[0]) title = row[1];
+        }
+        fmt::print(stderr, "{:<28}{:7.2f} s\n", title, seconds - last);
+        last = seconds;
+    }
+    fmt::print(stderr, "{:<28}{:7.2f} s\n", "QEMU start and firmware", result.total_s - last);
+    fmt::print(stderr, "{:<28}{:7.2f} s\n", "total", compile_s + result.total_s);
+}
+
+int run(Options& options) {
+    catch_signals();
+    if (options.words.empty()) throw UserError("a program is needed: lyra run [OPTIONS] PROGRAM [ARGS]");
+    const fs::path program = options.words[0];
+    const bool source = is_hip_source(program);
+    if (!options.input.empty() && options.input != "-" && !fs::exists(options.input)) {
+        throw UserError(fmt::format("there is no file {}", options.input));
+    }
+    GuestMachine guest(options.guest);
+    Progress progress;
+    WorkDir work;
+    GuestJob job;
+    const auto start = std::chrono::steady_clock::now();
+    if (source) {
+        progress.show("compiling ...");
+        compile_hip(program, work.path() / "program", options.compiler);
+        job.files.emplace_back("program", work.path() / "program");
+    } else {
+        job.files.emplace_back("program", program);
+    }
+    const std::chrono::duration<double> compile = std::chrono::steady_clock::now() - start;
+    progress.clear();
+    guest.prepare();
+    job.run = "#!/bin/sh\nchmod +x program\nexec ./program";
+    for (size_t i = 1; i < options.words.size(); ++i) job.run += " " + shell_quote(options.words[i]);
+    job.run += "\n";
+    if (options.input == "-") {
+        write_text(work.path() / "stdin", std::string(std::istreambuf_iterator<char>(std::cin), {}));
+        options.input = (work.path() / "stdin").string();
+    }
+    if (!options.input.empty()) job.files.emplace_back("stdin", options.input);
+
+    progress.show("booting ...");
+    const auto sink = [&](int descriptor) {
+        return [&progress, descriptor](const char* data, size_t bytes) {
+            progress.clear();
+            write_all(descriptor, data, bytes);
+        };
+    };
+    const GuestResult result = guest.run(job, sink(STDOUT_FILENO), sink(STDERR_FILENO));
+    progress.clear();
+    const int code = report(result, options.guest);
+    if (options.times) print_times(result, compile.count());
+    return code;
+}
+
+}  // namespace
+
+std::function<int()> set_up_run(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    add_guest_options(app, options->guest);
+    app.add_option("--hipcc", options->compiler, "another option for the compiler, such as -O0")->allow_extra_args(false)->type_name("OPTION");
+    app.add_option("--stdin", options->input, "file that the program reads as standard input, - for ours")->type_name("FILE");
+    app.add_flag("--times", options->times, "print on standard error where the time went");
+    app.prefix_command();
+    app.footer("lyra run [OPTIONS] PROGRAM [ARGS]\n"
+               "PROGRAM is a HIP source file or an executable. Its output and its exit status become those of this command;\n"
+               "2: PROGRAM is missing or does not compile, 4: --timeout, 70: the guest died.");
+    return [options, &app] {
+        options->words = app.remaining();
+        return run(*options);
+    };
+}
+
+}  // namespace lyra::cli

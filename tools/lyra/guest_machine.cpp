@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+// Starts QEMU with the guest image, moves the job in and its output out, and ends it in every case.
+#include "tools/lyra/guest_machine.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <sstream>
+
+namespace lyra::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t kKeptLogs = 20;
+
+/// A stream from the guest: virtio port lyra.NAME.
+struct Port {
+    const char* name;
+    OutputSink sink;
+    int ours = -1, theirs = -1;
+};
+
+// Run a script of tools/guest and take the last line that it prints.
+fs::path make(const char* script, const std::vector<std::string>& arguments) {
+    std::vector<std::string> argv{(source_dir() / "tools/guest" / script).string(), "--cache", cache_dir().string()};
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    const Captured result = capture(argv, false);
+    std::string path = result.out;
+    while (!path.empty() && path.back() == '\n') path.pop_back();
+    path = path.substr(path.rfind('\n') + 1);
+    if (interrupted) throw Interrupted();
+    if (result.status != 0 || path.empty()) throw EnvironmentError(fmt::format("tools/guest/{} failed", script));
+    return path;
+}
+
+// An option of QEMU ends at a comma; two commas are one.
+std::string comma_safe(const std::string& text) {
+    std::string safe;
+    for (const char c : text) safe += c == ',' ? std::string(",,") : std::string(1, c);
+    return safe;
+}
+
+fs::path pack(const GuestJob& job, const fs::path& work) {
+    const fs::path dir = work / "job";
+    fs::create_directory(dir);
+    for (const auto& [name, file] : job.files) fs::copy_file(file, dir / name, fs::copy_options::overwrite_existing);
+    write_text(dir / "run", job.run);
+    fs::permissions(dir / "run", fs::perms::owner_all | fs::perms::group_read | fs::perms::others_read);
+    const fs::path archive = work / "job.tar";
+    const Captured result = capture({"tar", "-c", "-f", archive.string(), "--format=ustar", "-C", dir.string(), "."}, true);
+    if (result.status != 0) throw EnvironmentError("cannot pack the job: " + result.err);
+    return archive;
+}
+
+void prune_logs(const fs::path& dir) {
+    std::vector<fs::path> logs;
+    for (const auto& entry : fs::directory_iterator(dir)) logs.push_back(entry.path());
+    std::sort(logs.begin(), logs.end(), [](const fs::path& a, const fs::path& b) {
+        std::error_code error;
+        return fs::last_write_time(a, error) > fs::last_write_time(b, error);
+    });
+    std::error_code error;
+    for (size_t i = kKeptLogs; i < logs.size(); ++i) fs::remove(logs[i], error);
+}
+
+// Read what is there. @return false: the stream has ended
+bool drain(Port& port) {
+    char chunk[65536];
+    const ssize_t got = read(port.ours, chunk, sizeof chunk);
+    if (got > 0) port.sink(chunk, static_cast<size_t>(got));
+    if (got > 0 || (got < 0 && errno == EINTR)) return true;
+    close(port.ours);
+    port.ours = -1;
+    return false;
+}
+
+// Move the streams until all have ended, or the user or the clock says stop.
+GuestResult::End pump(std::vector<Port>& ports, double timeout_s) {
+    const auto start = std::chrono::steady_clock::now();
+    while (true) {
+        std::vector<pollfd> wait_for;
+        for (const Port& port : ports) {
+            if (port.ours >= 0) wait_for.push_back({port.ours, POLLIN, 0});
+        }
+        if (wait_for.empty()) return GuestResult::End::Finished;
+        if (interrupted) return GuestResult::End::Interrupted;
+        const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+        if (timeout_s > 0 && taken.count() > timeout_s) return GuestResult::End::TimedOut;
+        if (poll(wait_for.data(), wait_for.size(), 100) <= 0) continue;
+        for (const pollfd& each : wait_for) {
+            if (!each.revents) continue;
+            drain(*std::find_if(ports.begin(), ports.end(), [&](const Port& p) { return p.ours == each.fd; }));
+        }
+    }
+}
+
+void read_control(const std::string& control, GuestResult& result) {
+    std::istringstream lines(control);
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::string word;
+        words >> word;
+        if (word == "exit") {
+            if (words >> result.status) result.end = GuestResult::End::Finished;
+        } else if (word == "error") {
+            result.errors.push_back(line.substr(6));
+        } else if (word == "times") {
+            double seconds = 0;
+            while (words >> word >> seconds) result.times.emplace_back(word, seconds);
+        }
+    }
+}
+
+}  // namespace
+
+void add_guest_options(CLI::App& app, GuestOptions& options) {
+    app.add_option("--vram", options.vram, "size of the GPU's memory, a power of two")->capture_default_str()->type_name("SIZE");
+    app.add_option("--cus", options.cus, "number of compute units")->check(CLI::Range(1, 64))->capture_default_str()->type_name("N");
+    app.add_option("--mem", options.mem, "size of the guest's memory")->capture_default_str()->type_name("SIZE");
+    app.add_option("--smp", options.smp, "number of the guest's processors")->check(CLI::Range(1, 64))->capture_default_str()->type_name("N");
+    app.add_option("--kernel", options.kernel, "the guest's kernel")->check(CLI::IsMember({"6.12", "6.1"}))->capture_default_str()->type_name("VERSION");
+    app.add_option("--accel", options.accel, "how the guest's processors run")->check(CLI::IsMember({"tcg", "kvm"}))->capture_default_str()->type_name("tcg|kvm");
+    app.add_option("--share", options.share, "folder of the host that the guest sees as /mnt/share")->check(CLI::ExistingDirectory)->type_name("DIR");
+    app.add_option("--timeout", options.timeout_s, "give up after so many seconds")->check(CLI::NonNegativeNumber)->type_name("S");
+    app.add_option("--log", options.log, "write the boot log there")->type_name("FILE");
+    app.add_option("--trace", options.trace, "write a Perfetto trace of the GPU")->type_name("FILE.pftrace");
+    app.add_option("--device", options.device_options, "another property of the device")->allow_extra_args(false)->type_name("NAME=VALUE")->group("For experts");
+    app.add_option("--append", options.kernel_words, "another word for the kernel's command line")->allow_extra_args(false)->type_name("WORD")->group("For experts");
+    app.add_option("--qemu", options.qemu_words, "another word for QEMU's command line")->allow_extra_args(false)->type_name("WORD")->group("For experts");
+}
+
+GuestMachine::GuestMachine(const GuestOptions& options) : options_(options) {
+    if (options.accel == "kvm" && access("/dev/kvm", R_OK | W_OK) != 0) {
+        throw UserError("--accel kvm: /dev/kvm cannot be used here");
+    }
+    for (const std::string& path : {options.log, options.trace}) {
+        const fs::path folder = fs::absolute(path.empty() ? "x" : path).parent_path();
+        if (!fs::is_directory(folder)) throw UserError(fmt::format("there is no folder {}", folder.string()));
+    }
+}
+
+void GuestMachine::prepare() {
+    qemu_ = make("build_qemu.sh", {});
+    image_ = make("build_image.sh", {"--kernel", options_.kernel});
+}
+
+std::string GuestMachine::kernel_words() const {
+    std::string words = "console=ttyS0 panic=-1 tsc=reliable mitigations=off nokaslr audit=0 random.trust_cpu=on";
+    for (const std::string& word : options_.kernel_words) words += " " + word;
+    return words + (options_.share.empty() ? "" : " lyra.share=share");
+}
+
+// What a job and a shell have in common.
+std::vector<std::string> GuestMachine::machine(const fs::path& serial_log) const {
+    std::string device = fmt::format("lyra,vram={},cus={}", options_.vram, options_.cus);
+    if (!options_.trace.empty()) device += ",trace=" + comma_safe(fs::absolute(options_.trace).string());
+    for (const std::string& property : options_.device_options) device += "," + property;
+    std::vector<std::string> argv{
+        (qemu_ / "bin/qemu-system-x86_64").string(), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+        "-M", "q35", "-accel", options_.accel == "kvm" ? "kvm" : "tcg,thread=single", "-cpu", options_.accel == "kvm" ? "host" : "max,la57=off",
+        "-smp", std::to_string(options_.smp), "-m", options_.mem,
+        "-kernel", (image_ / "vmlinuz").string(), "-initrd", (image_ / "initramfs").string(),
+        "-drive", "if=none,id=root,format=raw,readonly=on,file=" + comma_safe((image_ / "root.erofs").string()),
+        "-device", "virtio-blk-pci,drive=root", "-device", "virtio-serial-pci",
+        "-serial", "file:" + comma_safe(serial_log.string()), "-device", device,
+    };
+    if (!options_.share.empty()) {
+        argv.insert(argv.end(), {"-virtfs", fmt::format("local,path={},mount_tag=share,security_model=none",
+                                                        comma_safe(fs::absolute(options_.share).string()))});
+    }
+    argv.insert(argv.end(), options_.qemu_words.begin(), options_.qemu_words.end());
+    return argv;
+}
+
+fs::path GuestMachine::log_path() const {
+    if (!options_.log.empty()) return fs::absolute(options_.log);
+    const fs::path dir = cache_dir() / "log";
+    fs::create_directories(dir);
+    prune_logs(dir);
+    return dir / fmt::format("boot-{}.log", getpid());
+}
+
+GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const OutputSink& err) {
+    WorkDir work;
+    GuestResult result;
+    result.log = log_path();
+    std::string control;
+    const auto keep_in = [](std::string& text) { return [&text](const char* data, size_t n) { text.append(data, n); }; };
+    std::vector<Port> ports{{"stdout", out}, {"stderr", err}, {"control", keep_in(control)}, {"dmesg", keep_in(result.dmesg)}};
+
+    Command command;
+    command.argv = machine(work.path() / "serial");
+    const auto add = [&](std::initializer_list<std::string> words) { command.argv.insert(command.argv.end(), words); };
+    add({"-drive", "if=none,id=job,format=raw,readonly=on,file=" + comma_safe(pack(job, work.path()).string()),
+         "-device", "virtio-blk-pci,drive=job", "-append", kernel_words() + " lyra.driver=amdgpu",
+         "-d", "guest_errors,unimp", "-D", (work.path() / "device").string()});
+    for (Port& port : ports) {
+        std::tie(port.ours, port.theirs) = stream_pair();
+        command.keep.push_back(port.theirs);
+        add({"-chardev", fmt::format("socket,id={},fd={}", port.name, port.theirs),
+             "-device", fmt::format("virtserialport,chardev={0},name=lyra.{0}", port.name)});
+    }
+    command.environment = {{"LD_LIBRARY_PATH", library_dir().string()}};
+    command.err = open((work.path() / "qemu").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    command.out = command.err;
+
+    const auto start = std::chrono::steady_clock::now();
+    {
+        Child child(command);
+        close(command.err);
+        for (Port& port : ports) close(port.theirs);
+        const GuestResult::End end = pump(ports, options_.timeout_s);
+        if (end == GuestResult::End::Finished) child.wait(10);
+        child.stop();
+        read_control(control, result);
+        if (result.end != GuestResult::End::Finished) result.end = end == GuestResult::End::Finished ? GuestResult::End::Died : end;
+    }
+    for (Port& port : ports) {
+        if (port.ours >= 0) close(port.ours);
+    }
+    result.total_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+    const bool good = result.end == GuestResult::End::Finished && result.errors.empty();
+    if (!good || !options_.log.empty()) {
+        std::string text = read_text(work.path() / "serial");
+        for (const char* part : {"device", "qemu"}) text += fmt::format("\n--- {} ---\n{}", part, read_text(work.path() / part));
+        write_text(result.log, text + "\n--- dmesg ---\n" + result.dmesg);
+    }
+    return result;
+}
+
+int GuestMachine::shell() {
+    WorkDir work;
+    Command command;
+    const fs::path log = options_.log.empty() ? work.path() / "serial" : fs::absolute(options_.log);
+    command.argv = machine(log);
+    command.argv.insert(command.argv.end(), {"-append", kernel_words() + " lyra.driver=amdgpu lyra.mode=shell lyra.tty=hvc0",
+                                             "-chardev", "stdio,id=tty,mux=on,signal=off",
+                                             "-device", "virtconsole,chardev=tty", "-mon", "chardev=tty"});
+    command.own_group = false;  // it has to read from the terminal
+    command.in = Command::kInherit;
+    command.environment = {{"LD_LIBRARY_PATH", library_dir().string()}};
+    termios terminal{};
+    const bool have_terminal = tcgetattr(STDIN_FILENO, &terminal) == 0;
+    int status;
+    bool in_time;
+    {
+        Child child(command);
+        in_time = child.wait(options_.timeout_s);
+        child.stop();
+        status = child.status();
+    }
+    if (have_terminal) tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal);
+    if (!in_time) return interrupted ? kInterrupted : kTimedOut;
+    return status == 0 ? kOk : kFailed;
+}
+
+int report(const GuestResult& result, const GuestOptions& options) {
+    for (const std::string& error : result.errors) complain("guest: " + error);
+    const bool good = result.end == GuestResult::End::Finished && result.errors.empty();
+    if (result.end == GuestResult::End::Died) complain("the guest ended before the program did");
+    if (result.end == GuestResult::End::TimedOut) complain(fmt::format("not finished after {} s (--timeout)", options.timeout_s));
+    if (!good && result.end != GuestResult::End::Interrupted) complain("boot log: " + result.log.string());
+    switch (result.end) {
+    case GuestResult::End::Finished: return result.status;
+    case GuestResult::End::TimedOut: return kTimedOut;
+    case GuestResult::End::Interrupted: return kInterrupted;
+    case GuestResult::End::Died: return kOurBug;
+    }
+    return kOurBug;
+}
+
+}  // namespace lyra::cli

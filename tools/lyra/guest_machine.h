@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// A virtual machine with the GPU in it, driven as tools/guest/PROTOCOL.md says.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tools/lyra/cli.h"
+#include "tools/lyra/process.h"
+#include "tools/lyra/work_dir.h"
+
+namespace lyra::cli {
+
+/// Options of a guest; add_guest_options() gives the verbs the same flags for them.
+struct GuestOptions {
+    std::string vram = "2G", mem = "4G", kernel = "6.12", accel = "tcg";
+    unsigned cus = 8, smp = 1;
+    double timeout_s = 0;                 ///< 0: no limit
+    std::string share, log, trace;        ///< empty: none
+    std::vector<std::string> device_options;   ///< more properties of the device, NAME=VALUE
+    std::vector<std::string> kernel_words;     ///< more words for the kernel's command line
+    std::vector<std::string> qemu_words;       ///< more words for QEMU's command line
+};
+
+void add_guest_options(CLI::App& app, GuestOptions& options);
+
+/// What the guest is to do: files for its /job folder, among them an executable `run`.
+struct GuestJob {
+    std::vector<std::pair<std::string, std::filesystem::path>> files;  ///< name in /job, file of the host
+    std::string run;                                                   ///< content of `run`
+};
+
+struct GuestResult {
+    enum class End { Finished, Died, TimedOut, Interrupted } end = End::Died;
+    int status = -1;                      ///< exit status of the job when finished
+    std::vector<std::string> errors;      ///< what the guest complained about (driver not loaded, ...)
+    std::string dmesg;
+    std::vector<std::pair<std::string, double>> times;   ///< stage, seconds since the kernel started
+    double start_s = 0, total_s = 0;      ///< host: QEMU's start to the first stage is unknown, to the end is total_s
+    std::filesystem::path log;            ///< exists unless it was removed after a good end
+};
+
+/// Receives output of the job as it comes.
+using OutputSink = std::function<void(const char* data, size_t bytes)>;
+
+class GuestMachine {
+public:
+    explicit GuestMachine(const GuestOptions& options);
+
+    /// Make QEMU and the image if they are not there yet. Takes minutes the first time, then nothing.
+    void prepare();
+    /// Boot, run, switch off.
+    GuestResult run(const GuestJob& job, const OutputSink& out, const OutputSink& err);
+    /// A shell on our terminal. @return exit code
+    int shell();
+
+private:
+    std::vector<std::string> machine(const std::filesystem::path& serial_log) const;
+    std::string kernel_words() const;
+    std::filesystem::path log_path() const;
+
+    GuestOptions options_;
+    std::filesystem::path qemu_, image_;
+};
+
+/// The exit code of the verb for a result, after telling the user what is wrong and where the log is.
+int report(const GuestResult& result, const GuestOptions& options);
+
+}  // namespace lyra::cli

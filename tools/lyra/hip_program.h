@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// A program for the guest: an executable as it is, or a HIP source file compiled with the guest's hipcc.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace lyra::cli {
+
+/// Tell from its content and name what a file is; throws UserError when it is neither, or missing.
+bool is_hip_source(const std::filesystem::path& file);
+
+/// Compile natively into output. The compiler's messages go to standard error. Throws UserError when it fails.
+void compile_hip(const std::filesystem::path& source, const std::filesystem::path& output,
+                 const std::vector<std::string>& options);
+
+}  // namespace lyra::cli

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// The program `lyra`: chooses the verb and turns every error into an exit code.
+#include "qemu-hw/include/lyra.h"
+#include "tools/lyra/cli.h"
+
+using namespace lyra::cli;
+
+namespace {
+
+constexpr Verb kVerbs[] = {
+    {"run", "run a HIP program in a guest with the GPU", set_up_run},
+    {"guest", "open a shell in a guest with the GPU", set_up_guest},
+    {"exec", "run one kernel in this process, without a guest", set_up_exec},
+    {"test", "run all tests", set_up_test},
+#ifdef LYRA_HAVE_KFDTEST
+    {"kfdtest", "run the kernel driver's test suite in guests", set_up_kfdtest},
+#endif
+    {"isa", "list instructions, show coverage, disassemble", set_up_isa},
+    {"version", "print the version", set_up_version},
+};
+
+// On the program and on every verb, so that they may stand before or after it.
+void add_verbosity(CLI::App& app) {
+    app.add_flag("-v,--verbose", [](int64_t n) { verbosity = static_cast<int>(n); }, "say more");
+    app.add_flag("-q,--quiet", [](int64_t) { verbosity = -1; }, "say nothing but errors");
+}
+
+int run_program(int argc, char** argv) {
+    CLI::App app("An emulated AMD GFX9 compute GPU.", "lyra");
+    app.set_version_flag("--version", lyra_version());
+    add_verbosity(app);
+    app.require_subcommand(1);
+    app.footer("lyra VERB --help tells the options of a verb. Exit codes: 0 right, 1 failed, 2 usage, 3 GPU fault, 4 timed out.");
+    int result = kOk;
+    for (const Verb& verb : kVerbs) {
+        CLI::App* sub = app.add_subcommand(verb.name, verb.summary);
+        add_verbosity(*sub);
+        sub->final_callback([&result, action = verb.set_up(*sub)] { result = action(); });
+    }
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        const int code = app.exit(error, std::cout, std::cerr);
+        return code == 0 ? kOk : kUsage;
+    }
+    return result;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run_program(argc, argv);
+    } catch (const UserError& error) {
+        complain(error.what());
+        return kUsage;
+    } catch (const EnvironmentError& error) {
+        complain(error.what());
+        return kFailed;
+    } catch (const Interrupted&) {
+        return kInterrupted;
+    } catch (const std::exception& error) {
+        complain(fmt::format("internal error: {}", error.what()));
+        return kOurBug;
+    }
+}

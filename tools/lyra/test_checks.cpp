@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// What `lyra test` checks beyond the tests of CTest, one row each.
+#include "tools/lyra/test_checks.h"
+
+namespace lyra::cli {
+
+const std::vector<const char*>& example_programs() {
+    static const std::vector<const char*> programs = {"vector_add", "sum32",     "ds_read_b32", "matmul",      "reduction",
+                                                      "histogram",  "streams",   "printf",      "multiprocess"};
+    return programs;
+}
+
+// Lines of warnings and errors that stem from the device or its driver. The loopback of log levels: 0 emerg .. 4 warning.
+#define DEVICE_LOG "dmesg --level=emerg,alert,crit,err,warn | grep -iE 'amdgpu|kfd|drm|\\[TTM\\]|0000:00:0[0-9].*(1002|vga)'"
+
+const std::vector<GuestCheck>& guest_checks() {
+    static const std::vector<GuestCheck> checks = {
+        {"driver is bound", "ls -l /dev/kfd /dev/dri/renderD128; lspci -k -d 1002:", 0, {"/dev/kfd", "amdgpu"}, {}},
+        {"lspci names the device", "lspci -d 1002:", 0, {"Advanced Micro Devices"}, {}},
+        {"rocminfo lists the agent", "rocminfo", 0, {"gfx900", "KERNEL_DISPATCH"}, {}},
+        {"dmesg has no warning of the device", "! " DEVICE_LOG, 0, {}, {}},
+        {"exit status passes through", "exit 3", 3, {}, {}},
+        {"a signal becomes 128 + number", "sh -c 'kill -9 $$'", 137, {}, {}},
+        {"driver unloads and loads three times",
+         "for i in 1 2 3; do rmmod amdgpu && modprobe amdgpu && [ -e /dev/kfd ] || exit 1; done; rocminfo", 0, {"gfx900"}, {}, 300},
+        {"a program runs after that", "./vector_add", 0, {"PASSED"}, {"FAILED"}},
+        {"dmesg is still clean", "! " DEVICE_LOG, 0, {}, {}},
+    };
+    return checks;
+}
+
+const std::vector<CommandCheck>& command_checks() {
+    static const std::vector<CommandCheck> checks = {
+        {"no verb is a usage error", {}, 2, "", "subcommand is required", 10},
+        {"an unknown option is a usage error", {"run", "--no-such-option=1", "examples/sum32.hip"}, 2, "", nullptr, 10},
+        {"a missing program is a usage error", {"run", "no-such-file.hip"}, 2, "", "no-such-file.hip", 10},
+        {"a text file is no program", {"run", "README.md"}, 2, "", "neither an executable nor a HIP source", 10},
+        {"a compile error is a usage error", {"run", "tools/lyra/testdata/compile_error.hip"}, 2, "", "does not compile", 60},
+        {"exit status and output of a program",
+         {"run", "--timeout", "150", "tools/lyra/testdata/exit_status.hip", "3", "two words", "it's"}, 3,
+         "[3]\n[two words]\n[it's]\n", "to standard error\n"},
+        {"a program that never ends times out", {"run", "--timeout", "20", "tools/lyra/testdata/forever.sh"}, 4, nullptr, "--timeout"},
+    };
+    return checks;
+}
+
+}  // namespace lyra::cli

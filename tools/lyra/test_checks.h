@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// The tables of `lyra test`: what is done in the guest, and which commands of this program have to do what.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lyra::cli {
+
+/// Shell text that runs in a booted guest, after the checks before it.
+struct GuestCheck {
+    const char* name;
+    const char* script;
+    int status;                              ///< expected exit status
+    std::vector<const char*> contains;       ///< each is part of the output
+    std::vector<const char*> lacks;          ///< none is part of the output
+    unsigned timeout_s = 120;
+};
+const std::vector<GuestCheck>& guest_checks();
+
+/// A call of this program, from the top of the source tree.
+struct CommandCheck {
+    const char* name;
+    std::vector<const char*> arguments;
+    int status;
+    const char* out;                         ///< exact standard output, nullptr: not looked at
+    const char* err_contains;                ///< part of standard error, nullptr: not looked at
+    unsigned timeout_s = 180;
+};
+const std::vector<CommandCheck>& command_checks();
+
+/// HIP programs of examples/, without extension; each has to print PASSED and to exit with 0.
+const std::vector<const char*>& example_programs();
+
+}  // namespace lyra::cli
