@@ -150,8 +150,10 @@ bool Dispatcher::only_halted_waves(uint32_t queue_id) const {
             if (wave.state == gcn::WaveState::Free || wave.state == gcn::WaveState::Ended) continue;
             const Grid* grid = find(wave.dispatch);
             if (grid == nullptr || grid->request.queue_id != queue_id) continue;
-            if (wave.state == gcn::WaveState::Halted) halted = true;
-            else if (wave.state != gcn::WaveState::AtBarrier) return false;
+            if (wave.state == gcn::WaveState::Halted)
+                halted = true;
+            else if (wave.state != gcn::WaveState::AtBarrier)
+                return false;
         }
     }
     return halted;

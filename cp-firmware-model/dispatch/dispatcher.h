@@ -17,21 +17,21 @@ namespace lyra {
 
 /// One grid, as PM4 DISPATCH_* or an AQL packet describes it.
 struct DispatchRequest {
-    uint32_t queue_id = 0;                    ///< Hqd::id()
+    uint32_t queue_id = 0;  ///< Hqd::id()
     uint32_t vmid = 0;
-    uint64_t entry = 0;                       ///< byte address of the first instruction
+    uint64_t entry = 0;  ///< byte address of the first instruction
     uint32_t rsrc1 = 0, rsrc2 = 0;
     std::array<uint32_t, 16> user_sgprs{};
     unsigned user_sgpr_count = 0;
-    std::array<uint32_t, 3> grid{1, 1, 1};        ///< work-items, counted from group 0; 0 in a dimension: empty grid
-    std::array<uint32_t, 3> group_size{1, 1, 1};  ///< work-items
-    std::array<uint32_t, 3> group_start{0, 0, 0}; ///< COMPUTE_START_X/Y/Z: groups below it are not launched
+    std::array<uint32_t, 3> grid{1, 1, 1};         ///< work-items, counted from group 0; 0 in a dimension: empty grid
+    std::array<uint32_t, 3> group_size{1, 1, 1};   ///< work-items
+    std::array<uint32_t, 3> group_start{0, 0, 0};  ///< COMPUTE_START_X/Y/Z: groups below it are not launched
     uint32_t lds_bytes = 0;
-    uint32_t tmpring_size = 0;                ///< WAVES 11:0, WAVESIZE 24:12 in KiB
+    uint32_t tmpring_size = 0;                                                ///< WAVES 11:0, WAVESIZE 24:12 in KiB
     std::array<uint32_t, 8> cu_mask{~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u};  ///< STATIC_THREAD_MGMT_SE0..7
-    uint32_t resource_limits = 0;             ///< COMPUTE_RESOURCE_LIMITS: WAVES_PER_SH 9:0, TG_PER_CU 15:12; 0 = no limit
-    uint32_t packet_index = 0;                ///< AQL ring slot, for TTMP6
-    uint32_t doorbell_id = 0;                 ///< (doorbell byte offset / 8) & 0x3ff, for MSG_GET_DOORBELL
+    uint32_t resource_limits = 0;  ///< COMPUTE_RESOURCE_LIMITS: WAVES_PER_SH 9:0, TG_PER_CU 15:12; 0 = no limit
+    uint32_t packet_index = 0;     ///< AQL ring slot, for TTMP6
+    uint32_t doorbell_id = 0;      ///< (doorbell byte offset / 8) & 0x3ff, for MSG_GET_DOORBELL
 };
 
 /// Owns the compute units, places work-groups, runs waves, and knows which grids are complete.
@@ -109,17 +109,17 @@ private:
     CpBus& bus_;
     GpuShape shape_;
     std::vector<std::unique_ptr<gcn::ComputeUnit>> cus_;
-    std::vector<uint32_t> cu_epoch_;                    ///< changes when a CU's resources change; see Grid::no_room
+    std::vector<uint32_t> cu_epoch_;  ///< changes when a CU's resources change; see Grid::no_room
     std::vector<unsigned> cu_scratch_waves_;
-    std::map<uint64_t, std::unique_ptr<Grid>> grids_;   ///< by dispatch id: launch order
+    std::map<uint64_t, std::unique_ptr<Grid>> grids_;  ///< by dispatch id: launch order
     std::map<uint32_t, std::unique_ptr<Queue>> queues_;
     uint64_t next_id_ = 1;
-    uint32_t last_queue_ = 0;                           ///< queue that launched last, for fair turns
+    uint32_t last_queue_ = 0;  ///< queue that launched last, for fair turns
     unsigned next_cu_ = 0;
-    unsigned current_cu_ = 0;                           ///< whose services are being called
+    unsigned current_cu_ = 0;  ///< whose services are being called
     bool room_changed_ = false;
-    int reserved_cu_ = -1;                              ///< kept empty for a group that found no room for long
-    uint32_t reserved_for_ = 0;                         ///< queue id
+    int reserved_cu_ = -1;       ///< kept empty for a group that found no room for long
+    uint32_t reserved_for_ = 0;  ///< queue id
 };
 
 }  // namespace lyra

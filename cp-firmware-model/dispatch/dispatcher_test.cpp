@@ -14,9 +14,9 @@
 namespace lyra {
 namespace {
 
+using testing::fake_cus;
 using testing::FakeCus;
 using testing::WavePlan;
-using testing::fake_cus;
 
 TEST(GridWalk, GoesThroughXFirstAndCutsTheEdges) {
     GridWalk walk({5, 3, 1}, {4, 2, 1}, {0, 0, 0});

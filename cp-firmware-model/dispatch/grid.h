@@ -41,12 +41,12 @@ struct Dispatcher::Grid {
     uint64_t id = 0;
     DispatchRequest request;
     GridWalk walk;
-    gcn::WorkgroupLaunch launch;        ///< filled except for what differs by group
+    gcn::WorkgroupLaunch launch;  ///< filled except for what differs by group
     ScratchShare scratch;
     unsigned waves_per_group = 0;
     uint64_t groups_running = 0;
     uint64_t waves_live = 0;
-    std::vector<uint32_t> no_room;      ///< by CU: cu_epoch_ at which a group did not fit
+    std::vector<uint32_t> no_room;  ///< by CU: cu_epoch_ at which a group did not fit
 };
 
 struct Dispatcher::Queue {
@@ -54,14 +54,14 @@ struct Dispatcher::Queue {
         : id(queue_id), scratch(shape.shader_engines), waves_on_engine(shape.shader_engines), groups_on_cu(shape.cus()) {}
 
     uint32_t id;
-    std::deque<Grid*> pending;          ///< grids with work-groups left to launch, in order
+    std::deque<Grid*> pending;  ///< grids with work-groups left to launch, in order
     ScratchSlots scratch;
     std::vector<unsigned> waves_on_engine;
     std::vector<unsigned> groups_on_cu;
     unsigned waves_live = 0;
     unsigned next_engine = 0;
-    unsigned failed_passes = 0;         ///< since a group of it last found room
-    unsigned next_reserved = 0;         ///< CU to keep free when it comes to that
+    unsigned failed_passes = 0;  ///< since a group of it last found room
+    unsigned next_reserved = 0;  ///< CU to keep free when it comes to that
     bool stalled = false;
 };
 

@@ -13,7 +13,8 @@ class GridWalk {
 public:
     GridWalk() = default;
     /// @param grid, group_size work-items  @param start first group id per dimension
-    GridWalk(const std::array<uint32_t, 3>& grid, const std::array<uint32_t, 3>& group_size, const std::array<uint32_t, 3>& start)
+    GridWalk(const std::array<uint32_t, 3>& grid, const std::array<uint32_t, 3>& group_size,
+             const std::array<uint32_t, 3>& start)
         : grid_(grid), size_(group_size), start_(start), id_(start), done_(false) {
         for (unsigned d = 0; d < 3; ++d) {
             count_[d] = size_[d] == 0 ? 0 : static_cast<uint32_t>((uint64_t{grid_[d]} + size_[d] - 1) / size_[d]);

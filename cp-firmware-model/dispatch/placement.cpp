@@ -116,8 +116,10 @@ void Dispatcher::update_reservation(Queue& q, const Grid& grid, bool placed) {
     if (++q.failed_passes < kPatience) return;
     q.failed_passes = 0;
     // The CU did not become free: waves there may wait for this very group or for the ones kept out. Try another later.
-    if (holder) reserved_cu_ = -1;
-    else if (reserved_cu_ < 0) reserve(q, grid);
+    if (holder)
+        reserved_cu_ = -1;
+    else if (reserved_cu_ < 0)
+        reserve(q, grid);
 }
 
 /// Only where nothing but room is missing.
@@ -157,7 +159,8 @@ void Dispatcher::take_scratch(Queue& q, Grid& grid, unsigned cu, gcn::WorkgroupL
     for (unsigned w = 0; w < grid.waves_per_group; ++w) {
         const int slot = q.scratch.take(engine, grid.scratch.slots_per_engine);
         launch.scratch_slot[w] = slot;
-        launch.scratch_offset[w] = static_cast<uint32_t>((first + static_cast<uint64_t>(std::max(slot, 0))) * grid.scratch.wave_bytes);
+        launch.scratch_offset[w] =
+            static_cast<uint32_t>((first + static_cast<uint64_t>(std::max(slot, 0))) * grid.scratch.wave_bytes);
     }
     cu_scratch_waves_[cu] += grid.waves_per_group;
 }

@@ -12,12 +12,10 @@ namespace {
 
 constexpr uint32_t kEngineCompute = 0, kEngineHiq = 1, kEngineSdma0 = 2, kEngineSdma1 = 3, kEngineGfx = 4;
 constexpr uint32_t kDoorbellMask = 0x0ffffffc;
-constexpr uint32_t kStaticQueueType = 2;   ///< 2 and 3: static queues
+constexpr uint32_t kStaticQueueType = 2;  ///< 2 and 3: static queues
 
 /// TBA and TMA are given as address >> 8; the driver may set a bit of later chips above the field.
-uint64_t shader_base(uint32_t lo, uint32_t hi) {
-    return static_cast<uint64_t>(sign_extend(make64(lo, hi & 0xff) << 8, 48));
-}
+uint64_t shader_base(uint32_t lo, uint32_t hi) { return static_cast<uint64_t>(sign_extend(make64(lo, hi & 0xff) << 8, 48)); }
 
 bool same(const ProcessBinding& a, const ProcessBinding& b) {
     return a.pasid == b.pasid && a.page_table_base == b.page_table_base && a.sh_mem_bases == b.sh_mem_bases &&
@@ -60,7 +58,6 @@ HwScheduler::Walk HwScheduler::bind(Process& process) {
     }
     process.vmid = static_cast<uint32_t>(__builtin_ctz(free));
     bus_.bind_process(process.vmid, process.binding);
-    env_.stats.add(Stat::processes_mapped);
     processes_.push_back(process);
     return Walk::Next;
 }
@@ -102,7 +99,8 @@ HwScheduler::Walk HwScheduler::map_compute(const pm4::Packet& packet) {
     mapping.is_static = bits(packet[0], 21, 3) >= kStaticQueueType;
     Hqd* slot = free_slot();
     if (!slot) {
-        const bool any = std::any_of(mec_.slots().begin(), mec_.slots().end(), [](const Hqd& h) { return h.mapped_by_hws && h.active(); });
+        const bool any =
+            std::any_of(mec_.slots().begin(), mec_.slots().end(), [](const Hqd& h) { return h.mapped_by_hws && h.active(); });
         if (any) return Walk::Full;
         report(env_, Fault::NoHqd, fmt::format("queue mask {:#x}", resources_.queue_mask));
         return Walk::Next;
@@ -121,7 +119,8 @@ HwScheduler::Walk HwScheduler::map_sdma(const pm4::Packet& packet, unsigned engi
     for (const SdmaQueue& mapped : sdma_queues_) {
         if (mapped.mqd == queue.mqd) return Walk::Next;
     }
-    const int slot = sdma_[engine]->map_queue(queue.mqd, make64(packet[4], packet[5]), queue.doorbell_bytes, queue.vmid, queue.pasid);
+    const int slot =
+        sdma_[engine]->map_queue(queue.mqd, make64(packet[4], packet[5]), queue.doorbell_bytes, queue.vmid, queue.pasid);
     if (slot < 0) {
         report(env_, Fault::NoHqd, fmt::format("SDMA{} has no free queue", engine));
         return Walk::Next;
@@ -136,7 +135,7 @@ HwScheduler::Walk HwScheduler::map_queue_of_list(const pm4::Packet& packet) {
         report(env_, Fault::PacketField, "MAP_QUEUES before any MAP_PROCESS");
         return Walk::Next;
     }
-    if (list_.process.vmid == 0) return Walk::Next;   // no VMID: its queues cannot run
+    if (list_.process.vmid == 0) return Walk::Next;  // no VMID: its queues cannot run
     const uint32_t engine = bits(packet[0], 26, 3);
     if (bits(packet[0], 2, 2) == 1 && engine < sdma_.size()) return map_sdma(packet, engine);
     if (bits(packet[0], 2, 2) == 0) {
@@ -156,7 +155,8 @@ PacketResult HwScheduler::map_queues(Hqd& ring, const pm4::Packet& packet) {
         return PacketResult::Done;
     }
     if (engine != kEngineCompute && engine != kEngineHiq) {
-        report(env_, engine == kEngineGfx ? Fault::TodoPacket : Fault::PacketField, fmt::format("MAP_QUEUES of engine {}", engine));
+        report(env_, engine == kEngineGfx ? Fault::TodoPacket : Fault::PacketField,
+               fmt::format("MAP_QUEUES of engine {}", engine));
         return PacketResult::Done;
     }
     QueueMapping mapping;
@@ -170,7 +170,7 @@ PacketResult HwScheduler::map_queues(Hqd& ring, const pm4::Packet& packet) {
         report(env_, Fault::NoHqd, "MAP_QUEUES to the slot of the KIQ itself");
         return PacketResult::Done;
     }
-    if (slot.active()) mec_.drop(slot);   // the driver names the slot: what it held is gone
+    if (slot.active()) mec_.drop(slot);  // the driver names the slot: what it held is gone
     mec_.map(slot, mapping);
     return PacketResult::Done;
 }

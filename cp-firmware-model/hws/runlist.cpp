@@ -18,7 +18,7 @@ constexpr uint32_t kDefaultQuantumMs = 10;
 constexpr uint64_t kIdleQuantumNs = kMillisecondNs;
 /// Waves are not saved yet: a queue whose waves do not end in this time keeps its slot for another round.
 constexpr uint64_t kRotationPatienceNs = 100 * kMillisecondNs;
-constexpr uint32_t kMaxListPacket = 32;   ///< dwords; the longest packet of a list has 21
+constexpr uint32_t kMaxListPacket = 32;  ///< dwords; the longest packet of a list has 21
 
 }  // namespace
 
@@ -43,7 +43,8 @@ HwScheduler::Walk HwScheduler::walk_packet() {
     std::array<uint32_t, kMaxListPacket> words{};
     const uint32_t left = list_.size_dw - list_.cursor_dw;
     const auto read = [&](uint32_t first, uint32_t count) {
-        return bus_.gfxhub().read(0, list_.base + (uint64_t{list_.cursor_dw} + first) * 4, &words[first], count * 4) == Fault::None;
+        return bus_.gfxhub().read(0, list_.base + (uint64_t{list_.cursor_dw} + first) * 4, &words[first], count * 4) ==
+               Fault::None;
     };
     const auto give_up = [&](Fault fault, std::string_view what) {
         report(env_, fault, fmt::format("run list at dword {:#x}: {}", list_.cursor_dw, what));
@@ -120,7 +121,7 @@ RunState HwScheduler::walk() {
         if (result == Walk::Full) start_quantum();
         if (result != Walk::Next) break;
     }
-    return RunState::Busy;   // mapped queues have something to read
+    return RunState::Busy;  // mapped queues have something to read
 }
 
 /// Every queue of the round leaves; those that cannot in time stay, and the next ones take the slots that are free.
@@ -156,7 +157,8 @@ RunState HwScheduler::run() {
     }
     const uint64_t now = env_.now_ns();
     const bool idle = std::none_of(mec_.slots().begin(), mec_.slots().end(), [](const Hqd& hqd) {
-        return hqd.active() && hqd.mapped_by_hws && (hqd.last != RunState::Idle || !hqd.dispatches.empty() || !hqd.in_flight.empty());
+        return hqd.active() && hqd.mapped_by_hws &&
+               (hqd.last != RunState::Idle || !hqd.dispatches.empty() || !hqd.in_flight.empty());
     });
     if (now < list_.deadline_ns && !(idle && now >= list_.mapped_at_ns + kIdleQuantumNs)) return RunState::Polling;
     for (Hqd& hqd : mec_.slots()) {

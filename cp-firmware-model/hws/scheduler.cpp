@@ -8,9 +8,9 @@ namespace lyra {
 
 namespace {
 
-constexpr uint64_t kUnmapLatencyUnitNs = 100'000'000;   ///< 100 ms. @source Linux 6.12 kfd_packet_manager_v9.c
+constexpr uint64_t kUnmapLatencyUnitNs = 100'000'000;  ///< 100 ms. @source Linux 6.12 kfd_packet_manager_v9.c
 constexpr uint32_t kQueueTypeHiq = 1;
-constexpr uint8_t kQueryStatusInterrupt = 199;          ///< @source Linux 6.12 ivsrcid_gfx_9_0.h
+constexpr uint8_t kQueryStatusInterrupt = 199;  ///< @source Linux 6.12 ivsrcid_gfx_9_0.h
 
 }  // namespace
 
@@ -44,7 +44,7 @@ PacketResult HwScheduler::scheduler_packet(Hqd& ring, const pm4::Packet& packet)
 /// The KIQ sends one too, about its kernel queues, which it maps itself.
 PacketResult HwScheduler::set_resources(Hqd&, const pm4::Packet& packet) {
     if (bits(packet[0], 29, 3) != kQueueTypeHiq) return PacketResult::Done;
-    resources_.vmid_mask = bits(packet[0], 0, 16) & ~1u;   // VMID 0 is the kernel's
+    resources_.vmid_mask = bits(packet[0], 0, 16) & ~1u;  // VMID 0 is the kernel's
     resources_.unmap_latency_ns = bits(packet[0], 16, 8) * kUnmapLatencyUnitNs;
     resources_.queue_mask = make64(packet[1], packet[2]);
     return PacketResult::Done;

@@ -31,7 +31,7 @@ private:
     /// SET_RESOURCES of the HIQ.
     struct Resources {
         uint32_t vmid_mask = 0;
-        uint64_t queue_mask = 0;       ///< bit = (me - 1) * 32 + pipe * 8 + queue
+        uint64_t queue_mask = 0;  ///< bit = (me - 1) * 32 + pipe * 8 + queue
         uint64_t unmap_latency_ns = 0;
     };
     struct Process {
@@ -57,10 +57,10 @@ private:
         Phase phase = Phase::None;
         uint64_t base = 0;
         uint32_t size_dw = 0, process_count = 0;
-        uint32_t cursor_dw = 0;         ///< next packet to read
-        uint32_t round_start_dw = 0;    ///< where this round began
-        bool wrapped = false;           ///< this round went past the end of the list
-        bool has_process = false;       ///< process is that of the packets at the cursor
+        uint32_t cursor_dw = 0;       ///< next packet to read
+        uint32_t round_start_dw = 0;  ///< where this round began
+        bool wrapped = false;         ///< this round went past the end of the list
+        bool has_process = false;     ///< process is that of the packets at the cursor
         Process process;
         uint64_t mapped_at_ns = 0, deadline_ns = 0;
     };
@@ -113,8 +113,8 @@ private:
     std::array<SdmaEngine*, 2> sdma_;
     Resources resources_;
     RunList list_;
-    std::vector<Process> processes_;     ///< those with a VMID
-    std::vector<SdmaQueue> sdma_queues_; ///< at most 2 engines x 2 queues
+    std::vector<Process> processes_;      ///< those with a VMID
+    std::vector<SdmaQueue> sdma_queues_;  ///< at most 2 engines x 2 queues
 };
 
 }  // namespace lyra

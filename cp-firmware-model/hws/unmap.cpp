@@ -25,7 +25,8 @@ constexpr uint64_t kDrainFactor = 2;
 }  // namespace
 
 bool HwScheduler::Selection::listed(uint32_t doorbell_bytes) const {
-    return std::find(doorbells.begin(), doorbells.begin() + doorbell_count, doorbell_bytes) != doorbells.begin() + doorbell_count;
+    return std::find(doorbells.begin(), doorbells.begin() + doorbell_count, doorbell_bytes) !=
+           doorbells.begin() + doorbell_count;
 }
 
 /// Listed queues are any; the other filters are about the queues that the scheduler mapped.

@@ -55,19 +55,20 @@ void AqlProcessor::doorbell(Hqd& hqd, uint64_t value) {
 
 RunState AqlProcessor::step(Hqd& hqd) {
     if (hqd.state == HqdState::Idle) return RunState::Idle;
-    poll_completions(hqd);
+    const bool completed = poll_completions(hqd);
     retire(hqd);
-    if (hqd.state == HqdState::Stopped) return RunState::Idle;
-    if (still_halted(hqd)) return hqd.state == HqdState::Stopped ? RunState::Idle : RunState::Polling;
-    for (unsigned n = 0; n < kPacketsPerStep; ++n) {
-        switch (step_head(hqd)) {
-            case Step::Next: break;
-            case Step::Poll: return RunState::Polling;
-            case Step::Wait:
-            case Step::Stop: return RunState::Idle;
-        }
+    if (hqd.state != HqdState::Stopped && still_halted(hqd)) {
+        return hqd.state == HqdState::Stopped ? RunState::Busy : RunState::Polling;
     }
-    return RunState::Busy;
+    unsigned done = 0;
+    Step last = Step::Next;
+    while (last == Step::Next && done < kPacketsPerStep && hqd.state != HqdState::Stopped) {
+        last = step_head(hqd);
+        done += last == Step::Next;
+    }
+    // A started dispatch or a stored signal is something for others to look at, even if this queue now waits.
+    if (done != 0 || completed) return RunState::Busy;
+    return last == Step::Poll ? RunState::Polling : RunState::Idle;
 }
 
 /// queue_inactive_signal keeps the queue waiting until the runtime has stored 0.
@@ -114,7 +115,8 @@ AqlProcessor::Step AqlProcessor::fetch(Hqd& hqd) {
     const uint64_t index = hqd.fetch_index;
     // Slots that are not retired hold packets which have run already.
     if (hqd.head_examined_empty || index >= st.write_index || index - aql::retire_index(hqd) >= packets) {
-        return packets == 0 && index < st.write_index ? memory_error(hqd, aql::hqd_error::kRing, "ring without room") : Step::Wait;
+        return packets == 0 && index < st.write_index ? memory_error(hqd, aql::hqd_error::kRing, "ring without room")
+                                                      : Step::Wait;
     }
     const uint64_t address = aql::packet_address(hqd, index);
     const uint32_t vmid = hqd.vmid();
@@ -181,12 +183,14 @@ AqlProcessor::Step AqlProcessor::finish_head(Hqd& hqd) {
     return hqd.state == HqdState::Stopped ? Step::Stop : Step::Next;
 }
 
-void AqlProcessor::poll_completions(Hqd& hqd) {
+bool AqlProcessor::poll_completions(Hqd& hqd) {
+    bool any = false;
     for (AqlInFlight& packet : hqd.in_flight) {
         if (packet.done || !dispatcher_.complete(packet.dispatch)) continue;
-        packet.done = true;
+        packet.done = any = true;
         complete(hqd, packet);
     }
+    return any;
 }
 
 void AqlProcessor::complete(Hqd& hqd, const AqlInFlight& packet) {

@@ -26,7 +26,8 @@ public:
 
     /// Complete, retire, and start what can be started: a few packets at most.
     /// While hqd.state is Draining no new packet starts; while Stopped only running ones complete.
-    /// @return Busy: call again soon; Polling: a packet waits for memory that somebody else writes; Idle: nothing to do
+    /// @return Busy: something was started or completed, call again soon; Polling: a packet waits for memory that somebody else
+    /// writes; Idle: nothing to do
     ///         until a doorbell comes or a dispatch ends
     RunState step(Hqd& hqd);
 
@@ -51,14 +52,14 @@ private:
     enum class Step : uint8_t { Next, Wait, Poll, Stop };
 
     struct State {
-        bool fetched = false;            ///< head holds the packet at hqd.fetch_index
-        bool ib_started = false;         ///< the head packet's indirect buffer is on hqd.ib_stack
+        bool fetched = false;     ///< head holds the packet at hqd.fetch_index
+        bool ib_started = false;  ///< the head packet's indirect buffer is on hqd.ib_stack
         bool ib_polling = false;
-        bool once_in_flight = false;     ///< the packet once_index gives its scratch back when it is done
-        bool once_waiting = false;       ///< and the runtime has been told
+        bool once_in_flight = false;  ///< the packet once_index gives its scratch back when it is done
+        bool once_waiting = false;    ///< and the runtime has been told
         uint64_t once_index = 0;
-        uint64_t head_start_ts = 0;      ///< GPU clock when the head packet was first looked at; 0 = not yet
-        uint64_t write_index = 0;        ///< first packet that may not be looked at
+        uint64_t head_start_ts = 0;  ///< GPU clock when the head packet was first looked at; 0 = not yet
+        uint64_t write_index = 0;    ///< first packet that may not be looked at
         AqlPacket head;
     };
 
@@ -66,7 +67,7 @@ private:
     const State& state(const Hqd& hqd) const { return states_[hqd.id() % kSlots]; }
 
     // aql.cpp: the ring
-    void poll_completions(Hqd& hqd);
+    bool poll_completions(Hqd& hqd);
     void retire(Hqd& hqd);
     bool still_halted(Hqd& hqd);
     Step step_head(Hqd& hqd);

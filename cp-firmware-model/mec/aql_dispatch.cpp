@@ -60,7 +60,8 @@ struct UserSgprs {
     }
 };
 
-UserSgprs build_user_sgprs(const AqlPacket& p, const AmdQueue& queue, uint16_t wanted, uint64_t packet_address, uint64_t index) {
+UserSgprs build_user_sgprs(const AqlPacket& p, const AmdQueue& queue, uint16_t wanted, uint64_t packet_address,
+                           uint64_t index) {
     UserSgprs s;
     if (kernel_property::PrivateSegmentBuffer::get(wanted)) {
         for (const uint32_t word : queue.scratch_descriptor) s.add(word);
@@ -83,7 +84,8 @@ AqlProcessor::Step AqlProcessor::kernel_dispatch(Hqd& hqd) {
     const Fault sizes = check_sizes(st.head);
     if (sizes != Fault::None) return fail(hqd, sizes, "kernel dispatch");
     const uint64_t object = aql::kernel_dispatch::kernel_object(st.head);
-    if (object == 0 || object % kDescriptorAlignment != 0) return fail(hqd, Fault::AqlCodeObject, fmt::format("kernel object {:#x}", object));
+    if (object == 0 || object % kDescriptorAlignment != 0)
+        return fail(hqd, Fault::AqlCodeObject, fmt::format("kernel object {:#x}", object));
     KernelDescriptor descriptor;
     if (bus_.gfxhub().read(hqd.vmid(), object, descriptor.bytes.data(), descriptor.bytes.size()) != Fault::None) {
         report(env_, Fault::AqlCodeObject, fmt::format("kernel object {:#x}", object));

@@ -8,7 +8,6 @@ namespace lyra {
 namespace {
 
 using testing::AqlQueueTest;
-using testing::WavePlan;
 using testing::fake_cus;
 using testing::kDescriptor;
 using testing::kInactive;
@@ -18,6 +17,7 @@ using testing::kQueue;
 using testing::kRing;
 using testing::kRptr;
 using testing::kWptr;
+using testing::WavePlan;
 
 class AqlError : public AqlQueueTest {
 protected:
@@ -68,8 +68,8 @@ TEST_F(AqlError, BadDimensions) {
 
 TEST_F(AqlError, BadSizes) {
     expect_error(kernel(64, 1025), Fault::AqlWorkgroupSize, 0x40, 21);
-    expect_error(kernel(64, 0xffff).put<uint16_t>(2, 3).put<uint16_t>(6, 0xffff).put<uint16_t>(8, 0xffff), Fault::AqlWorkgroupSize,
-                 0x40, 21);
+    expect_error(kernel(64, 0xffff).put<uint16_t>(2, 3).put<uint16_t>(6, 0xffff).put<uint16_t>(8, 0xffff),
+                 Fault::AqlWorkgroupSize, 0x40, 21);
     expect_error(kernel().put<uint32_t>(0x1c, 65537), Fault::AqlGroupMemory, 4, 17);
     expect_error(kernel().put<uint32_t>(0x1c, ~0u), Fault::AqlGroupMemory, 4, 17);
     bus.memory.put<uint32_t>(kDescriptor + 48, 63);

@@ -11,8 +11,8 @@ inline constexpr uint64_t kPacketDwords = kAqlPacketBytes / 4;
 
 /// CP_HQD_ERROR bits. @source Linux 6.12 gc_9_0_sh_mask.h
 namespace hqd_error {
-inline constexpr uint32_t kAql = 1u << 5, kRing = 1u << 8, kReadPointer = 1u << 11, kWritePointer = 1u << 12, kSignal = 1u << 14,
-                          kDescriptor = 1u << 19;
+inline constexpr uint32_t kAql = 1u << 5, kRing = 1u << 8, kReadPointer = 1u << 11, kWritePointer = 1u << 12,
+                          kSignal = 1u << 14, kDescriptor = 1u << 19;
 }
 
 /// MQD dwords of the 64-bit read index that survives unmapping (cp_mqd_readindex). @source Linux 6.12 v9_structs.h

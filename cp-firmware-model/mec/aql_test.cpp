@@ -6,7 +6,6 @@ namespace lyra {
 namespace {
 
 using testing::AqlQueueTest;
-using testing::WavePlan;
 using testing::fake_cus;
 using testing::kDescriptor;
 using testing::kKernarg;
@@ -16,6 +15,7 @@ using testing::kQueue;
 using testing::kRing;
 using testing::kRptr;
 using testing::kWptr;
+using testing::WavePlan;
 
 class Aql : public AqlQueueTest {};
 
@@ -51,6 +51,15 @@ TEST_F(Aql, AKernelRunsAndCompletes) {
     EXPECT_EQ(env.stats.get(Stat::aql_packets), 1u);
 }
 
+TEST_F(Aql, AStepThatStartedSomethingIsNotIdle) {
+    submit(kernel());
+    EXPECT_EQ(step(), RunState::Busy) << "the dispatcher has something to do now";
+    EXPECT_EQ(step(), RunState::Idle);
+    dispatcher.run(1000);
+    EXPECT_EQ(step(), RunState::Busy) << "somebody may wait for what was completed";
+    EXPECT_EQ(step(), RunState::Idle);
+}
+
 TEST_F(Aql, WithoutMailboxThereIsNoInterrupt) {
     set_signal(0, 7);
     submit(kernel().completion(signal(0)));
@@ -77,8 +86,8 @@ TEST_F(Aql, UserSgprsFollowTheDescriptor) {
     settle();
     ASSERT_EQ(fake_cus().launches.size(), 1u);
     const gcn::WorkgroupLaunch& l = fake_cus().launches[0].launch;
-    const uint32_t expected[15] = {0xd0, 0xd1, 0xd2, 0xd3, lo32(kRing + 64), 0, lo32(kQueue), 0, lo32(kKernarg), 0, 17, 0,
-                                   0x33221100, 0x77665544, 1004};
+    const uint32_t expected[15] = {0xd0,           0xd1, 0xd2, 0xd3, lo32(kRing + 64), 0,          lo32(kQueue), 0,
+                                   lo32(kKernarg), 0,    17,   0,    0x33221100,       0x77665544, 1004};
     EXPECT_EQ(l.user_sgpr_count, 15u);
     for (unsigned i = 0; i < 15; ++i) EXPECT_EQ(l.user_sgprs[i], expected[i]) << i;
     EXPECT_EQ(l.entry, kDescriptor + 0x100);

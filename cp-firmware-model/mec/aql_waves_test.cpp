@@ -116,7 +116,8 @@ TEST_F(AqlWaves, IdsOfAThreeDimensionalGrid) {
   s_waitcnt lgkmcnt(0)
   address s6, s7
   global_store_dword v[2:3], v8, off
-)", users(2) | kGroupX | kGroupY | kGroupZ | 2 << 11, 1 << 3);
+)",
+                 users(2) | kGroupX | kGroupY | kGroupZ | 2 << 11, 1 << 3);
     Packet p = kernel(7, 4);
     p.put<uint16_t>(2, 3).put<uint16_t>(6, 2).put<uint16_t>(8, 3).put<uint32_t>(0x10, 5).put<uint32_t>(0x14, 4);
     submit(p);
@@ -178,7 +179,8 @@ wait:
   s_cbranch_scc1 wait
   v_mov_b32 v5, 42
   global_store_dword v[2:3], v5, off offset:4
-)", users(2) | kGroupX, 1 << 3);
+)",
+                 users(2) | kGroupX, 1 << 3);
     submit(kernel(1000, 1));
     settle();
     EXPECT_EQ(out(0), 999u);
@@ -199,7 +201,8 @@ TEST_F(AqlWaves, EveryWaveHasScratchOfItsOwn) {
   global_store_dword v[2:3], v4, off
   v_mov_b32 v4, s2
   global_store_dword v[2:3], v4, off offset:2048
-)", users(4) | kGroupX | 1, 1 << 3 | 1 << 5);
+)",
+                 users(4) | kGroupX | 1, 1 << 3 | 1 << 5);
     bus.memory.put<uint32_t>(kQueue + 0x8c, 32 | 2u << 12);
     bus.memory.put<uint64_t>(kQueue + 0xa0, 0x87654321);
     bus.memory.put<uint32_t>(kQueue + 0xb0, 32);
@@ -220,7 +223,8 @@ TEST_F(AqlWaves, AMessageReachesTheHost) {
   s_mov_b32 m0, 0x00abc123
   s_nop 0
   s_sendmsg sendmsg(MSG_INTERRUPT)
-)", users(2), 1 << 3);
+)",
+                 users(2), 1 << 3);
     submit(kernel());
     settle();
     ASSERT_EQ(bus.interrupts.size(), 1u);
@@ -265,7 +269,8 @@ TEST_F(AqlWaves, LdsAndBarriersWithinAGroup) {
   s_waitcnt lgkmcnt(0)
   address s6, s7
   global_store_dword v[2:3], v4, off
-)", users(2) | kGroupX, 1 << 3);
+)",
+                 users(2) | kGroupX, 1 << 3);
     for (unsigned i = 0; i < 256; ++i) bus.memory.put<uint32_t>(kIn + 4 * i, 7 * i + 1);
     submit(kernel(256, 256).put<uint32_t>(0x1c, 1024));
     settle();

@@ -14,8 +14,7 @@ namespace {
 /// Packets of one queue per turn: small enough that a ring of long copies does not hold up the others.
 constexpr unsigned kPacketsPerTurn = 16;
 constexpr uint32_t kDoorbellEnable = 1u << 30, kDoorbellOffset = 0x0ffffffc;
-constexpr uint32_t kErrorDrain = 1u << 5;   ///< CP_HQD_ERROR.AQL_ERROR: a queue with lost waves does not start again
-constexpr uint64_t kAqlPacketDwords = 16;
+constexpr uint32_t kErrorDrain = 1u << 5;  ///< CP_HQD_ERROR.AQL_ERROR: a queue with lost waves does not start again
 
 }  // namespace
 

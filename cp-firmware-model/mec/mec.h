@@ -17,9 +17,9 @@ namespace lyra {
 
 /// What a MAP_QUEUES packet says about one compute queue.
 struct QueueMapping {
-    uint64_t mqd = 0;              ///< GART address
-    uint64_t wptr_address = 0;     ///< in the queue's address space
-    uint32_t doorbell_bytes = 0;   ///< from the start of BAR2
+    uint64_t mqd = 0;             ///< GART address
+    uint64_t wptr_address = 0;    ///< in the queue's address space
+    uint32_t doorbell_bytes = 0;  ///< from the start of BAR2
     uint32_t vmid = 0;
     uint16_t pasid = 0;
     QueueKind kind = QueueKind::User;
@@ -32,7 +32,7 @@ public:
     Mec(Env& env, CpBus& bus, Dispatcher& dispatcher);
 
     Pm4Processor& pm4() { return pm4_; }
-    Hqd& slot(unsigned me, unsigned pipe, unsigned queue);   ///< me 1 or 2, pipe 0..3, queue 0..7; other bits are dropped
+    Hqd& slot(unsigned me, unsigned pipe, unsigned queue);  ///< me 1 or 2, pipe 0..3, queue 0..7; other bits are dropped
     std::span<Hqd> slots() { return slots_; }
     Hqd& gfx() { return gfx_; }
 
@@ -61,7 +61,7 @@ public:
     /// Free the slot at once, without writing the MQD.
     void drop(Hqd& hqd);
 
-    void halt(unsigned me, bool halted) { halted_[me & 3] = halted; }   ///< me 0: the gfx ring
+    void halt(unsigned me, bool halted) { halted_[me & 3] = halted; }  ///< me 0: the gfx ring
     bool halted(unsigned me) const { return halted_[me & 3]; }
 
     /// A few packets of every queue.
@@ -82,7 +82,7 @@ private:
     std::array<Hqd, kGfxQueueId> slots_;
     Hqd gfx_;
     std::array<bool, 4> halted_{};
-    unsigned first_ = 0;   ///< slot that the next step begins with
+    unsigned first_ = 0;  ///< slot that the next step begins with
 };
 
 }  // namespace lyra

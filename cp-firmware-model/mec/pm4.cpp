@@ -62,8 +62,7 @@ Pm4Processor::Fetch Pm4Processor::unreadable(Hqd& hqd, const Source& source, uin
 /// A packet that ends after the last dword written so far. In a ring the rest may still come, as the hardware fetches up
 /// to the write pointer and waits; a packet that no ring of this size can hold, or a cut buffer, never becomes whole.
 Pm4Processor::Fetch Pm4Processor::fetch_incomplete(Hqd& hqd, const Source& source, uint64_t need_dw) {
-    const std::string detail =
-        fmt::format("queue {}: needs {} dwords, {} are there", hqd.id(), need_dw, source.available_dw);
+    const std::string detail = fmt::format("queue {}: needs {} dwords, {} are there", hqd.id(), need_dw, source.available_dw);
     if (!source.ring || need_dw > source.size_dw) {
         stop(hqd, Fault::ShortPacket, detail);
         return Fetch::Stopped;
@@ -231,9 +230,7 @@ void Pm4Processor::forget(Hqd& hqd) {
     hqd.packet_progress = 0;
 }
 
-uint32_t Pm4Processor::vmid(const Hqd& hqd) const {
-    return hqd.ib_stack.empty() ? hqd.vmid() : hqd.ib_stack.back().vmid;
-}
+uint32_t Pm4Processor::vmid(const Hqd& hqd) const { return hqd.ib_stack.empty() ? hqd.vmid() : hqd.ib_stack.back().vmid; }
 
 /// Kernel rings and kernel buffers (VMID 0) may touch registers; a user's buffer on a kernel ring may not.
 bool Pm4Processor::privileged(const Hqd& hqd) const { return hqd.kind != QueueKind::User && vmid(hqd) == 0; }

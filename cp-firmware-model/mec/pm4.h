@@ -20,9 +20,9 @@ namespace lyra {
 /// What became of one packet.
 enum class PacketResult : uint8_t {
     Done,
-    Retry,   ///< it waits: executed again from its start by a later step
-    More,    ///< it has done part of its work and goes on with the next step
-    Stop,    ///< it stopped the queue
+    Retry,  ///< it waits: executed again from its start by a later step
+    More,   ///< it has done part of its work and goes on with the next step
+    Stop,   ///< it stopped the queue
 };
 
 /// Packets of KIQ and HIQ that map and unmap queues. Implemented by hws/ and mec/.
@@ -63,7 +63,7 @@ private:
     struct Source {
         bool ring = true;
         uint64_t base = 0;
-        uint64_t size_dw = 0;       ///< ring: power of two, positions wrap
+        uint64_t size_dw = 0;  ///< ring: power of two, positions wrap
         uint64_t next_dw = 0;
         uint64_t available_dw = 0;  ///< from next_dw on
         uint32_t vmid = 0;
@@ -98,7 +98,7 @@ private:
     MemoryPort& memory_;
     Dispatcher& dispatcher_;
     SchedulerPackets* scheduler_ = nullptr;
-    std::vector<uint32_t> body_;   ///< of the packet being executed; at most 16384 dwords
+    std::vector<uint32_t> body_;  ///< of the packet being executed; at most 16384 dwords
 };
 
 }  // namespace lyra

@@ -13,13 +13,17 @@ namespace {
 
 /// dst_sel of WRITE_DATA and COPY_DATA, src_sel of COPY_DATA. @source Linux 6.12 soc15d.h, kfd_pm4_headers_ai.h
 enum Select : uint32_t {
-    kRegister = 0, kMemorySync = 1, kMemoryL2 = 2, kGds = 3, kImmediate = 5, kMemoryAsync = 5, kPreemptionState = 8,
+    kRegister = 0,
+    kMemorySync = 1,
+    kMemoryL2 = 2,
+    kGds = 3,
+    kImmediate = 5,
+    kMemoryAsync = 5,
+    kPreemptionState = 8,
     kGpuClock = 9,
 };
 
-constexpr bool is_memory(uint32_t select) {
-    return select == kMemorySync || select == kMemoryL2 || select == kMemoryAsync;
-}
+constexpr bool is_memory(uint32_t select) { return select == kMemorySync || select == kMemoryL2 || select == kMemoryAsync; }
 
 /// COMPUTE_* registers as dwords of BAR5, and the MQD dwords that hold them.
 /// @source front-end.md 1.3; gc_9_0_offset.h: COMPUTE_DISPATCH_INITIATOR 0xe00 of segment 0x2000
@@ -30,9 +34,9 @@ struct ComputeRange {
     uint32_t first, count, mqd_dword;
 };
 constexpr ComputeRange kComputeRanges[] = {
-    {kComputeFirst + 0x00, 37, 1},    // DISPATCH_INITIATOR .. WAVE_RESTORE_ADDR_HI
-    {kComputeFirst + 0x25, 4, 39},    // STATIC_THREAD_MGMT_SE4..7
-    {kComputeFirst + 0x40, 16, 65},   // USER_DATA_0..15
+    {kComputeFirst + 0x00, 37, 1},   // DISPATCH_INITIATOR .. WAVE_RESTORE_ADDR_HI
+    {kComputeFirst + 0x25, 4, 39},   // STATIC_THREAD_MGMT_SE4..7
+    {kComputeFirst + 0x40, 16, 65},  // USER_DATA_0..15
 };
 
 /// MQD dword of a COMPUTE_* register, 0 when it has none.
@@ -45,7 +49,19 @@ uint32_t compute_dword(uint32_t reg) {
 
 // TC_OP numbers without bit 5 (64 bits wide) and bit 6 (no value returned). @source vega10_enum.h TC_OP
 enum AtomicOp : uint32_t {
-    kSwap = 7, kCmpSwap = 8, kAdd = 15, kSub, kSmin, kUmin, kSmax, kUmax, kAnd, kOr, kXor, kInc, kDec,
+    kSwap = 7,
+    kCmpSwap = 8,
+    kAdd = 15,
+    kSub,
+    kSmin,
+    kUmin,
+    kSmax,
+    kUmax,
+    kAnd,
+    kOr,
+    kXor,
+    kInc,
+    kDec,
 };
 
 template <class T>
@@ -84,7 +100,7 @@ bool atomic_on_page(uint8_t* host, uint32_t op, T source, T compare, T& old) {
     return true;
 }
 
-constexpr uint32_t kDmaChunk = 256 * 1024;   ///< bytes of one DMA_DATA copied per step
+constexpr uint32_t kDmaChunk = 256 * 1024;  ///< bytes of one DMA_DATA copied per step
 
 }  // namespace
 
@@ -189,7 +205,7 @@ PacketResult Pm4Handlers::atomic_mem(P& p, Hqd& hqd, const Packet& packet) {
     const uint64_t source = make64(packet[3], packet[4]), compare = make64(packet[5], packet[6]);
     uint8_t* host = p.memory_.page(p.vmid(hqd), address, Access::Atomic);
     if (!host) {
-        uint64_t probe = 0;   // tells why, and raises the VM fault
+        uint64_t probe = 0;  // tells why, and raises the VM fault
         if (p.memory_.read(p.vmid(hqd), address, &probe, wide ? 8 : 4) == Fault::None) {
             report(p.env_, Fault::NotPlainMemory, fmt::format("queue {}: ATOMIC_MEM at {:#x}", hqd.id(), address));
         }

@@ -68,8 +68,9 @@ PacketResult Pm4Processor::start_dispatch(Hqd& hqd, const pm4::Packet& packet, s
     if (!take_grid(request, hqd, size, initiator)) return bad_field(hqd, packet, "more than 2^32 work-items");
     const Fault fault = dispatcher_.check(request);
     if (fault != Fault::None) {
-        return stop(hqd, fault, fmt::format("queue {}: groups of {}x{}x{}", hqd.id(), request.group_size[0],
-                                            request.group_size[1], request.group_size[2]));
+        return stop(hqd, fault,
+                    fmt::format("queue {}: groups of {}x{}x{}", hqd.id(), request.group_size[0], request.group_size[1],
+                                request.group_size[2]));
     }
     hqd.dispatches.push_back(dispatcher_.start(request));
     return PacketResult::Done;

@@ -34,7 +34,8 @@ PacketResult Pm4Handlers::pred_exec(P& p, Hqd& hqd, const Packet& packet) {
     return PacketResult::Done;
 }
 
-/// dw1,2 address, dw3: size 19:0, chain 20, VMID 27:24. @source Linux 6.12 kfd_pm4_headers_ai.h, gfx_v9_0_ring_emit_ib_compute()
+/// dw1,2 address, dw3: size 19:0, chain 20, VMID 27:24. @source Linux 6.12 kfd_pm4_headers_ai.h,
+/// gfx_v9_0_ring_emit_ib_compute()
 PacketResult Pm4Handlers::indirect_buffer(P& p, Hqd& hqd, const Packet& packet) {
     IndirectBuffer ib;
     ib.base = make64(packet[0] & ~3u, packet[1]);

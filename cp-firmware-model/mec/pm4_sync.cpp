@@ -25,7 +25,7 @@ bool compare(uint32_t function, uint32_t value, uint32_t reference) {
 constexpr size_t kMaxEndOfPipe = 255;
 
 constexpr uint32_t kCsPartialFlush = 7;
-constexpr unsigned kInvalidateCodeBit = 29;   ///< COHER_CNTL.SH_ICACHE_ACTION_ENA. @source soc15d.h
+constexpr unsigned kInvalidateCodeBit = 29;  ///< COHER_CNTL.SH_ICACHE_ACTION_ENA. @source soc15d.h
 
 }  // namespace
 

@@ -81,8 +81,8 @@ TEST_F(Pm4, WaitComparesInEveryWay) {
         uint32_t function, value;
         bool passes;
     };
-    const Case cases[] = {{0, 9, true},  {1, 4, true},  {1, 5, false}, {2, 5, true}, {2, 6, false}, {3, 5, true},  {3, 4, false},
-                          {4, 4, true},  {4, 5, false}, {5, 5, true},  {5, 4, false}, {6, 6, true}, {6, 5, false}};
+    const Case cases[] = {{0, 9, true}, {1, 4, true},  {1, 5, false}, {2, 5, true},  {2, 6, false}, {3, 5, true}, {3, 4, false},
+                          {4, 4, true}, {4, 5, false}, {5, 5, true},  {5, 4, false}, {6, 6, true},  {6, 5, false}};
     for (const Case& c : cases) {
         bus.memory.put<uint32_t>(kScratch, c.value);
         submit(kcq, packet(Opcode::WAIT_REG_MEM, {c.function | 1 << 4, lo32(kScratch), 0, 5, ~0u, 4}));
@@ -156,9 +156,18 @@ TEST_F(Pm4, AtomicsOnMemory) {
         uint32_t op;
         uint64_t old, source, expected;
     };
-    const Case cases[] = {{0x07, 5, 9, 9},          {0x0f, 5, 9, 14},         {0x10, 5, 9, 0xfffffffc}, {0x11, 5, 0xffffffff, 0xffffffff},
-                          {0x12, 5, 0xffffffff, 5}, {0x13, 5, 0xffffffff, 5}, {0x14, 5, 9, 9},          {0x15, 6, 3, 2},
-                          {0x16, 6, 3, 7},          {0x17, 6, 3, 5},          {0x18, 5, 5, 0},          {0x19, 0, 7, 7},
+    const Case cases[] = {{0x07, 5, 9, 9},
+                          {0x0f, 5, 9, 14},
+                          {0x10, 5, 9, 0xfffffffc},
+                          {0x11, 5, 0xffffffff, 0xffffffff},
+                          {0x12, 5, 0xffffffff, 5},
+                          {0x13, 5, 0xffffffff, 5},
+                          {0x14, 5, 9, 9},
+                          {0x15, 6, 3, 2},
+                          {0x16, 6, 3, 7},
+                          {0x17, 6, 3, 5},
+                          {0x18, 5, 5, 0},
+                          {0x19, 0, 7, 7},
                           {0x2f, 0xffffffff, 1, 0x100000000}};
     for (const Case& c : cases) {
         bus.memory.put<uint64_t>(kScratch, c.old);
@@ -238,7 +247,7 @@ TEST_F(Pm4, InvalidateTlbsByPasid) {
 }
 
 TEST_F(Pm4User, DispatchUsesTheQueuesComputeState) {
-    Words words = packet(Opcode::SET_SH_REG, {0x20c, 0x1234, 0x1});      // PGM_LO, HI
+    Words words = packet(Opcode::SET_SH_REG, {0x20c, 0x1234, 0x1});  // PGM_LO, HI
     const Words rsrc = packet(Opcode::SET_SH_REG, {0x212, 0x0c0084, 4 << 1 | 1 << 7 | 2 << 15});
     const Words data = packet(Opcode::SET_SH_REG, {0x240, 0xa, 0xb, 0xc, 0xd});
     words.insert(words.end(), rsrc.begin(), rsrc.end());

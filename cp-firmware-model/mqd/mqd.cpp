@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kMagic = 0x4c595241;
 constexpr uint32_t kSavedDwords = 5, kMaxSaved = 3;
-constexpr unsigned kTrapPresent = 6;   ///< COMPUTE_PGM_RSRC2
+constexpr unsigned kTrapPresent = 6;  ///< COMPUTE_PGM_RSRC2
 constexpr uint32_t kSavedHeader = SavedFirst - SavedMagic;
 
 using SavedWords = std::array<uint32_t, kSavedHeader + kSavedDwords * kMaxSaved>;

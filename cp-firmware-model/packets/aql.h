@@ -54,8 +54,8 @@ enum class Vendor : uint8_t {
 #include "cp-firmware-model/packets/aql.def"
 };
 
-#define AQL_FIELD(packet, name, offset, type) \
-    namespace packet {                        \
+#define AQL_FIELD(packet, name, offset, type)                              \
+    namespace packet {                                                     \
     inline type name(const AqlPacket& p) { return p.get<type, offset>(); } \
     }
 #include "cp-firmware-model/packets/aql.def"
@@ -99,7 +99,7 @@ inline constexpr uint32_t kReadDispatchIdOffset = 0x80;
 }  // namespace amd_queue
 
 namespace amd_signal {
-#define AMD_SIGNAL(name, offset, type)          \
+#define AMD_SIGNAL(name, offset, type)           \
     inline constexpr unsigned k_##name = offset; \
     inline type name(const AmdSignal& s) { return s.get<type, offset>(); }
 #include "cp-firmware-model/packets/aql.def"
@@ -107,8 +107,8 @@ namespace amd_signal {
 
 /// What a dispatch needs to know of its queue.
 struct AmdQueue {
-    bool ok = false;              ///< the queue has a readable amd_queue_t
-    uint64_t address = 0;         ///< of the amd_queue_t; for the queue_ptr SGPRs
+    bool ok = false;       ///< the queue has a readable amd_queue_t
+    uint64_t address = 0;  ///< of the amd_queue_t; for the queue_ptr SGPRs
     uint32_t tmpring_size = 0;
     std::array<uint32_t, 4> scratch_descriptor{};
     uint64_t scratch_base = 0;

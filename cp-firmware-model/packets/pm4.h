@@ -13,7 +13,11 @@
 namespace lyra::pm4 {
 
 enum Sender : uint8_t {
-    kFromGfx = 1, kFromKernel = 2, kFromKiq = 4, kFromHiq = 8, kFromUser = 16,
+    kFromGfx = 1,
+    kFromKernel = 2,
+    kFromKiq = 4,
+    kFromHiq = 8,
+    kFromUser = 16,
     Gfx = kFromGfx,
     Sched = kFromKiq | kFromHiq,
     Ring = kFromGfx | kFromKernel | kFromKiq | kFromHiq,
@@ -30,7 +34,7 @@ enum class Opcode : uint8_t {
 struct PacketInfo {
     const char* name;
     uint8_t opcode;
-    uint16_t min_body, max_body;   ///< dwords after the header
+    uint16_t min_body, max_body;  ///< dwords after the header
     uint8_t senders;
 };
 

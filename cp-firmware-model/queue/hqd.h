@@ -13,21 +13,55 @@
 namespace lyra {
 
 inline constexpr unsigned kMecs = 2, kPipesPerMec = 4, kQueuesPerPipe = 8;
-inline constexpr unsigned kHqdRegisters = 56;     ///< CP_MQD_BASE_ADDR 0x1245 .. CP_HQD_PQ_WPTR_HI 0x127c, MQD dwords 128..183
+inline constexpr unsigned kHqdRegisters = 56;  ///< CP_MQD_BASE_ADDR 0x1245 .. CP_HQD_PQ_WPTR_HI 0x127c, MQD dwords 128..183
 inline constexpr unsigned kMqdDwords = 512;
-inline constexpr unsigned kMqdHqdFirst = 128;     ///< MQD dword of the first HQD register
-inline constexpr unsigned kComputeImage = 128;    ///< MQD dwords 0..127: COMPUTE_* state
+inline constexpr unsigned kMqdHqdFirst = 128;   ///< MQD dword of the first HQD register
+inline constexpr unsigned kComputeImage = 128;  ///< MQD dwords 0..127: COMPUTE_* state
 
 /// Numbers of HQD registers in Hqd::regs (register offset - 0x1245). @source front-end.md Appendix A.1; gc_9_0_offset.h
 enum HqdReg : uint8_t {
-    kMqdBaseAddr = 0, kMqdBaseAddrHi = 1, kHqdActive = 2, kHqdVmid = 3, kHqdPersistentState = 4, kHqdPipePriority = 5,
-    kHqdQueuePriority = 6, kHqdQuantum = 7, kHqdPqBase = 8, kHqdPqBaseHi = 9, kHqdPqRptr = 10, kHqdPqRptrReportAddr = 11,
-    kHqdPqRptrReportAddrHi = 12, kHqdPqWptrPollAddr = 13, kHqdPqWptrPollAddrHi = 14, kHqdPqDoorbellControl = 15,
-    kHqdPqControl = 17, kHqdIbBaseAddr = 18, kHqdIbBaseAddrHi = 19, kHqdIbRptr = 20, kHqdIbControl = 21, kHqdIqTimer = 22,
-    kHqdIqRptr = 23, kHqdDequeueRequest = 24, kHqdHqStatus0 = 32, kMqdControl = 34, kHqdEopBaseAddr = 37,
-    kHqdEopBaseAddrHi = 38, kHqdEopControl = 39, kHqdEopRptr = 40, kHqdCtxSaveBaseAddrLo = 43, kHqdCtxSaveBaseAddrHi = 44,
-    kHqdCtxSaveControl = 45, kHqdCntlStackOffset = 46, kHqdCntlStackSize = 47, kHqdWgStateOffset = 48, kHqdCtxSaveSize = 49,
-    kHqdGdsResourceState = 50, kHqdError = 51, kHqdEopWptrMem = 52, kHqdAqlControl = 53, kHqdPqWptrLo = 54,
+    kMqdBaseAddr = 0,
+    kMqdBaseAddrHi = 1,
+    kHqdActive = 2,
+    kHqdVmid = 3,
+    kHqdPersistentState = 4,
+    kHqdPipePriority = 5,
+    kHqdQueuePriority = 6,
+    kHqdQuantum = 7,
+    kHqdPqBase = 8,
+    kHqdPqBaseHi = 9,
+    kHqdPqRptr = 10,
+    kHqdPqRptrReportAddr = 11,
+    kHqdPqRptrReportAddrHi = 12,
+    kHqdPqWptrPollAddr = 13,
+    kHqdPqWptrPollAddrHi = 14,
+    kHqdPqDoorbellControl = 15,
+    kHqdPqControl = 17,
+    kHqdIbBaseAddr = 18,
+    kHqdIbBaseAddrHi = 19,
+    kHqdIbRptr = 20,
+    kHqdIbControl = 21,
+    kHqdIqTimer = 22,
+    kHqdIqRptr = 23,
+    kHqdDequeueRequest = 24,
+    kHqdHqStatus0 = 32,
+    kMqdControl = 34,
+    kHqdEopBaseAddr = 37,
+    kHqdEopBaseAddrHi = 38,
+    kHqdEopControl = 39,
+    kHqdEopRptr = 40,
+    kHqdCtxSaveBaseAddrLo = 43,
+    kHqdCtxSaveBaseAddrHi = 44,
+    kHqdCtxSaveControl = 45,
+    kHqdCntlStackOffset = 46,
+    kHqdCntlStackSize = 47,
+    kHqdWgStateOffset = 48,
+    kHqdCtxSaveSize = 49,
+    kHqdGdsResourceState = 50,
+    kHqdError = 51,
+    kHqdEopWptrMem = 52,
+    kHqdAqlControl = 53,
+    kHqdPqWptrLo = 54,
     kHqdPqWptrHi = 55,
 };
 
@@ -43,15 +77,15 @@ enum class QueueKind : uint8_t { Kernel, Hiq, Kiq, User };
 
 /// A PM4 indirect buffer being executed (the ring itself is not on the stack).
 struct IndirectBuffer {
-    uint64_t base = 0;       ///< GPU virtual address
+    uint64_t base = 0;  ///< GPU virtual address
     uint32_t size_dw = 0;
-    uint32_t next_dw = 0;    ///< position of the next packet
+    uint32_t next_dw = 0;  ///< position of the next packet
     uint32_t vmid = 0;
 };
 
 /// An end-of-pipe action of RELEASE_MEM: done when every dispatch that was launched before it has ended.
 struct EndOfPipe {
-    uint64_t after_dispatch = 0;   ///< newest dispatch it waits for, 0 when none
+    uint64_t after_dispatch = 0;  ///< newest dispatch it waits for, 0 when none
     uint64_t address = 0, data = 0;
     uint32_t vmid = 0;
     uint32_t context_id = 0;
@@ -68,41 +102,41 @@ inline constexpr uint32_t kQueueIds = kGfxQueueId + 1;
 /// A packet of an AQL queue between fetch and retirement.
 struct AqlInFlight {
     uint64_t index = 0;
-    uint64_t dispatch = 0;             ///< dispatch id, 0 when none
-    uint64_t completion_signal = 0;    ///< address, 0 when none
+    uint64_t dispatch = 0;           ///< dispatch id, 0 when none
+    uint64_t completion_signal = 0;  ///< address, 0 when none
     uint64_t start_ts = 0;
     bool done = false;
 };
 
 struct Hqd {
-    uint8_t me = 0, pipe = 0, queue = 0;   ///< me is 1 or 2; 0 is the gfx ring
+    uint8_t me = 0, pipe = 0, queue = 0;  ///< me is 1 or 2; 0 is the gfx ring
     HqdState state = HqdState::Idle;
     QueueKind kind = QueueKind::User;
     std::array<uint32_t, kHqdRegisters> regs{};
     std::array<uint32_t, kComputeImage> compute{};  ///< COMPUTE_* by MQD dword number
-    uint64_t rptr_dw = 0;                  ///< PM4: consumed dwords, monotonic. AQL: packets * 16
-    uint64_t wptr_dw = 0;                  ///< monotonic dwords
-    uint64_t reported_dw = 0;              ///< PM4: rptr_dw as last written to the report address
+    uint64_t rptr_dw = 0;                           ///< PM4: consumed dwords, monotonic. AQL: packets * 16
+    uint64_t wptr_dw = 0;                           ///< monotonic dwords
+    uint64_t reported_dw = 0;                       ///< PM4: rptr_dw as last written to the report address
     uint16_t pasid = 0;
     bool mapped_by_hws = false;
-    bool is_static = false;                ///< left alone by UNMAP_QUEUES of the non-static queues
-    bool trap_present = false;             ///< RSRC2.TRAP_PRESENT of the MQD: the process has a trap handler
-    bool wptr_poll_once = false;           ///< CP_PQ_WPTR_POLL_CNTL1: read the write pointer from memory at activation
+    bool is_static = false;       ///< left alone by UNMAP_QUEUES of the non-static queues
+    bool trap_present = false;    ///< RSRC2.TRAP_PRESENT of the MQD: the process has a trap handler
+    bool wptr_poll_once = false;  ///< CP_PQ_WPTR_POLL_CNTL1: read the write pointer from memory at activation
     Dequeue dequeue = Dequeue::None;
-    RunState last = RunState::Idle;        ///< what the last step found
+    RunState last = RunState::Idle;  ///< what the last step found
     // PM4
     std::vector<IndirectBuffer> ib_stack;
-    std::vector<uint64_t> dispatches;      ///< ids of PM4 dispatches not known complete, oldest first
-    std::deque<EndOfPipe> end_of_pipe;     ///< RELEASE_MEMs whose dispatches still run, oldest first
-    uint32_t drop_dwords = 0;              ///< COND_EXEC: dwords of the ring still to be skipped
-    uint32_t packet_progress = 0;          ///< a packet in several steps: register written, bytes copied
-    uint32_t chained = 0;                  ///< chained buffers since the last packet of the ring
-    uint64_t short_packet_at = ~uint64_t{0};   ///< ring position of a packet whose end has not been written yet
+    std::vector<uint64_t> dispatches;         ///< ids of PM4 dispatches not known complete, oldest first
+    std::deque<EndOfPipe> end_of_pipe;        ///< RELEASE_MEMs whose dispatches still run, oldest first
+    uint32_t drop_dwords = 0;                 ///< COND_EXEC: dwords of the ring still to be skipped
+    uint32_t packet_progress = 0;             ///< a packet in several steps: register written, bytes copied
+    uint32_t chained = 0;                     ///< chained buffers since the last packet of the ring
+    uint64_t short_packet_at = ~uint64_t{0};  ///< ring position of a packet whose end has not been written yet
     // AQL
     std::deque<AqlInFlight> in_flight;
     uint64_t fetch_index = 0;
-    uint64_t halted_on_signal = 0;         ///< address of queue_inactive_signal while its value must become 0
-    bool head_examined_empty = false;      ///< head slot was INVALID; wait for the next doorbell
+    uint64_t halted_on_signal = 0;     ///< address of queue_inactive_signal while its value must become 0
+    bool head_examined_empty = false;  ///< head slot was INVALID; wait for the next doorbell
     uint64_t drain_deadline_ns = 0;
 
     bool active() const { return state != HqdState::Idle; }

@@ -9,7 +9,7 @@
 
 namespace lyra {
 
-inline constexpr uint32_t kHqdFirstRegister = 0xc914 / 4;   ///< CP_MQD_BASE_ADDR, dword of BAR5
+inline constexpr uint32_t kHqdFirstRegister = 0xc914 / 4;  ///< CP_MQD_BASE_ADDR, dword of BAR5
 
 inline constexpr std::array<uint32_t, kHqdRegisters> kHqdReset = {
 #define HQDREG(name, byte, reset) reset,

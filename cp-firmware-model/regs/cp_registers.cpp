@@ -133,7 +133,7 @@ void CpRegisters::set_active(Hqd& hqd, bool active) {
         return;
     }
     if (hqd.active()) return;
-    const bool kernel = bit(hqd.regs[kHqdPqControl], 31);   // KMD_QUEUE
+    const bool kernel = bit(hqd.regs[kHqdPqControl], 31);  // KMD_QUEUE
     mec_.activate(hqd, is_kiq(hqd) ? QueueKind::Kiq : kernel ? QueueKind::Kernel : QueueKind::User);
 }
 

@@ -55,7 +55,7 @@ public:
     void write_schedulers(const Access& access, uint32_t value);
 
 private:
-    static constexpr unsigned kBanks = 16;   ///< ME 0..3, pipe 0..3
+    static constexpr unsigned kBanks = 16;  ///< ME 0..3, pipe 0..3
 
     uint32_t& stored(unsigned row, const GrbmSelect& select);
     uint32_t one(uint32_t byte) const;

@@ -199,7 +199,7 @@ TEST_F(CpRegs, ResetForgetsEverything) {
     EXPECT_EQ(cp.run(1000), RunState::Idle);
     EXPECT_EQ(reg(0xc91c, {1, 0, 2, 0}), 0u);
     EXPECT_EQ(reg(0x8234), 0x50000000u);
-    start_kcq();   // and it comes up again
+    start_kcq();  // and it comes up again
     submit(kcq, write_data(kScratch, {1}));
     settle();
     EXPECT_EQ(word(kScratch), 1u);

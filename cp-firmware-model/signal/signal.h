@@ -13,7 +13,7 @@ namespace lyra {
 /// On whose behalf a signal is touched.
 struct SignalOwner {
     uint32_t vmid = 0;
-    uint8_t ring_id = 0;   ///< pipe | me << 2 | queue << 4, for the interrupt vector
+    uint8_t ring_id = 0;  ///< pipe | me << 2 | queue << 4, for the interrupt vector
     uint16_t pasid = 0;
 };
 

@@ -198,12 +198,13 @@ struct CpBench {
         return packet(pm4::Opcode::MAP_PROCESS, body);
     }
     static Words map_queue(const TestRing& ring, uint32_t control = 1u << 29 | 1u << 4) {
-        return packet(pm4::Opcode::MAP_QUEUES, {control, ring.doorbell, lo32(ring.mqd), hi32(ring.mqd),
-                                                lo32(ring.wptr_address), hi32(ring.wptr_address)});
+        return packet(pm4::Opcode::MAP_QUEUES, {control, ring.doorbell, lo32(ring.mqd), hi32(ring.mqd), lo32(ring.wptr_address),
+                                                hi32(ring.wptr_address)});
     }
     static Words run_list_packet(uint64_t base, size_t dwords, unsigned processes, bool chain = false) {
-        return packet(pm4::Opcode::RUN_LIST, {lo32(base), hi32(base),
-                                              static_cast<uint32_t>(dwords) | uint32_t{chain} << 20 | 1u << 23 | processes << 24});
+        return packet(
+            pm4::Opcode::RUN_LIST,
+            {lo32(base), hi32(base), static_cast<uint32_t>(dwords) | uint32_t{chain} << 20 | 1u << 23 | processes << 24});
     }
     void run_list(const std::vector<Words>& packets, unsigned processes = 8, bool chain = false) {
         Words list;
@@ -236,8 +237,8 @@ struct CpBench {
         return packet(pm4::Opcode::WRITE_DATA, body);
     }
     static Words release_mem(uint64_t address, uint64_t data, uint32_t data_sel, uint32_t int_sel, uint32_t context) {
-        return packet(pm4::Opcode::RELEASE_MEM, {0x514, data_sel << 29 | int_sel << 24, lo32(address), hi32(address), lo32(data),
-                                                 hi32(data), context});
+        return packet(pm4::Opcode::RELEASE_MEM,
+                      {0x514, data_sel << 29 | int_sel << 24, lo32(address), hi32(address), lo32(data), hi32(data), context});
     }
     static Words indirect(uint64_t address, size_t dwords, uint32_t flags = 0) {
         return packet(pm4::Opcode::INDIRECT_BUFFER, {lo32(address), hi32(address), static_cast<uint32_t>(dwords) | flags});

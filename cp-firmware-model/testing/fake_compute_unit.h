@@ -11,10 +11,10 @@ namespace lyra::testing {
 
 /// What every wave of a work-group does.
 struct WavePlan {
-    uint64_t instructions = 1;   ///< executed before it ends
-    bool halts = false;          ///< then it halts and never ends
-    bool forever = false;        ///< it never ends
-    bool interrupts = false;     ///< sends MSG_INTERRUPT with its user SGPR 0 first
+    uint64_t instructions = 1;  ///< executed before it ends
+    bool halts = false;         ///< then it halts and never ends
+    bool forever = false;       ///< it never ends
+    bool interrupts = false;    ///< sends MSG_INTERRUPT with its user SGPR 0 first
 };
 
 struct FakeLaunch {

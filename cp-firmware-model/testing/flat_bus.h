@@ -88,8 +88,10 @@ private:
         while (size > 0) {
             const size_t piece = std::min<size_t>(size, kPageBytes - va % kPageBytes);
             uint8_t* p = page(vmid, va, access);
-            if (access == Access::Read) std::memcpy(data, p, piece);
-            else std::memcpy(p, data, piece);
+            if (access == Access::Read)
+                std::memcpy(data, p, piece);
+            else
+                std::memcpy(p, data, piece);
             va += piece;
             data += piece;
             size -= piece;

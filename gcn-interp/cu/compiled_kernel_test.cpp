@@ -158,6 +158,6 @@ protected:
 TEST_F(CompiledKernel, WithoutOptimisation) { check("-O0"); }
 TEST_F(CompiledKernel, OptimisedForSize) { check("-Os"); }
 TEST_F(CompiledKernel, Optimised) { check("-O3"); }
-TEST_F(CompiledKernel, WithFlatScratchInstructions) { check("-O1 -mllvm -amdgpu-enable-flat-scratch"); }
+TEST_F(CompiledKernel, WithFlatScratchInstructions) { check("-O1 -Xclang -target-feature -Xclang +enable-flat-scratch"); }
 
 }  // namespace lyra::gcn::test

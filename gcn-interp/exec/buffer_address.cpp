@@ -26,10 +26,15 @@ BufferAccess::BufferAccess(const Wave& wave, const Inst& inst)
 }
 
 uint64_t BufferAccess::lanes_inside(unsigned plus, unsigned size) const {
+    if (!by_record_ && stride_ == 0) {  // the common case by its largest offset
+        uint32_t highest = 0;
+        for (unsigned lane = 0; lane < kLanes; ++lane) highest = offset_[lane] > highest ? offset_[lane] : highest;
+        if (uint64_t{highest} + plus + size <= limit_) return exec_;
+    }
     uint64_t inside = 0;
     for (unsigned lane = 0; lane < kLanes; ++lane) {
-        const uint64_t start = uint64_t{offset_[lane]} + plus + (desc_.swizzle() ? 0 : uint64_t{stride_} * index_[lane]);
-        const bool ok = by_record_ ? index_[lane] < desc_.num_records() : start + size <= limit_;
+        const uint64_t record = desc_.swizzle() ? 0 : uint64_t{stride_} * index_[lane];
+        const bool ok = by_record_ ? index_[lane] < desc_.num_records() : record + offset_[lane] + plus + size <= limit_;
         inside |= uint64_t{ok} << lane;
     }
     return inside & exec_;

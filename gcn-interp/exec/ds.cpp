@@ -18,8 +18,8 @@ U32 offset16(const Inst& inst) { return static_cast<U32>(inst.imm) & 0xffff; }
 LdsAddresses addresses(const Wave& wave, const Inst& inst, U32 offset) {
     LdsAddresses a;
     const uint32_t* row = vgpr_read_row(wave, inst.vaddr);
-    for (unsigned lane = 0; lane < kLanes; ++lane) a.at[lane] = row[lane] + offset;
     a.active = wave.exec;
+    for (unsigned lane = 0; lane < kLanes; ++lane) a.at[lane] = row[lane] + offset;
     return a;
 }
 

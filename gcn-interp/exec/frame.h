@@ -181,6 +181,11 @@ inline void store_value(uint32_t* low, uint32_t* high, const uint32_t* mask, uns
     }
 }
 
+struct RowPair {
+    const uint32_t* low;
+    const uint32_t* high;
+};
+
 template <class R, class... A>
 struct Signature {
     using Result = ResultOf<R>;
@@ -194,35 +199,40 @@ struct Signature {
         return out;
     }
 
-    /// flatten: a lane function that is not inlined is not vectorised.
-    template <auto kFn, bool kMasked, std::size_t... I>
-    [[gnu::flatten]] static void loop(const Rows& rows, std::index_sequence<I...>) {
-        constexpr auto kSlots = slots();
+    /// flatten: a lane function that is not inlined is not vectorised. One pointer per parameter, not an array of them: the
+    /// vectoriser follows only those.
+    template <auto kFn, bool kMasked, class... P>
+    [[gnu::flatten]] static void loop(const Rows& rows, P... sources) {
         const ModeView mode = *rows.mode;
-        const std::array<const uint32_t*, kParams + 1> low{rows.low[kSlots[I]]..., nullptr};
-        const std::array<const uint32_t*, kParams + 1> high{rows.high[kSlots[I]]..., nullptr};
         uint32_t* const out_low = rows.dst_low;
         uint32_t* const out_high = rows.dst_high;
         uint32_t* const carry = rows.carry;
         const uint32_t* const mask = rows.mask;
         // A destination row is either the very row of a source or apart from it, so lanes are independent.
-#pragma GCC ivdep
+        LYRA_INDEPENDENT_LANES
         for (unsigned l = 0; l < kLanes; ++l) {
-            const R r = kFn(argument<A>(low[I], high[I], l, mode)...);
+            const R r = kFn(argument<A>(sources.low, sources.high, l, mode)...);
             if constexpr (std::is_same_v<R, bool>) {
-                carry[l] = r ? ~0u : 0u;
+                carry[l] = 0u - static_cast<uint32_t>(r);
             } else if constexpr (Result::kHasCarry) {
-                carry[l] = r.carry;
+                const uint32_t carried = r.carry;
                 store_value<typename Result::Plain, kMasked>(out_low, out_high, mask, l, r.value);
+                carry[l] = carried;
             } else {
                 store_value<R, kMasked>(out_low, out_high, mask, l, r);
             }
         }
     }
 
+    template <auto kFn, bool kMasked, std::size_t... I>
+    static void spread(const Rows& rows, std::index_sequence<I...>) {
+        constexpr auto kSlots = slots();
+        loop<kFn, kMasked>(rows, RowPair{rows.low[kSlots[I]], rows.high[kSlots[I]]}...);
+    }
+
     template <auto kFn, bool kMasked>
     static void compute(const Rows& rows) {
-        loop<kFn, kMasked>(rows, std::index_sequence_for<A...>{});
+        spread<kFn, kMasked>(rows, std::index_sequence_for<A...>{});
     }
 
     static constexpr OpDesc describe() {
@@ -291,6 +301,7 @@ constexpr OpDesc describe_op() {
     constexpr const InstInfo& kInfo = OpTraits<kOp>::kInfo;
     OpDesc d = LaneOf<kLane>::Sig::describe();
     d.writes_exec = kInfo.has(flag::WritesExec);
+    d.reads_dst = kInfo.has(flag::ReadsDst);
     d.keeps_other_half = keeps_other_half(kInfo) && d.dst.bits == 16;
     d.compute = &LaneOf<kLane>::Sig::template compute<LaneOf<kLane>::kFn, false>;
     d.compute_saturating = LaneOf<kLane>::saturating();
@@ -348,7 +359,7 @@ void run(ExecContext& ctx, const Inst& inst) {
     Scratch scratch;
     Rows rows;
     rows.mode = &kDefaultMode;
-    for (unsigned i = 0; i < kDesc.sources; ++i) fetch_source(wave, inst, i, kDesc.src[i], scratch, rows);
+    for (unsigned i = 0; i < kDesc.sources; ++i) fetch_source(wave, inst, i, kDesc.src[i], kDesc.reads_dst, scratch, rows);
     if (inst.neg | inst.abs) apply_signs(inst, kDesc, scratch, rows);
     if constexpr (kDesc.extra != Extra::None) fetch_extra(wave, inst, kDesc.extra, scratch, rows);
     rows.carry = scratch.carry.lane;

@@ -56,8 +56,8 @@ struct LaneAddresses {
 /// Lane addresses whose dwords lie dword_stride bytes apart: scratch through FLAT, and swizzled buffers.
 /// Byte o of a lane is at base[lane] + o / 4 * dword_stride + o % 4.
 struct SwizzledAddresses {
-    uint64_t base[kLanes];
-    uint32_t offset[kLanes];
+    uint64_t base[kLanes] = {};
+    uint32_t offset[kLanes] = {};
     uint64_t dword_stride = 0;
     uint64_t active = 0;
     uint64_t byte(unsigned lane, uint32_t plus) const {
@@ -84,7 +84,7 @@ public:
     Destination(Wave& wave, unsigned vgpr) {
         for (unsigned w = 0; w < kShape.words(); ++w) rows_[w] = vgpr_write_row(wave, vgpr + w, dump_);
     }
-    uint32_t* row(unsigned word) { return rows_[word]; }
+    uint32_t* const* rows() const { return rows_; }
 
     void put(unsigned lane, const void* bytes) {
         if constexpr (kShape.bytes >= 4) {
@@ -118,7 +118,7 @@ public:
     Source(const Wave& wave, unsigned vgpr) {
         for (unsigned w = 0; w < kShape.words(); ++w) rows_[w] = vgpr_read_row(wave, vgpr + w);
     }
-    const uint32_t* row(unsigned word) const { return rows_[word]; }
+    const uint32_t* const* rows() const { return rows_; }
 
     void get(unsigned lane, void* bytes) const {
         if constexpr (kShape.bytes >= 4) {
@@ -143,17 +143,50 @@ inline bool evenly_spaced(const LaneAddresses& a, uint64_t step) {
     return different == 0;
 }
 
+/// 64 elements of whole dwords side by side in memory, to and from register rows.
+template <unsigned kWords>
+void deinterleave(const uint8_t* host, uint32_t* const* rows) {
+    alignas(64) uint32_t block[kLanes * kWords];
+    std::memcpy(block, host, sizeof block);
+    for (unsigned w = 0; w < kWords; ++w) {
+        uint32_t* __restrict row = rows[w];
+        for (unsigned lane = 0; lane < kLanes; ++lane) row[lane] = block[lane * kWords + w];
+    }
+}
+template <unsigned kWords>
+void interleave(const uint32_t* const* rows, uint8_t* host) {
+    alignas(64) uint32_t block[kLanes * kWords];
+    for (unsigned w = 0; w < kWords; ++w) {
+        const uint32_t* __restrict row = rows[w];
+        for (unsigned lane = 0; lane < kLanes; ++lane) block[lane * kWords + w] = row[lane];
+    }
+    std::memcpy(host, block, sizeof block);
+}
+
+template <Shape kShape>
+void load_block(const uint8_t* host, Destination<kShape>& to) {
+    if constexpr (kShape.bytes >= 4) {
+        deinterleave<kShape.words()>(host, to.rows());
+    } else {
+        for (unsigned lane = 0; lane < kLanes; ++lane) to.put(lane, host + lane * kShape.bytes);
+    }
+}
+
+template <Shape kShape>
+void store_block(const Source<kShape>& from, uint8_t* host) {
+    if constexpr (kShape.bytes >= 4) {
+        interleave<kShape.words()>(from.rows(), host);
+    } else {
+        for (unsigned lane = 0; lane < kLanes; ++lane) from.get(lane, host + lane * kShape.bytes);
+    }
+}
+
 template <Shape kShape>
 bool load_fast(PageCursor& cursor, const LaneAddresses& a, Destination<kShape>& to) {
     if (evenly_spaced(a, kShape.bytes)) {
         const uint8_t* host = cursor.at(a.va[0], kLanes * kShape.bytes);
-        if (!host) return false;
-        if constexpr (kShape.bytes == 4) {
-            std::memcpy(to.row(0), host, sizeof(VgprRow));
-        } else {
-            for (unsigned lane = 0; lane < kLanes; ++lane) to.put(lane, host + lane * kShape.bytes);
-        }
-        return true;
+        if (host) load_block<kShape>(host, to);
+        return host != nullptr;
     }
     if (!evenly_spaced(a, 0)) return false;
     const uint8_t* host = cursor.at(a.va[0], kShape.bytes);
@@ -189,12 +222,7 @@ void store(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vgpr) 
     PageCursor cursor(*ctx.pages, wave.vmid, Access::Write);
     if (evenly_spaced(a, kShape.bytes)) {
         if (uint8_t* host = cursor.at(a.va[0], kLanes * kShape.bytes)) {
-            if constexpr (kShape.bytes == 4) {
-                std::memcpy(host, from.row(0), sizeof(VgprRow));
-            } else {
-                for (unsigned lane = 0; lane < kLanes; ++lane) from.get(lane, host + lane * kShape.bytes);
-            }
-            return;
+            return store_block<kShape>(from, host);
         }
     }
     for (uint64_t mask = a.active; mask; mask &= mask - 1) {
@@ -254,16 +282,20 @@ void atomic(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vdata
 /// Every active lane's access stays inside one dword, or is made of whole dwords.
 template <unsigned kBytes>
 bool dwords_whole(const SwizzledAddresses& a) {
-    uint32_t bad = 0;
-    for_lanes(a.active, [&](unsigned lane) {
-        bad |= kBytes >= 4 ? a.offset[lane] % 4 : (a.offset[lane] % 4 + kBytes > 4);
-    });
-    return bad == 0;
+    const auto bad = [&](unsigned lane) -> uint32_t {
+        return kBytes >= 4 ? a.offset[lane] % 4 : (a.offset[lane] % 4 + kBytes > 4);
+    };
+    uint32_t any = 0;
+    for (unsigned lane = 0; lane < kLanes; ++lane) any |= bad(lane);
+    if (any == 0) return true;
+    any = 0;
+    for_lanes(a.active, [&](unsigned lane) { any |= bad(lane); });
+    return any == 0;
 }
 
 inline void to_linear(const SwizzledAddresses& a, unsigned word, LaneAddresses& out) {
     out.active = a.active;
-    for_lanes(a.active, [&](unsigned lane) { out.va[lane] = a.byte(lane, word * 4); });
+    for (unsigned lane = 0; lane < kLanes; ++lane) out.va[lane] = a.byte(lane, word * 4);
 }
 
 template <Shape kShape>
@@ -339,7 +371,7 @@ void atomic_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, u
 
 /// LDS addresses of the lanes in active, bytes from the start of the work-group's allocation.
 struct LdsAddresses {
-    uint32_t at[kLanes];
+    uint32_t at[kLanes] = {};
     uint64_t active = 0;
 };
 
@@ -349,10 +381,29 @@ inline uint8_t* lds_bytes(ExecContext& ctx, const Wave& wave, uint32_t address, 
     return ctx.lds + wave.lds_base + address;
 }
 
+/// Start of the work-group's LDS when all 64 lanes are on and inside of it, so that none needs a look.
+inline uint8_t* lds_all_inside(ExecContext& ctx, const Wave& wave, const LdsAddresses& a, unsigned size) {
+    if (a.active != kAllLanes || !ctx.lds) return nullptr;
+    uint32_t highest = 0;
+    for (unsigned lane = 0; lane < kLanes; ++lane) highest = a.at[lane] > highest ? a.at[lane] : highest;
+    return uint64_t{highest} + size <= wave.lds_bytes ? ctx.lds + wave.lds_base : nullptr;
+}
+
+inline bool evenly_spaced(const LdsAddresses& a, uint32_t step) {
+    uint32_t different = 0;
+    for (unsigned lane = 0; lane < kLanes; ++lane) different |= a.at[lane] ^ (a.at[0] + lane * step);
+    return different == 0;
+}
+
 /// @param strict  an address outside faults (FLAT); otherwise loads give 0 and stores are dropped (DS)
 template <Shape kShape>
 void load_lds(ExecContext& ctx, Wave& wave, const LdsAddresses& a, unsigned vgpr, bool strict) {
     Destination<kShape> to(wave, vgpr);
+    if (const uint8_t* host = lds_all_inside(ctx, wave, a, kShape.bytes)) {
+        if (evenly_spaced(a, kShape.bytes)) return load_block<kShape>(host + a.at[0], to);
+        for (unsigned lane = 0; lane < kLanes; ++lane) to.put(lane, host + a.at[lane]);
+        return;
+    }
     for_lanes(a.active, [&](unsigned lane) {
         static constexpr uint8_t kZero[16] = {};
         const uint8_t* host = lds_bytes(ctx, wave, a.at[lane], kShape.bytes);
@@ -364,6 +415,11 @@ void load_lds(ExecContext& ctx, Wave& wave, const LdsAddresses& a, unsigned vgpr
 template <Shape kShape>
 void store_lds(ExecContext& ctx, Wave& wave, const LdsAddresses& a, unsigned vgpr, bool strict) {
     const Source<kShape> from(wave, vgpr);
+    if (uint8_t* host = lds_all_inside(ctx, wave, a, kShape.bytes)) {
+        if (evenly_spaced(a, kShape.bytes)) return store_block<kShape>(from, host + a.at[0]);
+        for (unsigned lane = 0; lane < kLanes; ++lane) from.get(lane, host + a.at[lane]);
+        return;
+    }
     for_lanes(a.active, [&](unsigned lane) {
         if (uint8_t* host = lds_bytes(ctx, wave, a.at[lane], kShape.bytes)) {
             from.get(lane, host);

@@ -75,7 +75,7 @@ void run_general(ExecContext& ctx, const Inst& encoded, const OpDesc& desc) {
     Scratch scratch;
     Rows rows{};
     rows.mode = &mode;
-    for (unsigned n = 0; n < desc.sources; ++n) fetch_source(wave, inst, n, desc.src[n], scratch, rows);
+    for (unsigned n = 0; n < desc.sources; ++n) fetch_source(wave, inst, n, desc.src[n], desc.reads_dst, scratch, rows);
     const uint64_t lanes = select_sources(wave, inst, desc, scratch, rows) & wave.exec;
     if (inst.neg | inst.abs) apply_signs(inst, desc, scratch, rows);
     flush_sources(desc, mode, scratch, rows);

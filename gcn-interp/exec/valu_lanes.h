@@ -37,7 +37,7 @@ inline HalfFloat fma_f16(HalfFloat a, HalfFloat b, HalfFloat c) {
     const double sum = product + addend;
     return {fp::to_odd_float(sum)};
 }
-inline float flush_half(float v) { return (v < 0x1p-14f) & (v > -0x1p-14f) ? fp::with_sign(0.0f, fp::sign(v)) : v; }
+inline float flush_half(float v) { return fp::pick((v < 0x1p-14f) & (v > -0x1p-14f), fp::as<float>(fp::as<uint32_t>(v) & 0x80000000u), v); }
 /// v_mad_f16 and its kin: two roundings, f16 denormals are flushed.
 inline HalfFloat mad_f16(const ModeView& mode, HalfFloat a, HalfFloat b, HalfFloat c) {
     const float product = flush_half(a.value) * flush_half(b.value);

@@ -55,6 +55,7 @@ struct OpDesc {
     bool has_value = false;
     bool has_carry = false;         ///< writes a lane mask
     bool uses_mode = false;
+    bool reads_dst = false;         ///< v_mac: the last source is the old destination
     bool writes_exec = false;       ///< v_cmpx
     bool keeps_other_half = false;  ///< 16-bit destination: the other half stays
     uint32_t mode_mask = 0;         ///< bits of MODE that the plain path must find at their default
@@ -65,10 +66,10 @@ struct OpDesc {
 /// Operand that is no VGPR: scalar register, constant or literal, in all lanes.
 void fetch_uniform(const Wave& wave, const Inst& inst, uint16_t operand, const Elem& elem, unsigned slot, Scratch& scratch, Rows& rows);
 
-/// Set rows.low/high[n] to source n. A source that the encoding lacks is the old destination.
-inline void fetch_source(const Wave& wave, const Inst& inst, unsigned n, const Elem& elem, Scratch& scratch, Rows& rows) {
+/// Set rows.low/high[n] to source n. With reads_dst a source that the encoding lacks is the old destination.
+inline void fetch_source(const Wave& wave, const Inst& inst, unsigned n, const Elem& elem, bool reads_dst, Scratch& scratch, Rows& rows) {
     uint16_t operand = inst.src[n];
-    if (operand == kNoOperand) operand = static_cast<uint16_t>(kSrcVgpr0 + inst.dst);
+    if (reads_dst && operand == kNoOperand) operand = static_cast<uint16_t>(kSrcVgpr0 + inst.dst);
     if (operand >= kSrcVgpr0) {
         rows.low[n] = vgpr_read_row(wave, operand - kSrcVgpr0);
         if (elem.bits == 64) rows.high[n] = vgpr_read_row(wave, operand - kSrcVgpr0 + 1u);

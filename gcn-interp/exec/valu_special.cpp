@@ -79,13 +79,13 @@ void exec_v_mqsad_u32_u8(ExecContext& ctx, const Inst& encoded) {
     Scratch scratch;
     Rows rows{};
     const Elem wide{64, false, false}, narrow{};
-    fetch_source(wave, inst, 0, wide, scratch, rows);
-    fetch_source(wave, inst, 1, narrow, scratch, rows);
+    fetch_source(wave, inst, 0, wide, false, scratch, rows);
+    fetch_source(wave, inst, 1, narrow, false, scratch, rows);
     VgprRow sums[4];
     for (unsigned part = 0; part < 4; ++part) {
         Inst step = inst;
         if (inst.src[2] >= kSrcVgpr0 && inst.src[2] != kNoOperand) step.src[2] = static_cast<uint16_t>(inst.src[2] + part);
-        fetch_source(wave, step, 2, narrow, scratch, rows);
+        fetch_source(wave, step, 2, narrow, false, scratch, rows);
         for (unsigned l = 0; l < kLanes; ++l) {
             const uint32_t bytes = static_cast<uint32_t>(make64(rows.low[0][l], rows.high[0][l]) >> (8 * part));
             const uint64_t sum = uint64_t{sum_of_differences(bytes, rows.low[1][l], true)} + rows.low[2][l];

@@ -26,7 +26,7 @@ float v_ldexp_f32(float s0, int32_t s1) { return fp::scale(s0, s1); }
 
 WithCarry<float> v_div_scale_f32(float s0, float s1, float s2) {
     const fp::Scaled<float> r = fp::div_scale(s0, s1, s2);
-    return {r.value, r.flag ? ~0u : 0u};
+    return {r.value, r.flag};
 }
 float v_div_fixup_f32(float s0, float s1, float s2) { return fp::div_fixup(s0, s1, s2); }
 float v_div_fmas_f32(float s0, float s1, float s2, VccMask scaled) { return fp::div_fmas(s0, s1, s2, scaled.bits != 0); }
@@ -62,7 +62,7 @@ double v_ldexp_f64(double s0, int32_t s1) { return fp::scale(s0, s1); }
 double v_trig_preop_f64(double s0, uint32_t s1) { return fp::trig_preop(s0, s1); }
 WithCarry<double> v_div_scale_f64(double s0, double s1, double s2) {
     const fp::Scaled<double> r = fp::div_scale(s0, s1, s2);
-    return {r.value, r.flag ? ~0u : 0u};
+    return {r.value, r.flag};
 }
 double v_div_fixup_f64(double s0, double s1, double s2) { return fp::div_fixup(s0, s1, s2); }
 double v_div_fmas_f64(double s0, double s1, double s2, VccMask scaled) { return fp::div_fmas(s0, s1, s2, scaled.bits != 0); }

@@ -127,7 +127,7 @@ void run_packed(ExecContext& ctx, const Inst& encoded, const OpDesc& desc) {
     const Inst inst = ModeBits::GprIdxEn::get(wave.mode) ? with_gpr_index(wave, encoded) : encoded;
     Scratch scratch;
     Rows sources{};
-    for (unsigned n = 0; n < desc.sources; ++n) fetch_source(wave, inst, n, desc.src[n], scratch, sources);
+    for (unsigned n = 0; n < desc.sources; ++n) fetch_source(wave, inst, n, desc.src[n], false, scratch, sources);
 
     VgprRow halves[3];
     Rows rows{};
@@ -163,7 +163,7 @@ void run_mix(ExecContext& ctx, const Inst& encoded, const OpDesc& operation, Mix
     VgprRow wide[3];
     for (unsigned n = 0; n < 3; ++n) {
         const bool is_half = (inst.op_sel_hi >> n) & 1;
-        fetch_source(wave, inst, n, is_half ? Value<Half>::kElem : Value<float>::kElem, scratch, rows);
+        fetch_source(wave, inst, n, is_half ? Value<Half>::kElem : Value<float>::kElem, false, scratch, rows);
         widen_mix_source(inst, n, mode, rows.low[n], wide[n].lane);
         rows.low[n] = wide[n].lane;
     }

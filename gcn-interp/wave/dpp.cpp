@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // DPP: which lane each lane of source 0 reads from; step 6 of the data flow.
+#include <array>
+
 #include "gcn-interp/wave/operand.h"
 #include "gcn-interp/wave/wave.h"
 
@@ -36,22 +38,56 @@ constexpr Control kControls[] = {
     {0x140, 0x140, row_mirror}, {0x141, 0x141, row_half_mirror}, {0x142, 0x142, row_bcast15}, {0x143, 0x143, row_bcast31},
 };
 
+constexpr unsigned kControlValues = 512;
+
+/// What a DPP_CTRL value makes lanes read.
+struct Pattern {
+    std::array<uint8_t, kLanes> from;  ///< 0 for lanes without a source
+    uint64_t has_source = 0;
+};
+
+const std::array<Pattern, kControlValues>& patterns() {
+    static const std::array<Pattern, kControlValues> table = [] {
+        std::array<Pattern, kControlValues> t{};
+        for (const Control& c : kControls) {
+            for (unsigned ctrl = c.first; ctrl <= c.last; ++ctrl) {
+                for (unsigned lane = 0; lane < kLanes; ++lane) {
+                    const int from = c.select(static_cast<int>(lane), static_cast<int>(ctrl - c.first));
+                    t[ctrl].from[lane] = static_cast<uint8_t>(from < 0 ? 0 : from);
+                    if (from >= 0) t[ctrl].has_source |= uint64_t{1} << lane;
+                }
+            }
+        }
+        return t;
+    }();
+    return table;
+}
+
+/// Lanes that the row and bank masks let be written.
+uint64_t enabled_lanes(const Inst& inst) {
+    uint64_t mask = 0;
+    for (unsigned group = 0; group < 16; ++group) {
+        const bool row_on = (inst.row_mask >> (group / 4)) & 1, bank_on = (inst.bank_mask >> (group % 4)) & 1;
+        if (row_on && bank_on) mask |= uint64_t{0xf} << (4 * group);
+    }
+    return mask;
+}
+
 }  // namespace
 
 uint64_t dpp_select(const Inst& inst, uint64_t exec, const uint32_t* in, uint32_t* out) {
-    const Control* control = nullptr;
-    for (const Control& c : kControls) {
-        if (inst.dpp_ctrl >= c.first && inst.dpp_ctrl <= c.last) control = &c;
+    const Pattern& pattern = patterns()[inst.dpp_ctrl % kControlValues];
+    uint64_t valid = pattern.has_source;
+    for (unsigned lane = 0; lane < kLanes; ++lane) out[lane] = in[pattern.from[lane]];
+    if (exec != ~uint64_t{0}) {
+        uint64_t active = 0;
+        for (unsigned lane = 0; lane < kLanes; ++lane) active |= ((exec >> pattern.from[lane]) & 1) << lane;
+        valid &= active;
     }
-    uint64_t writable = 0;
-    for (int lane = 0; lane < static_cast<int>(kLanes); ++lane) {
-        const int from = control != nullptr ? control->select(lane, inst.dpp_ctrl - control->first) : -1;
-        const bool valid = from >= 0 && ((exec >> from) & 1);
-        out[lane] = valid ? in[from] : 0;
-        const bool row_on = (inst.row_mask >> (lane / 16)) & 1, bank_on = (inst.bank_mask >> (lane / 4 % 4)) & 1;
-        if (row_on && bank_on && (valid || inst.bound_ctrl)) writable |= uint64_t{1} << lane;
+    if (valid != ~uint64_t{0}) {
+        for (unsigned lane = 0; lane < kLanes; ++lane) out[lane] = (valid >> lane) & 1 ? out[lane] : 0;
     }
-    return writable;
+    return enabled_lanes(inst) & (inst.bound_ctrl ? ~uint64_t{0} : valid);
 }
 
 }  // namespace lyra::gcn

@@ -13,11 +13,29 @@
 
 #include "gcn-interp/wave/mode.h"
 
+#if defined(__clang__)
+// & and | of bools keep lane functions free of branches.
+#pragma clang diagnostic ignored "-Wbitwise-instead-of-logical"
+#pragma clang diagnostic ignored "-Wbitwise-conditional-parentheses"
+#endif
+
 namespace lyra::gcn::fp {
 
 template <class To, class From>
 constexpr To as(From v) {
     return std::bit_cast<To>(v);
+}
+
+/// condition ? a : b without a branch: chains of ?: on related conditions become branches again, and those are not vectorised.
+template <class F>
+inline F pick(bool condition, F a, F b) {
+    if constexpr (sizeof(F) == 8) {
+        const uint64_t mask = 0 - static_cast<uint64_t>(condition);
+        return as<F>((as<uint64_t>(a) & mask) | (as<uint64_t>(b) & ~mask));
+    } else {
+        const uint32_t mask = 0 - static_cast<uint32_t>(condition);
+        return as<F>((as<uint32_t>(a) & mask) | (as<uint32_t>(b) & ~mask));
+    }
 }
 
 // f32 and f64 as bits -----------------------------------------------------------------------------------------------------
@@ -71,7 +89,8 @@ inline int exponent(F x) {
 template <class F>
 inline F flush(F x) {
     const BitsOf<F> u = as<BitsOf<F>>(x);
-    return as<F>((u & kInfBits<F>) == 0 ? static_cast<BitsOf<F>>(u & kSign<F>) : u);
+    const BitsOf<F> keep = BitsOf<F>{0} - static_cast<BitsOf<F>>((u & kInfBits<F>) != 0);
+    return as<F>(static_cast<BitsOf<F>>(u & (keep | kSign<F>)));
 }
 template <class F>
 inline F with_sign(F magnitude, bool negative) {
@@ -82,23 +101,12 @@ template <class F>
 inline bool sign(F x) {
     return (as<BitsOf<F>>(x) & kSign<F>) != 0;
 }
-/// condition ? a : b without a branch: chains of ?: on related conditions become branches again, and those are not vectorised.
-template <class F>
-inline F select(bool condition, F a, F b) {
-    if constexpr (sizeof(F) == 8) {
-        const uint64_t mask = 0 - static_cast<uint64_t>(condition);
-        return as<F>((as<uint64_t>(a) & mask) | (as<uint64_t>(b) & ~mask));
-    } else {
-        const uint32_t mask = 0 - static_cast<uint32_t>(condition);
-        return as<F>((as<uint32_t>(a) & mask) | (as<uint32_t>(b) & ~mask));
-    }
-}
 /// Nearest whole number, ties to even, whatever the host's rounding direction. (The built-in for it is not vectorised by GCC 12.)
 template <class F>
 inline F nearest_even(F x) {
     const F low = std::floor(x), rest = x - low;
     const bool odd = std::floor(low * F(0.5)) != low * F(0.5);
-    const F r = low + select((rest > F(0.5)) | ((rest == F(0.5)) & odd), F(1), F(0));
+    const F r = low + pick((rest > F(0.5)) | ((rest == F(0.5)) & odd), F(1), F(0));
     return as<F>(static_cast<BitsOf<F>>((as<BitsOf<F>>(r) & ~kSign<F>) | (as<BitsOf<F>>(x) & kSign<F>)));
 }
 /// 2^e for e within the normal range.
@@ -124,7 +132,7 @@ inline float half_to_float(uint32_t half) {
     const float scaled = as<float>(magnitude << 13) * 0x1p112f;  // right for denormals too
     const uint32_t finite = as<uint32_t>(scaled);
     const uint32_t special = (magnitude << 13) | 0x7f800000u;
-    return as<float>((magnitude >= 0x7c00 ? special : finite) | ((half & 0x8000) << 16));
+    return as<float>(pick(magnitude >= 0x7c00, special, finite) | ((half & 0x8000) << 16));
 }
 
 /// f32 to f16 with one rounding in direction R.
@@ -137,18 +145,18 @@ inline uint32_t float_to_half(float value) {
 
     const uint32_t shifted = magnitude - (112u << 23);  // f16 exponent bias
     const uint32_t base = shifted >> 13, rest = shifted & 0x1fff;
-    uint32_t up = select(rest != 0, rounds_away, 0u);
+    uint32_t up = pick(rest != 0, rounds_away, 0u);
     if constexpr (R == Round::NearestEven) up = (rest + 0xfff + (base & 1)) >> 13;
     const uint32_t normal = base + up;
 
-    const float scaled = as<float>(select(magnitude < 0x38800000, magnitude, 0u)) * 0x1p24f;  // f16 denormals count units of 2^-24
+    const float scaled = as<float>(pick(magnitude < 0x38800000, magnitude, 0u)) * 0x1p24f;  // f16 denormals count units of 2^-24
     const float whole = R == Round::NearestEven ? __builtin_rintf(scaled) : __builtin_truncf(scaled);
-    const uint32_t denormal = static_cast<uint32_t>(static_cast<int32_t>(whole)) + select(whole != scaled, rounds_away, 0u);
+    const uint32_t denormal = static_cast<uint32_t>(static_cast<int32_t>(whole)) + pick(whole != scaled, rounds_away, 0u);
 
     const uint32_t overflow = R == Round::NearestEven ? 0x7c00 : 0x7bff + rounds_away;
-    const uint32_t finite = select(magnitude < 0x38800000, denormal, select(magnitude >= 0x47800000, overflow, normal));
+    const uint32_t finite = pick(magnitude < 0x38800000, denormal, pick(magnitude >= 0x47800000, overflow, normal));
     const uint32_t nan = 0x7e00 | ((magnitude >> 13) & 0x3ff);
-    const uint32_t result = select(magnitude > 0x7f800000, nan, select(magnitude == 0x7f800000, 0x7c00u, finite));
+    const uint32_t result = pick(magnitude > 0x7f800000, nan, pick(magnitude == 0x7f800000, 0x7c00u, finite));
     return result | (negative << 15);
 }
 
@@ -178,19 +186,19 @@ inline bool half_is_signaling(uint32_t h) { return half_is_nan(h) & ((h & 0x200)
 /// @source AMD Vega ISA document, V_MIN_F32: a signaling NaN wins (IEEE mode), a quiet one loses, -0 < +0
 template <class F>
 inline F minimum(const ModeView& mode, F a, F b) {
-    F r = select((a < b) | ((a == b) & sign(a)), a, b);
-    r = select(is_nan(b), a, r);
-    r = select(is_nan(a), b, r);
-    r = select(is_signaling(b) & mode.ieee, quiet(b), r);
-    return select(is_signaling(a) & mode.ieee, quiet(a), r);
+    F r = pick((a < b) | ((a == b) & sign(a)), a, b);
+    r = pick(is_nan(b), a, r);
+    r = pick(is_nan(a), b, r);
+    r = pick(is_signaling(b) & mode.ieee, quiet(b), r);
+    return pick(is_signaling(a) & mode.ieee, quiet(a), r);
 }
 template <class F>
 inline F maximum(const ModeView& mode, F a, F b) {
-    F r = select((a > b) | ((a == b) & !sign(a)), a, b);
-    r = select(is_nan(b), a, r);
-    r = select(is_nan(a), b, r);
-    r = select(is_signaling(b) & mode.ieee, quiet(b), r);
-    return select(is_signaling(a) & mode.ieee, quiet(a), r);
+    F r = pick((a > b) | ((a == b) & !sign(a)), a, b);
+    r = pick(is_nan(b), a, r);
+    r = pick(is_nan(a), b, r);
+    r = pick(is_signaling(b) & mode.ieee, quiet(b), r);
+    return pick(is_signaling(a) & mode.ieee, quiet(a), r);
 }
 /// @source AMD Vega ISA document, V_MED3_F32
 template <class F>
@@ -198,8 +206,8 @@ inline F median(const ModeView& mode, F a, F b, F c) {
     const F low = minimum(mode, minimum(mode, a, b), c);
     const F high = maximum(mode, maximum(mode, a, b), c);
     const F ab = maximum(mode, a, b), ac = maximum(mode, a, c), bc = maximum(mode, b, c);
-    const F middle = select(high == a, bc, select(high == b, ac, ab));
-    return select(is_nan(a) | is_nan(b) | is_nan(c), low, middle);
+    const F middle = pick(high == a, bc, pick(high == b, ac, ab));
+    return pick(is_nan(a) | is_nan(b) | is_nan(c), low, middle);
 }
 
 // Classes -----------------------------------------------------------------------------------------------------------------
@@ -213,11 +221,11 @@ inline uint32_t class_bit(Bits u) {
     constexpr Bits kInf = static_cast<Bits>((kSignBit - 1) & ~kMantissaMask);
     const Bits m = static_cast<Bits>(u & ~kSignBit);
     const uint32_t negative = (u & kSignBit) != 0 ? 1 : 0;
-    uint32_t r = select(negative != 0, 1u << 3, 1u << 8);
-    r = select(m <= kMantissaMask, select(negative != 0, 1u << 4, 1u << 7), r);
-    r = select(m == 0, select(negative != 0, 1u << 5, 1u << 6), r);
-    r = select(m == kInf, select(negative != 0, 1u << 2, 1u << 9), r);
-    return select(m > kInf, select((m & (Bits{1} << (kMantissaBits - 1))) != 0, 1u << 1, 1u << 0), r);
+    uint32_t r = pick(negative != 0, 1u << 3, 1u << 8);
+    r = pick(m <= kMantissaMask, pick(negative != 0, 1u << 4, 1u << 7), r);
+    r = pick(m == 0, pick(negative != 0, 1u << 5, 1u << 6), r);
+    r = pick(m == kInf, pick(negative != 0, 1u << 2, 1u << 9), r);
+    return pick(m > kInf, pick((m & (Bits{1} << (kMantissaBits - 1))) != 0, 1u << 1, 1u << 0), r);
 }
 
 // Conversions to integers: truncate, saturate, NaN gives 0 ----------------------------------------------------------------
@@ -255,21 +263,21 @@ inline double scale(double x, int32_t e) {
 inline float frexp_mantissa(float x) {
     const uint64_t u = as<uint64_t>(static_cast<double>(x));  // f32 denormals are normal doubles
     const float m = static_cast<float>(as<double>((u & 0x800fffffffffffffull) | 0x3fe0000000000000ull));
-    return select((x == 0) | is_nan(x) | is_inf(x), x, m);
+    return pick((x == 0) | is_nan(x) | is_inf(x), x, m);
 }
 inline int32_t frexp_exponent(float x) {
     const int32_t e = exponent(static_cast<double>(x)) - 1022;
-    return select((x == 0) | is_nan(x) | is_inf(x), 0, e);
+    return pick((x == 0) | is_nan(x) | is_inf(x), 0, e);
 }
 inline double normalized(double x) { return exponent(x) == 0 ? x * 0x1p64 : x; }
 inline double frexp_mantissa(double x) {
     const uint64_t u = as<uint64_t>(normalized(x));
     const double m = as<double>((u & 0x800fffffffffffffull) | 0x3fe0000000000000ull);
-    return select((x == 0) | is_nan(x) | is_inf(x), x, m);
+    return pick((x == 0) | is_nan(x) | is_inf(x), x, m);
 }
 inline int32_t frexp_exponent(double x) {
     const int32_t e = exponent(normalized(x)) - 1022 - (exponent(x) == 0 ? 64 : 0);
-    return select((x == 0) | is_nan(x) | is_inf(x), 0, e);
+    return pick((x == 0) | is_nan(x) | is_inf(x), 0, e);
 }
 
 // Transcendental functions, in double -------------------------------------------------------------------------------------
@@ -299,10 +307,10 @@ inline double exp2_core(double x) {
     return p * as<double>((as<uint64_t>(shifted) + 1023) << 52);
 }
 inline float exp2(float x) {
-    const float bounded = select(x > 200.0f, 200.0f, select(x < -200.0f, -200.0f, x));
-    const float safe = select(is_nan(x), 0.0f, bounded);
+    const float bounded = pick(x > 200.0f, 200.0f, pick(x < -200.0f, -200.0f, x));
+    const float safe = pick(is_nan(x), 0.0f, bounded);
     const float r = static_cast<float>(exp2_core(static_cast<double>(safe)));
-    return select(is_nan(x), quiet(x), r);
+    return pick(is_nan(x), quiet(x), r);
 }
 /// log2 of a positive finite double that is normal.
 inline double log2_core(double x) {
@@ -328,11 +336,11 @@ inline double log2_core(double x) {
 }
 inline float log2(float x) {
     const bool ordinary = (x > 0) & !is_inf(x);
-    float r = static_cast<float>(log2_core(static_cast<double>(select(ordinary, x, 1.0f))));
-    r = select(is_inf(x), x, r);
-    r = select(x < 0, default_nan<float>(), r);
-    r = select(x == 0, -infinity<float>(), r);
-    return select(is_nan(x), quiet(x), r);
+    float r = static_cast<float>(log2_core(static_cast<double>(pick(ordinary, x, 1.0f))));
+    r = pick(is_inf(x), x, r);
+    r = pick(x < 0, default_nan<float>(), r);
+    r = pick(x == 0, -infinity<float>(), r);
+    return pick(is_nan(x), quiet(x), r);
 }
 
 /// sin(2 pi x) when quadrant is 0, cos(2 pi x) when it is 1.
@@ -366,15 +374,15 @@ inline double sine_turns(double x, uint64_t quadrant) {
 /// Input in turns; past +-256 turns the sine is 0 and the cosine 1. @source AMD Vega ISA document, V_SIN_F32
 inline float sine(float x) {
     const bool inside = (x >= -256.0f) & (x <= 256.0f);
-    const float r = static_cast<float>(sine_turns(static_cast<double>(select(inside, x, 0.0f)), 0));
-    const float special = select(is_nan(x) | is_inf(x), default_nan<float>(), 0.0f);
-    return select(inside, select(x == 0, x, r), special);
+    const float r = static_cast<float>(sine_turns(static_cast<double>(pick(inside, x, 0.0f)), 0));
+    const float special = pick(is_nan(x) | is_inf(x), default_nan<float>(), 0.0f);
+    return pick(inside, pick(x == 0, x, r), special);
 }
 inline float cosine(float x) {
     const bool inside = (x >= -256.0f) & (x <= 256.0f);
-    const float r = static_cast<float>(sine_turns(static_cast<double>(select(inside, x, 0.0f)), 1));
-    const float special = select(is_nan(x) | is_inf(x), default_nan<float>(), 1.0f);
-    return select(inside, r, special);
+    const float r = static_cast<float>(sine_turns(static_cast<double>(pick(inside, x, 0.0f)), 1));
+    const float special = pick(is_nan(x) | is_inf(x), default_nan<float>(), 1.0f);
+    return pick(inside, r, special);
 }
 inline float rsqrt(float x) { return static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(x))); }
 
@@ -402,7 +410,7 @@ struct DivLimits<double> {
 template <class F>
 struct Scaled {
     F value;
-    bool flag;  ///< goes to VCC: v_div_fmas must scale back
+    uint32_t flag;  ///< ~0 or 0, goes to VCC: v_div_fmas must scale back
 };
 
 /// v_div_scale: s0 is the operand to scale (denominator s1 or numerator s2).
@@ -418,42 +426,44 @@ inline Scaled<F> div_scale(F s0, F s1, F s2) {
     const bool quotient_tiny = magnitude(quotient) < L::kMinNormal;
     const bool denormal_denominator = exponent(s1) == 0;
     // The rules from the last to the first: an earlier one overrides.
-    F value = select(exponent(s2) <= L::kTiny, up, s0);
-    value = select(quotient_tiny, select(is_numerator, up, s0), value);
-    value = select(reciprocal_tiny, down, value);
+    F value = pick(exponent(s2) <= L::kTiny, up, s0);
+    value = pick(quotient_tiny, pick(is_numerator, up, s0), value);
+    value = pick(reciprocal_tiny, down, value);
     // Correction: printed as scaling up.
-    value = select(reciprocal_tiny & quotient_tiny, select(is_denominator, down, s0), value);
-    value = select(denormal_denominator, up, value);
+    value = pick(reciprocal_tiny & quotient_tiny, pick(is_denominator, down, s0), value);
+    value = pick(denormal_denominator, up, value);
     const bool far_apart = exponent(s2) - exponent(s1) >= L::kFar;
-    value = select(far_apart, select(is_denominator, up, s0), value);
+    value = pick(far_apart, pick(is_denominator, up, s0), value);
     const bool zero = (s1 == 0) | (s2 == 0);
-    return {select(zero, default_nan<F>(), value), static_cast<bool>((!zero) & (far_apart | (quotient_tiny & !denormal_denominator)))};
+    return {pick(zero, default_nan<F>(), value), 0u - static_cast<uint32_t>((!zero) & (far_apart | (quotient_tiny & !denormal_denominator)))};
 }
 
 /// v_div_fixup: s0 quotient, s1 denominator, s2 numerator.
 template <class F>
 inline F div_fixup(F s0, F s1, F s2) {
     using L = DivLimits<F>;
-    const bool negative = sign(s1) != sign(s2);
-    F r = with_sign(is_nan(s0) ? infinity<F>() : s0, negative);  // Correction: NaN here stands for an overflow
-    r = exponent(s1) == exponent(infinity<F>()) ? with_sign(infinity<F>(), negative) : r;
-    r = exponent(s2) - exponent(s1) < L::kUnderflow ? with_sign(F(0), negative) : r;
-    r = is_inf(s1) | (s2 == 0) ? with_sign(F(0), negative) : r;
-    r = (s1 == 0) | is_inf(s2) ? with_sign(infinity<F>(), negative) : r;
-    r = (is_inf(s1) & is_inf(s2)) | ((s1 == 0) & (s2 == 0)) ? default_nan<F>() : r;
-    r = is_nan(s1) ? quiet(s1) : r;
-    return is_nan(s2) ? quiet(s2) : r;
+    const BitsOf<F> negative = (as<BitsOf<F>>(s1) ^ as<BitsOf<F>>(s2)) & kSign<F>;
+    const BitsOf<F> infinite = negative | kInfBits<F>;
+    BitsOf<F> r = (as<BitsOf<F>>(s0) & ~kSign<F>) | negative;
+    r = pick(is_nan(s0), infinite, r);  // Correction: NaN here stands for an overflow
+    r = pick(exponent(s1) == exponent(infinity<F>()), infinite, r);
+    r = pick(exponent(s2) - exponent(s1) < L::kUnderflow, negative, r);
+    r = pick(is_inf(s1) | (s2 == 0), negative, r);
+    r = pick((s1 == 0) | is_inf(s2), infinite, r);
+    r = pick((is_inf(s1) & is_inf(s2)) | ((s1 == 0) & (s2 == 0)), as<BitsOf<F>>(default_nan<F>()), r);
+    r = pick(is_nan(s1), as<BitsOf<F>>(quiet(s1)), r);
+    return as<F>(pick(is_nan(s2), as<BitsOf<F>>(quiet(s2)), r));
 }
 
 /// sum is inexact and error is what was lost: move an even last bit towards the lost part, so that rounding sum once more to fewer
 /// bits gives what rounding the exact value would.
 inline double round_to_odd(double sum, double error) {
     const uint64_t u = as<uint64_t>(sum);
-    const uint64_t step = select((error > 0) == (sum > 0), uint64_t{1}, ~uint64_t{0});
+    const uint64_t step = pick((error > 0) == (sum > 0), uint64_t{1}, ~uint64_t{0});
     const double bounded = sum - sum;  // 0, or NaN when sum is not finite
     const bool inexact = (error != 0) & (bounded == 0) & (error == error);
     const uint64_t even = (u & 1) - 1;  // ~0 when the last bit is 0
-    return as<double>(u + (step & even & select(inexact, ~uint64_t{0}, uint64_t{0})));
+    return as<double>(u + (step & even & pick(inexact, ~uint64_t{0}, uint64_t{0})));
 }
 /// What a + b loses to rounding.
 inline double sum_error(double a, double b, double sum) {
@@ -469,8 +479,8 @@ inline float div_fmas(float s0, float s1, float s2, bool scaled) {
     const double sum = product + addend;
     const double odd = round_to_odd(sum, sum_error(product, addend, sum));
     const bool large = (s2 >= 2.0f) | (s2 <= -2.0f);
-    const float scaled_result = static_cast<float>(odd * static_cast<double>(select(large, 0x1p64f, 0x1p-64f)));
-    return select(scaled, scaled_result, __builtin_fmaf(s0, s1, s2));
+    const float scaled_result = static_cast<float>(odd * static_cast<double>(pick(large, 0x1p64f, 0x1p-64f)));
+    return pick(scaled, scaled_result, __builtin_fmaf(s0, s1, s2));
 }
 /// As for f32 with 2^128. When the scaled result is denormal, rounding the fused sum again errs only where the sum lies exactly
 /// between two denormals though the exact value does not: then what the sum lost decides.
@@ -480,13 +490,13 @@ inline double div_fmas(double s0, double s1, double s2, bool scaled) {
     const double sum = product + s2;
     const double lost = (sum - fused) + (sum_error(product, s2, sum) + product_error);
     const bool large = (s2 >= 2.0) | (s2 <= -2.0);
-    const double result = fused * select(large, 0x1p128, 0x1p-128);
+    const double result = fused * pick(large, 0x1p128, 0x1p-128);
     const double rest = fused - result * 0x1p128;
     const bool denormal = !large & (result < 0x1p-1022) & (result > -0x1p-1022);
     const bool between = (rest == 0x1p-947) | (rest == -0x1p-947);
     const bool away = (lost != 0) & ((lost > 0) == (rest > 0));
-    const double step = select(denormal & between & away, select(rest > 0, 0x1p-1074, -0x1p-1074), 0.0);
-    return select(scaled, result + step, fused);
+    const double step = pick(denormal & between & away, pick(rest > 0, 0x1p-1074, -0x1p-1074), 0.0);
+    return pick(scaled, result + step, fused);
 }
 
 }  // namespace lyra::gcn::fp

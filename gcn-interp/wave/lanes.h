@@ -14,6 +14,13 @@
 
 namespace lyra::gcn {
 
+/// Before a loop over lanes: no lane's store is another lane's load, so the compiler may vectorise without overlap checks.
+#if defined(__clang__)
+#define LYRA_INDEPENDENT_LANES _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define LYRA_INDEPENDENT_LANES _Pragma("GCC ivdep")
+#endif
+
 inline constexpr uint64_t kAllLanes = ~uint64_t{0};
 
 /// row.lane[l] = bit l of mask ? ~0 : 0
@@ -60,7 +67,7 @@ inline void fill_row(uint32_t* row, uint32_t value) {
 
 /// dst = src where mask is ~0. dst and src may be the same row.
 inline void store_masked(uint32_t* dst, const uint32_t* src, const uint32_t* mask) {
-#pragma GCC ivdep
+    LYRA_INDEPENDENT_LANES
     for (unsigned l = 0; l < kLanes; ++l) dst[l] = (src[l] & mask[l]) | (dst[l] & ~mask[l]);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Services of QEMU for liblyra: the map of guest RAM, the interrupt, time and the log (steps 1 and 9 of the data flow). */
+/* Steps 1 and 9 of the data flow: what QEMU does for liblyra, the map of guest RAM, the interrupt, time, the log. */
 #include "qemu/osdep.h"
 
 #include "qemu/error-report.h"

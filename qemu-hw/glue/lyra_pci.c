@@ -31,6 +31,13 @@ enum {
     LYRA_CAP_PM = 0x50,
     LYRA_CAP_EXPRESS = 0x64,
     LYRA_CAP_MSI = 0xa0,
+
+    /* Vendor-specific extended capability as AMD's GPUs have it: the driver looks for it to see that extended
+     * configuration space works. */
+    LYRA_CAP_VSEC = 0x100,
+    LYRA_VSEC_ID = 1,
+    LYRA_VSEC_REVISION = 1,
+    LYRA_VSEC_BYTES = 0x10,
 };
 
 #define LYRA_VRAM_MIN (256 * MiB)
@@ -150,12 +157,17 @@ static bool lyra_add_capabilities(PCIDevice *pci, Error **errp)
             return false;
         }
         /*
-         * Atomic requests reach the root complex: an endpoint integrated in it has no bridge that could say so, and
-         * Linux believes one whose requester enable is set already.
+         * The CPU's atomic operations work on VRAM, which is RAM, and ours reach the root complex: an endpoint integrated
+         * in it has no bridge that could say so, and Linux believes one whose requester enable is set already.
          */
         express = pci->config + LYRA_CAP_EXPRESS;
-        pci_set_word(express + PCI_EXP_DEVCTL2, pci_get_word(express + PCI_EXP_DEVCTL2) | PCI_EXP_DEVCTL2_ATOMIC_REQ);
+        pci_long_test_and_set_mask(express + PCI_EXP_DEVCAP2,
+                                   PCI_EXP_DEVCAP2_ATOMIC_COMP32 | PCI_EXP_DEVCAP2_ATOMIC_COMP64);
+        pci_word_test_and_set_mask(express + PCI_EXP_DEVCTL2, PCI_EXP_DEVCTL2_ATOMIC_REQ);
         pci_word_test_and_set_mask(pci->wmask + LYRA_CAP_EXPRESS + PCI_EXP_DEVCTL2, PCI_EXP_DEVCTL2_ATOMIC_REQ);
+        pcie_add_capability(pci, PCI_EXT_CAP_ID_VNDR, 1, LYRA_CAP_VSEC, LYRA_VSEC_BYTES);
+        pci_set_long(pci->config + LYRA_CAP_VSEC + PCI_VNDR_HEADER,
+                     LYRA_VSEC_ID | LYRA_VSEC_REVISION << 16 | LYRA_VSEC_BYTES << 20);
     }
     return msi_init(pci, LYRA_CAP_MSI, 1, true, false, errp) >= 0;
 }

@@ -92,7 +92,7 @@ accel_text=$accel
 # kernel that patches it (int3 panic); one thread for all processors cannot.
 if [ "$accel" = tcg ]; then accel_text=tcg,thread=single; fi
 if [ "$accel" = kvm ]; then cpu=host,arch-capabilities=off; fi
-words="console=ttyS0 panic=-1 tsc=reliable mitigations=off nokaslr audit=0 random.trust_cpu=on lyra.driver=$driver $append"
+words="console=ttyS0 panic=-1 tsc=reliable mitigations=off nokaslr no_timer_check audit=0 random.trust_cpu=on lyra.driver=$driver $append"
 set -- "$qemu/bin/qemu-system-x86_64" -nodefaults -no-user-config -display none -no-reboot -M q35 \
     -accel "$accel_text" -cpu "$cpu" -smp "$smp" -m "$mem" \
     -kernel "$image/vmlinux" -initrd "$image/initramfs" \

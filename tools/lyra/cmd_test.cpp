@@ -64,7 +64,8 @@ private:
     }
     static std::string indented(const std::string& text) {
         constexpr size_t kMost = 4000;  // the end of a long log tells more than its beginning
-        std::string shown = text.size() > kMost ? "..." + text.substr(text.size() - kMost) : text, result = "    ";
+        std::string shown = text, result = "    ";
+        if (shown.size() > kMost) shown.replace(0, shown.size() - kMost, "...");
         while (!shown.empty() && shown.back() == '\n') shown.pop_back();
         for (const char c : shown) result += c == '\n' ? std::string("\n    ") : std::string(1, c);
         return result;
@@ -140,8 +141,8 @@ void test_commands(const Options&, Report& report) {
         std::vector<std::string> argv{own_program().string()};
         argv.insert(argv.end(), check.arguments.begin(), check.arguments.end());
         // Paths in the table are relative to the source tree.
-        std::string line = "cd " + shell_quote(source_dir().string()) + " && exec";
-        for (const std::string& word : argv) line += " " + shell_quote(word);
+        std::string line = fmt::format("cd {} && exec", shell_quote(source_dir().string()));
+        for (const std::string& word : argv) line += fmt::format(" {}", shell_quote(word));
         const Captured result = capture({"sh", "-c", line}, true, check.timeout_s);
         if (interrupted) throw Interrupted();
         std::string why;
@@ -214,7 +215,7 @@ void test_guest(const Options& options, Report& report) {
     WorkDir work;
     Progress progress;
     GuestJob job;
-    std::vector<GuestCheck> checks;
+    std::vector<GuestCheck> checks = checks_after_boot();
     std::vector<std::string> scripts;  // checks keep pointers into them
     scripts.reserve(example_programs().size());
     for (const char* name : example_programs()) {
@@ -224,7 +225,7 @@ void test_guest(const Options& options, Report& report) {
         scripts.push_back(fmt::format("chmod +x {0}; ./{0}", name));
         checks.push_back({name, scripts.back().c_str(), 0, {"PASSED"}, {"FAILED"}});
     }
-    checks.insert(checks.end(), guest_checks().begin(), guest_checks().end());
+    checks.insert(checks.end(), checks_at_the_end().begin(), checks_at_the_end().end());
     double limit = 120;
     for (size_t i = 0; i < checks.size(); ++i) {
         const std::string name = fmt::format("check{}", i + 1);

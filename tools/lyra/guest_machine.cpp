@@ -22,6 +22,15 @@ namespace {
 
 constexpr size_t kKeptLogs = 20;
 
+/// A value of --accel, in QEMU's words. With one thread per processor, TCG can make the kernel panic while it patches itself.
+struct Accelerator {
+    const char *name, *words, *cpu;
+};
+constexpr Accelerator kAccelerators[] = {
+    {"tcg", "tcg,thread=single", "max,la57=off"},
+    {"kvm", "kvm", "host,arch-capabilities=off"},
+};
+
 /// A stream from the guest: virtio port lyra.NAME.
 struct Port {
     const char* name;
@@ -58,6 +67,9 @@ fs::path pack(const GuestJob& job, const fs::path& work) {
     const fs::path archive = work / "job.tar";
     const Captured result = capture({"tar", "-c", "-f", archive.string(), "--format=ustar", "-C", dir.string(), "."}, true);
     if (result.status != 0) throw EnvironmentError("cannot pack the job: " + result.err);
+    // In a very short disk the guest's kernel complains about the partition table.
+    constexpr uintmax_t kUnit = 1 << 20;
+    fs::resize_file(archive, (fs::file_size(archive) + kUnit - 1) / kUnit * kUnit);
     return archive;
 }
 
@@ -161,14 +173,16 @@ std::string GuestMachine::kernel_words() const {
 
 // What a job and a shell have in common.
 std::vector<std::string> GuestMachine::machine(const fs::path& serial_log) const {
+    const Accelerator& accelerator = *std::find_if(std::begin(kAccelerators), std::end(kAccelerators),
+                                                   [&](const Accelerator& each) { return options_.accel == each.name; });
     std::string device = fmt::format("lyra,vram={},cus={}", options_.vram, options_.cus);
     if (!options_.trace.empty()) device += ",trace=" + comma_safe(fs::absolute(options_.trace).string());
     for (const std::string& property : options_.device_options) device += "," + property;
     std::vector<std::string> argv{
         (qemu_ / "bin/qemu-system-x86_64").string(), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-        "-M", "q35", "-accel", options_.accel == "kvm" ? "kvm" : "tcg,thread=single", "-cpu", options_.accel == "kvm" ? "host" : "max,la57=off",
+        "-M", "q35", "-accel", accelerator.words, "-cpu", accelerator.cpu,
         "-smp", std::to_string(options_.smp), "-m", options_.mem,
-        "-kernel", (image_ / "vmlinuz").string(), "-initrd", (image_ / "initramfs").string(),
+        "-kernel", (image_ / "vmlinux").string(), "-initrd", (image_ / "initramfs").string(),
         "-drive", "if=none,id=root,format=raw,readonly=on,file=" + comma_safe((image_ / "root.erofs").string()),
         "-device", "virtio-blk-pci,drive=root", "-device", "virtio-serial-pci",
         "-serial", "file:" + comma_safe(serial_log.string()), "-device", device,

@@ -12,9 +12,7 @@ constexpr Verb kVerbs[] = {
     {"guest", "open a shell in a guest with the GPU", set_up_guest},
     {"exec", "run one kernel in this process, without a guest", set_up_exec},
     {"test", "run all tests", set_up_test},
-#ifdef LYRA_HAVE_KFDTEST
     {"kfdtest", "run the kernel driver's test suite in guests", set_up_kfdtest},
-#endif
     {"isa", "list instructions, show coverage, disassemble", set_up_isa},
     {"version", "print the version", set_up_version},
 };

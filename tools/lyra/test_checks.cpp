@@ -10,24 +10,37 @@ const std::vector<const char*>& example_programs() {
     return programs;
 }
 
-// Lines of warnings and errors that stem from the device or its driver. The loopback of log levels: 0 emerg .. 4 warning.
-#define DEVICE_LOG "dmesg --level=emerg,alert,crit,err,warn | grep -iE 'amdgpu|kfd|drm|\\[TTM\\]|0000:00:0[0-9].*(1002|vga)'"
+// Warnings and errors that stem from the device or its driver.
+#define DEVICE_LOG "dmesg --level=emerg,alert,crit,err,warn | grep -iE 'amdgpu|kfd|drm|\\[TTM\\]'"
+// Four processes at once ask for more SDMA queues than two engines of this chip have; the driver says so, as on hardware, and
+// the runtime copies with kernels instead.
+#define FEW_SDMA_QUEUES "No more SDMA queue to allocate|DQM create queue type 1 failed"
 
-const std::vector<GuestCheck>& guest_checks() {
+const std::vector<GuestCheck>& checks_after_boot() {
     static const std::vector<GuestCheck> checks = {
         {"driver is bound", "ls -l /dev/kfd /dev/dri/renderD128; lspci -k -d 1002:", 0, {"/dev/kfd", "amdgpu"}, {}},
-        {"lspci names the device", "lspci -d 1002:", 0, {"Advanced Micro Devices"}, {}},
+        {"lspci names the device", "lspci -d 1002:", 0, {"Lyra emulated GFX9 compute GPU"}, {}},
         {"rocminfo lists the agent", "rocminfo", 0, {"gfx900", "KERNEL_DISPATCH"}, {}},
         {"dmesg has no warning of the device", "! " DEVICE_LOG, 0, {}, {}},
         {"exit status passes through", "exit 3", 3, {}, {}},
         {"a signal becomes 128 + number", "sh -c 'kill -9 $$'", 137, {}, {}},
-        {"driver unloads and loads three times",
-         "for i in 1 2 3; do rmmod amdgpu && modprobe amdgpu && [ -e /dev/kfd ] || exit 1; done; rocminfo", 0, {"gfx900"}, {}, 300},
-        {"a program runs after that", "./vector_add", 0, {"PASSED"}, {"FAILED"}},
-        {"dmesg is still clean", "! " DEVICE_LOG, 0, {}, {}},
     };
     return checks;
 }
+
+const std::vector<GuestCheck>& checks_at_the_end() {
+    static const std::vector<GuestCheck> checks = {
+        {"dmesg is clean after the examples", "! " DEVICE_LOG " | grep -vE '" FEW_SDMA_QUEUES "'", 0, {}, {}},
+        {"driver unloads and loads three times",
+         "for i in 1 2 3; do rmmod amdgpu && modprobe amdgpu && [ -e /dev/kfd ] || exit 1; done; rocminfo", 0, {"gfx900"}, {}, 300},
+        {"a program runs after that", "./vector_add", 0, {"PASSED"}, {"FAILED"}},
+        {"dmesg is still clean", "! " DEVICE_LOG " | grep -vE '" FEW_SDMA_QUEUES "'", 0, {}, {}},
+    };
+    return checks;
+}
+
+#undef DEVICE_LOG
+#undef FEW_SDMA_QUEUES
 
 const std::vector<CommandCheck>& command_checks() {
     static const std::vector<CommandCheck> checks = {

@@ -7,7 +7,7 @@
 
 namespace lyra::cli {
 
-/// Shell text that runs in a booted guest, after the checks before it.
+/// Shell text that runs in a booted guest. All checks share one guest and run in the order: after boot, examples, at the end.
 struct GuestCheck {
     const char* name;
     const char* script;
@@ -16,7 +16,8 @@ struct GuestCheck {
     std::vector<const char*> lacks;          ///< none is part of the output
     unsigned timeout_s = 120;
 };
-const std::vector<GuestCheck>& guest_checks();
+const std::vector<GuestCheck>& checks_after_boot();
+const std::vector<GuestCheck>& checks_at_the_end();
 
 /// A call of this program, from the top of the source tree.
 struct CommandCheck {

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks what a user of `lyra exec` and `lyra isa` meets: output, messages, exit codes. Run as a CTest.
+
+usage: cli_exec.py PROGRAM KERNELS     PROGRAM is lyra, KERNELS is tools/inproc/testdata/kernels.cl compiled
+"""
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+PROGRAM, KERNELS = sys.argv[1:3]
+failures = 0
+
+
+def call(*arguments, stdin=b""):
+    return subprocess.run([PROGRAM, *arguments], input=stdin, capture_output=True, timeout=120, check=False)
+
+
+def expect(name, result, status, out=None, err=None):
+    """out is the whole standard output, err a part of standard error."""
+    global failures
+    wrong = []
+    if result.returncode != status:
+        wrong.append(f"exit status {result.returncode}, expected {status}")
+    if out is not None and result.stdout.decode() != out:
+        wrong.append(f"standard output {result.stdout.decode()!r}, expected {out!r}")
+    if err is not None and err not in result.stderr.decode():
+        wrong.append(f"standard error lacks {err!r}")
+    print(("FAILED " if wrong else "passed ") + name)
+    if wrong:
+        failures += 1
+        print("\n".join("    " + line for line in wrong), result.stderr.decode(), sep="\n")
+
+
+def run(kernel, *arguments, **more):
+    return call("exec", KERNELS, "--kernel", kernel, *arguments, **more)
+
+
+def add_arguments(n, out):
+    return [f"--arg=iota:f32:{n}", f"--arg=fill:f32:{n}:0.5", f"--arg={out}", f"--arg=i32:{n}"]
+
+
+# Right results, in every way out.
+expect("text", run("add", "--grid=2", "--block=4", *add_arguments(8, "out:f32:8:-")), 0,
+       "".join(f"{i}.5\n" for i in range(8)), "")
+expect("partial group", run("add", "--threads=6", "--block=4", *add_arguments(8, "fill:f32:8:9:-")), 0,
+       "0.5\n1.5\n2.5\n3.5\n4.5\n5.5\n9\n9\n")
+expect("LDS argument", run("reverse", "--grid=1", "--block=4", "--arg=iota:i32:4:-", "--arg=lds:16"), 0, "3\n2\n1\n0\n")
+with tempfile.TemporaryDirectory() as folder:
+    source, target = os.path.join(folder, "in"), os.path.join(folder, "out")
+    with open(source, "wb") as file:
+        file.write(struct.pack("<4i", 10, 20, 30, 40))
+    expect("files", run("reverse", "--grid=1", "--block=4", f"--arg=inout:i32:{source}:{target}", "--arg=lds:16"), 0, "")
+    with open(target, "rb") as file:
+        if struct.unpack("<4i", file.read()) != (40, 30, 20, 10):
+            print("FAILED content of the file")
+            failures += 1
+    trace = os.path.join(folder, "t.pftrace")
+    expect("trace", run("reverse", "--grid=1", "--block=4", "--arg=iota:i32:4", "--arg=lds:16", "--trace", trace), 0, "")
+    if not os.path.exists(trace) or os.path.getsize(trace) < 100:
+        print("FAILED the trace is missing or empty")
+        failures += 1
+    expect("odd file", run("reverse", "--grid=1", f"--arg=in:f64:{PROGRAM}x", "--arg=lds:16"), 2, "", "cannot read")
+expect("standard input", run("reverse", "--grid=1", "--block=2", "--arg=inout:i32:-:-", "--arg=lds:8",
+                             stdin=struct.pack("<2i", 1, 2)), 0, "2\n1\n")
+result = run("add", "--grid=1", "--block=2", *add_arguments(2, "out:f32:2:-"), "--json")
+expect("JSON", result, 0)
+document = json.loads(result.stdout)
+if document["buffers"][0]["values"] != [0.5, 1.5] or document["counters"]["dispatches"] != 1:
+    print("FAILED content of the JSON document")
+    failures += 1
+
+# The user's mistakes: 2, with a message, and nothing on standard output.
+expect("no such file", call("exec", "no-such-file", "--grid=1"), 2, "", "no-such-file")
+expect("no code object", call("exec", sys.argv[0], "--grid=1"), 2, "", "neither an ELF file nor an offload bundle")
+expect("no GPU code", call("exec", PROGRAM, "--grid=1"), 2, "", "no ")
+expect("no such kernel", run("nothing", "--grid=1"), 2, "", "there is no kernel nothing")
+expect("no grid", run("add", *add_arguments(8, "out:f32:8:-")), 2, "", "--grid")
+expect("zero grid", run("add", "--grid=0", *add_arguments(8, "out:f32:8:-")), 2, "", "at least 1")
+expect("large block", run("add", "--grid=1", "--block=2048", *add_arguments(8, "out:f32:8:-")), 2, "", "1024")
+expect("too few arguments", run("add", "--grid=1"), 2, "", "takes 4 arguments, 0 --arg given")
+expect("wrong size", run("add", "--grid=1", *add_arguments(8, "out:f32:8:-")[:3], "--arg=f64:8"), 2, "", "of 4 bytes, not of 8")
+expect("bad number", run("add", "--grid=1", *add_arguments(8, "out:f32:8:-")[:3], "--arg=i32:8x"), 2, "", "is not a i32")
+expect("bad form", run("add", "--grid=1", "--arg=nonsense", "--arg=i32:1", "--arg=i32:1", "--arg=i32:1"), 2, "", "--arg nonsense")
+expect("bad VRAM", run("add", "--grid=1", "--vram=3G", *add_arguments(8, "out:f32:8:-")), 2, "")
+
+# Faults of the kernel, and a kernel without end.
+expect("store outside memory", run("store", "--grid=1", "--arg=zero:i32:4:-", "--arg=u64:0x10000000000", "--arg=i32:1"), 3, "",
+       "page not present")
+expect("illegal instruction", run("illegal", "--grid=1", "--arg=zero:i32:4:-"), 3, "", "IllegalInstruction")
+expect("timeout", run("spin", "--grid=1", "--arg=zero:i32:4:-", "--timeout=0.5"), 4, "", "--timeout")
+
+# Readers.
+expect("version", call("version"), 0, err="")
+coverage = json.loads(call("isa", "--coverage", "--json").stdout)
+if coverage["done"] + coverage["todo"] != coverage["forms"] or coverage["forms"] < 1500:
+    print("FAILED coverage does not add up")
+    failures += 1
+listing = call("isa", "--disassemble", KERNELS)
+expect("disassembly", listing, 0)
+if b"s_endpgm" not in listing.stdout or b"(invalid)" not in listing.stdout:
+    print("FAILED the disassembly lacks what the kernels contain")
+    failures += 1
+
+print(f"{failures} failures")
+sys.exit(1 if failures else 0)

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// lyra kfdtest: AMD's kernel driver tests in the guest, as a table, JSON or JUnit.
+#include <algorithm>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/lyra/cli.h"
+#include "tools/lyra/kfdtest.h"
+
+namespace lyra::cli {
+
+namespace {
+
+struct Options {
+    GuestOptions guest;
+    std::string filter = "*", junit;
+    bool all = false, json = false, list = false;
+    unsigned watchdog_s = 300;
+};
+
+const char* word(KfdtestOutcome outcome) {
+    constexpr const char* kWords[] = {"passed", "FAILED", "vacuous", "excluded"};
+    return kWords[static_cast<size_t>(outcome)];
+}
+
+struct Totals {
+    unsigned counts[4] = {};
+    void add(const KfdtestResult& result) { ++counts[static_cast<size_t>(result.outcome)]; }
+    unsigned passed() const { return counts[0]; }
+    unsigned failed() const { return counts[1]; }
+    unsigned vacuous() const { return counts[2]; }
+    unsigned excluded() const { return counts[3]; }
+    /// Cases whose body ran.
+    unsigned executed() const { return passed() + failed(); }
+};
+
+nlohmann::json to_json(const std::vector<KfdtestResult>& results, const Totals& totals) {
+    nlohmann::json json{{"executed", totals.executed()}, {"passed", totals.passed()}, {"failed", totals.failed()},
+                        {"vacuous", totals.vacuous()}, {"excluded", totals.excluded()}, {"tests", nlohmann::json::array()}};
+    for (const KfdtestResult& r : results) {
+        std::string outcome = word(r.outcome);
+        std::transform(outcome.begin(), outcome.end(), outcome.begin(), [](unsigned char c) { return std::tolower(c); });
+        json["tests"].push_back({{"name", r.test.name}, {"step", r.test.step}, {"result", outcome},
+                                 {"seconds", r.seconds}, {"reason", r.test.reason}});
+    }
+    return json;
+}
+
+std::string xml_safe(const std::string& text) {
+    std::string safe;
+    for (const char c : text) {
+        if (c == '<') safe += "&lt;";
+        else if (c == '>') safe += "&gt;";
+        else if (c == '&') safe += "&amp;";
+        else if (c == '"') safe += "&quot;";
+        else if (c == '\n' || c == '\t' || static_cast<unsigned char>(c) >= 0x20) safe += c;
+    }
+    return safe;
+}
+
+std::string to_junit(const std::vector<KfdtestResult>& results, const Totals& totals) {
+    std::string xml = fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"kfdtest\" tests=\"{}\" failures=\"{}\" "
+                                  "skipped=\"{}\">\n", results.size(), totals.failed(), totals.vacuous() + totals.excluded());
+    for (const KfdtestResult& r : results) {
+        const size_t dot = r.test.name.find('.');
+        xml += fmt::format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\">", xml_safe(r.test.name.substr(0, dot)),
+                           xml_safe(r.test.name.substr(dot + 1)), r.seconds);
+        if (r.outcome == KfdtestOutcome::Failed) xml += fmt::format("<failure>{}</failure>", xml_safe(r.output));
+        if (r.outcome == KfdtestOutcome::Vacuous) xml += fmt::format("<skipped message=\"vacuous: {}\"/>", xml_safe(r.test.reason));
+        if (r.outcome == KfdtestOutcome::Excluded) xml += fmt::format("<skipped message=\"{}\"/>", xml_safe(r.test.reason));
+        xml += "</testcase>\n";
+    }
+    return xml + "</testsuite>\n";
+}
+
+void print_row(const KfdtestResult& r) {
+    if (r.outcome == KfdtestOutcome::Excluded)
+        fmt::print("{:<9}{:<4}{:<52}{}\n", word(r.outcome), r.test.step, r.test.name, r.test.reason);
+    else
+        fmt::print("{:<9}{:<4}{:<52}{:7.1f} s\n", word(r.outcome), r.test.step, r.test.name, r.seconds);
+    if (r.outcome == KfdtestOutcome::Failed) fmt::print("{}\n", r.output);
+    std::fflush(stdout);
+}
+
+int run(const Options& options) {
+    catch_signals();
+    std::vector<KfdtestCase> chosen;
+    std::vector<KfdtestResult> results;
+    Totals totals;
+    const auto keep = [&](const KfdtestResult& result) {
+        results.push_back(result);
+        totals.add(result);
+        if (!options.json) print_row(result);
+    };
+    for (const KfdtestCase& test : read_kfdtest_cases(options.guest.kernel)) {
+        if (!matches_filter(test.name, options.filter)) continue;
+        if (options.list) {
+            fmt::print("{}\t{}\t{}\t{}\n", test.name, test.step, test.expectation, test.reason);
+            continue;
+        }
+        if (options.all || test.expectation == "pass") chosen.push_back(test);
+        else keep(KfdtestResult{test, KfdtestOutcome::Excluded, 0, ""});
+    }
+    if (options.list) return kOk;
+    if (chosen.empty() && results.empty()) throw UserError(fmt::format("no case matches --filter {}", options.filter));
+    if (!chosen.empty()) run_kfdtest(options.guest, chosen, options.watchdog_s, keep);
+    if (options.json) fmt::print("{}\n", to_json(results, totals).dump(2));
+    else
+        fmt::print("{} executed, {} passed, {} failed, {} vacuous, {} excluded\n", totals.executed(), totals.passed(),
+                   totals.failed(), totals.vacuous(), totals.excluded());
+    if (!options.junit.empty()) write_text(options.junit, to_junit(results, totals));
+    return std::all_of(results.begin(), results.end(), [](const KfdtestResult& r) { return r.good(); }) ? kOk : kFailed;
+}
+
+}  // namespace
+
+std::function<int()> set_up_kfdtest(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    add_guest_options(app, options->guest);
+    app.add_option("--filter", options->filter, "gtest filter, such as 'KFDQMTest.*-*Sdma*'")->type_name("F");
+    app.add_flag("--all", options->all, "run the excluded cases and the vacuous ones, too");
+    app.add_flag("--list", options->list, "print the table of expectations and run nothing");
+    app.add_flag("--json", options->json, "print the results as JSON");
+    app.add_option("--junit", options->junit, "write the results as JUnit XML")->type_name("FILE");
+    app.add_option("--watchdog", options->watchdog_s, "seconds for one case")->check(CLI::Range(1, 100000))->capture_default_str()->type_name("S");
+    app.footer("A case counts as executed only when its body ran: kfdtest itself calls a skipped body a pass.\n"
+               "vacuous: it returned early; excluded: not run, with the reason. 0: everything as expected, 1: not.");
+    return [options] { return run(*options); };
+}
+
+}  // namespace lyra::cli

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+// Builds kfdtest, runs its cases in guests and judges what they print.
+#include "tools/lyra/kfdtest.h"
+
+#include <chrono>
+#include <cstdio>
+#include <sstream>
+
+namespace lyra::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Guests for one run; more of them dying means that nothing will work.
+constexpr unsigned kMaxGuests = 6;
+/// kfdtest's own patience with the device, in ms. Its default of 60 s is for hardware.
+constexpr unsigned kDeviceTimeoutMs = 120000;
+
+// Each case prints "@@ STATUS BYTES", then its output. SignalEventExt waits for one whole time-out on purpose.
+constexpr const char* kScript =
+    "#!/bin/bash\n"
+    "export HSA_DEBUG=1\n"
+    "chmod +x kfdtest\n"
+    "while read -r name; do\n"
+    "    patience=DEVICE_TIMEOUT\n"
+    "    [ \"$name\" = KFDEventTest.SignalEventExt ] && patience=3000\n"
+    "    timeout -s KILL WATCHDOG ./kfdtest --gtest_filter=\"$name\" --timeout=$patience >out.txt 2>&1 </dev/null\n"
+    "    status=$?\n"
+    "    truncate -s '<100000' out.txt\n"
+    "    echo \"@@ $status $(stat -c %s out.txt)\"\n"
+    "    cat out.txt\n"
+    "done <cases\n";
+
+std::string with(std::string text, const std::string& word, unsigned value) {
+    text.replace(text.find(word), word.size(), std::to_string(value));
+    return text;
+}
+
+fs::path build_kfdtest() {
+    const fs::path script = source_dir() / "kfdtest-ports/guest/build_kfdtest.sh";
+    const Captured result = capture({script.string(), "--cache", cache_dir().string()}, false);
+    if (interrupted) throw Interrupted();
+    const size_t end = result.out.find_last_not_of('\n');
+    if (result.status != 0 || end == std::string::npos) throw EnvironmentError("kfdtest could not be built");
+    const std::string lines = result.out.substr(0, end + 1);
+    return fs::path(lines.substr(lines.rfind('\n') + 1)) / "kfdtest";
+}
+
+KfdtestOutcome judge(int status, const std::string& output) {
+    if (status != 0 || output.find("[  PASSED  ] 1 test") == std::string::npos) return KfdtestOutcome::Failed;
+    return is_vacuous(output) ? KfdtestOutcome::Vacuous : KfdtestOutcome::Passed;
+}
+
+/// Reads the guest's stream and reports each case once it is complete.
+class Reader {
+public:
+    Reader(const std::vector<KfdtestCase>& cases, size_t first, const std::function<void(const KfdtestResult&)>& done)
+        : cases_(cases), next_(first), done_(done) {}
+
+    void feed(const char* data, size_t bytes) {
+        buffer_.append(data, bytes);
+        while (next_ < cases_.size()) {
+            const size_t line = buffer_.find('\n');
+            int status = 0;
+            size_t length = 0;
+            if (line == std::string::npos || std::sscanf(buffer_.c_str(), "@@ %d %zu", &status, &length) != 2) return;
+            if (buffer_.size() < line + 1 + length) return;
+            const std::string output = buffer_.substr(line + 1, length);
+            buffer_.erase(0, line + 1 + length);
+            finish(judge(status, output), output + (status == 137 ? "\nkilled by the watchdog\n" : ""));
+        }
+    }
+    void finish(KfdtestOutcome outcome, const std::string& output) {
+        const auto now = std::chrono::steady_clock::now();
+        KfdtestResult result{cases_[next_++], outcome, std::chrono::duration<double>(now - last_).count(), output};
+        last_ = now;
+        done_(result);
+    }
+    size_t next() const { return next_; }
+
+private:
+    const std::vector<KfdtestCase>& cases_;
+    size_t next_;
+    const std::function<void(const KfdtestResult&)>& done_;
+    std::string buffer_;
+    std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+std::vector<KfdtestCase> read_kfdtest_cases(const std::string& kernel) {
+    const fs::path file = source_dir() / "kfdtest-ports/expectations" / fmt::format("gfx900-{}.tsv", kernel);
+    if (!fs::exists(file)) throw UserError(fmt::format("there is no table of kfdtest cases for kernel {}", kernel));
+    std::vector<KfdtestCase> cases;
+    std::istringstream lines(read_text(file));
+    for (std::string line; std::getline(lines, line);) {
+        if (line.empty() || line[0] == '#') continue;
+        std::istringstream columns(line);
+        KfdtestCase row;
+        std::getline(columns, row.name, '\t');
+        std::getline(columns, row.step, '\t');
+        std::getline(columns, row.expectation, '\t');
+        std::getline(columns, row.reason, '\t');
+        cases.push_back(row);
+    }
+    return cases;
+}
+
+namespace {
+
+bool matches_pattern(const char* name, const char* pattern) {
+    if (*pattern == '\0') return *name == '\0';
+    if (*pattern == '*') return matches_pattern(name, pattern + 1) || (*name && matches_pattern(name + 1, pattern));
+    return *name && (*pattern == '?' || *pattern == *name) && matches_pattern(name + 1, pattern + 1);
+}
+
+bool matches_any(const std::string& name, const std::string& patterns) {
+    std::istringstream list(patterns);
+    for (std::string pattern; std::getline(list, pattern, ':');) {
+        if (matches_pattern(name.c_str(), pattern.c_str())) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+bool matches_filter(const std::string& name, const std::string& filter) {
+    const size_t dash = filter.find('-');
+    const std::string wanted = filter.substr(0, dash), unwanted = dash == std::string::npos ? "" : filter.substr(dash + 1);
+    return (wanted.empty() || matches_any(name, wanted)) && !matches_any(name, unwanted);
+}
+
+bool is_vacuous(const std::string& output) {
+    constexpr const char* kSigns[] = {"Skipping test", "Skip test", "skipping the test", "Test is skipped", "not supported",
+                                      "isn't supported in KFD", "not present in KFD", "Not testing local memory",
+                                      "Not dGPU path", "Not enough system memory"};
+    for (const char* sign : kSigns) {
+        if (output.find(sign) != std::string::npos) return true;
+    }
+    return false;
+}
+
+void run_kfdtest(const GuestOptions& options, const std::vector<KfdtestCase>& cases, unsigned watchdog_s,
+                 const std::function<void(const KfdtestResult&)>& done) {
+    const fs::path program = build_kfdtest();
+    GuestMachine guest(options);
+    guest.prepare();
+    size_t next = 0;
+    for (unsigned guests = 0; next < cases.size(); ++guests) {
+        Reader reader(cases, next, done);
+        if (guests == kMaxGuests) {
+            while (reader.next() < cases.size()) reader.finish(KfdtestOutcome::Failed, "not reached: too many guests ended early\n");
+            return;
+        }
+        WorkDir work;
+        std::string names;
+        for (size_t i = next; i < cases.size(); ++i) names += cases[i].name + "\n";
+        write_text(work.path() / "cases", names);
+        GuestJob job{{{"kfdtest", program}, {"cases", work.path() / "cases"}},
+                     with(with(kScript, "WATCHDOG", watchdog_s), "DEVICE_TIMEOUT", kDeviceTimeoutMs)};
+        const GuestResult result = guest.run(job, [&](const char* data, size_t bytes) { reader.feed(data, bytes); },
+                                             [](const char*, size_t) {});
+        if (result.end == GuestResult::End::Interrupted) throw Interrupted();
+        if (reader.next() < cases.size()) {
+            const char* why = result.end == GuestResult::End::TimedOut ? "the guest took too long" : "the guest ended here";
+            reader.finish(KfdtestOutcome::Failed, fmt::format("{}; boot log: {}\n", why, result.log.string()));
+        }
+        next = reader.next();
+    }
+}
+
+}  // namespace lyra::cli
