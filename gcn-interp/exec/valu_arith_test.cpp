@@ -186,7 +186,7 @@ TEST(ValuMinMax, NanAndZeroRules) {
     Machine m;
     const uint32_t quiet = 0x7fc00001, signaling = 0x7f800001, one = 0x3f800000, two = 0x40000000, pz = 0, nz = 0x80000000;
     struct Case { uint32_t a, b, min, max; };
-    const Case ieee[] = {{one, two, one, two}, {two, one, one, two}, {quiet, one, one, one}, {one, quiet, one, one},
+    const Case ieee[] = {{one, two, one, two}, {two, one, one, two}, {quiet, one, one, one}, {one, quiet, one, one}, {quiet, quiet + 1, quiet + 1, quiet + 1},
                          {signaling, one, 0x7fc00001, 0x7fc00001}, {one, signaling, 0x7fc00001, 0x7fc00001},
                          {pz, nz, nz, pz}, {nz, pz, nz, pz}, {0xff800000, 0x7f800000, 0xff800000, 0x7f800000}};
     for (const Case& c : ieee) {
@@ -294,6 +294,18 @@ TEST(ValuHalf, ArithmeticAgainstExactComputation) {
             }
         }
     }
+}
+
+TEST(ValuHalf, FusedSumJustBelowATieIsNotRoundedTwice) {
+    Machine m;
+    // 2^-11 (1 - 2^-20) added to 1 + 2^-10: a rounding to f32 first would make it a tie, and the tie goes up.
+    for (unsigned l = 0; l < kLanes; ++l) {
+        m.set(1, l, reference_half(std::ldexp(1 + 0x1p-10, -6), false));
+        m.set(2, l, reference_half(std::ldexp(1 - 0x1p-10, -5), false));
+        m.set(3, l, 0x3c01u);
+    }
+    ASSERT_TRUE(m.run(make(Op::v_fma_f16, Format::VOP3, 4, {v(1), v(2), v(3)})));
+    EXPECT_EQ(m.u(4, 0) & 0xffff, 0x3c01u);
 }
 
 TEST(ValuHalf, UnaryFunctions) {

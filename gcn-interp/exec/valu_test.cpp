@@ -455,10 +455,13 @@ TEST(ValuCarry, AddAndSubtractChains) {
     for (unsigned l = 0; l < kLanes; ++l) {
         m.set64(2, l, m.random());
         m.set64(4, l, m.random() | (l % 3 == 0 ? 0xffffffffu : 0u));
+        if (l % 5 == 0) m.set(5, l, ~m.u(3, l));  // the carry in alone decides about the carry out
+        if (l % 10 == 0) m.set(5, l, m.u(3, l));
     }
     ASSERT_TRUE(m.run(make(Op::v_add_co_u32, Format::VOP2, 6, {v(2), v(4)})));
     EXPECT_EQ(m.wave.vcc() & ~m.wave.exec, 0u);
     ASSERT_TRUE(m.run(make(Op::v_addc_co_u32, Format::VOP2, 7, {v(3), v(5)})));
+    const uint64_t sum_carry = m.wave.vcc();
     Inst low = make(Op::v_sub_co_u32, Format::VOP3, 8, {v(2), v(4)});
     low.sdst = 40;
     Inst high = make(Op::v_subb_co_u32, Format::VOP3, 9, {v(3), v(5), 40});
@@ -470,6 +473,7 @@ TEST(ValuCarry, AddAndSubtractChains) {
     for (unsigned l = 0; l < kLanes; ++l) {
         if (!((m.wave.exec >> l) & 1)) continue;
         EXPECT_EQ(m.u64(6, l), m.u64(2, l) + m.u64(4, l)) << l;
+        EXPECT_EQ((sum_carry >> l) & 1, m.u64(2, l) + m.u64(4, l) < m.u64(2, l) ? 1u : 0u) << l;
         EXPECT_EQ(m.u64(8, l), m.u64(2, l) - m.u64(4, l)) << l;
         EXPECT_EQ(m.u64(10, l), m.u64(4, l) - m.u64(2, l)) << l;
         EXPECT_EQ((m.wave.read_scalar64(42) >> l) & 1, m.u64(2, l) < m.u64(4, l) ? 1u : 0u) << l;
