@@ -27,16 +27,34 @@
 
 namespace lyra::gcn {
 
-struct Half { uint32_t bits; };
-struct HalfFloat { float value; };
-struct Raw32 { uint32_t bits; };
-struct Raw64 { uint64_t bits; };
-struct Raw16 { uint32_t bits; };
-struct LaneMask { uint32_t bits; };
-struct VccMask { uint32_t bits; };
-struct LaneIndex { uint32_t value; };
+struct Half {
+    uint32_t bits;
+};
+struct HalfFloat {
+    float value;
+};
+struct Raw32 {
+    uint32_t bits;
+};
+struct Raw64 {
+    uint64_t bits;
+};
+struct Raw16 {
+    uint32_t bits;
+};
+struct LaneMask {
+    uint32_t bits;
+};
+struct VccMask {
+    uint32_t bits;
+};
+struct LaneIndex {
+    uint32_t value;
+};
 template <class T>
-struct Literal { T value; };
+struct Literal {
+    T value;
+};
 template <class T>
 struct WithCarry {
     T value;
@@ -61,12 +79,15 @@ struct Todo {};
 
 template <class T>
 struct Value;
-#define LYRA_VALUE32(T, elem, from, to)                                                                 \
-    template <>                                                                                          \
-    struct Value<T> {                                                                                    \
-        static constexpr Elem kElem = elem;                                                              \
-        static T load(const uint32_t* low, const uint32_t*, unsigned l) { const uint32_t u = low[l]; return from; } \
-        static uint32_t low(T v) { return to; }                                                          \
+#define LYRA_VALUE32(T, elem, from, to)                                   \
+    template <>                                                           \
+    struct Value<T> {                                                     \
+        static constexpr Elem kElem = elem;                               \
+        static T load(const uint32_t* low, const uint32_t*, unsigned l) { \
+            const uint32_t u = low[l];                                    \
+            return from;                                                  \
+        }                                                                 \
+        static uint32_t low(T v) { return to; }                           \
     }
 LYRA_VALUE32(uint32_t, (Elem{32, false, false}), u, v);
 LYRA_VALUE32(int32_t, (Elem{32, false, false, true}), static_cast<int32_t>(u), static_cast<uint32_t>(v));
@@ -78,15 +99,15 @@ LYRA_VALUE32(Half, (Elem{16, true, true}), Half{u & 0xffff}, v.bits);
 LYRA_VALUE32(Raw16, (Elem{16, true, false}), Raw16{u & 0xffff}, v.bits);
 LYRA_VALUE32(HalfFloat, (Elem{16, true, true, false, true}), HalfFloat{fp::half_to_float(u)}, std::bit_cast<uint32_t>(v.value));
 #undef LYRA_VALUE32
-#define LYRA_VALUE64(T, elem, from, to)                                                                   \
-    template <>                                                                                            \
-    struct Value<T> {                                                                                      \
-        static constexpr Elem kElem = elem;                                                                \
-        static T load(const uint32_t* low, const uint32_t* high, unsigned l) {                             \
-            const uint64_t u = low[l] | (static_cast<uint64_t>(high[l]) << 32);                            \
-            return from;                                                                                   \
-        }                                                                                                  \
-        static uint64_t bits(T v) { return to; }                                                           \
+#define LYRA_VALUE64(T, elem, from, to)                                         \
+    template <>                                                                 \
+    struct Value<T> {                                                           \
+        static constexpr Elem kElem = elem;                                     \
+        static T load(const uint32_t* low, const uint32_t* high, unsigned l) {  \
+            const uint64_t u = low[l] | (static_cast<uint64_t>(high[l]) << 32); \
+            return from;                                                        \
+        }                                                                       \
+        static uint64_t bits(T v) { return to; }                                \
     }
 LYRA_VALUE64(uint64_t, (Elem{64, false, false}), u, v);
 LYRA_VALUE64(int64_t, (Elem{64, false, false, true}), static_cast<int64_t>(u), static_cast<uint64_t>(v));
@@ -292,9 +313,7 @@ struct LaneOf {
 
 /// VOP3 operations new in GFX9 keep the other half of a 16-bit destination; all others zero it.
 /// @source LLVM AMDGPU GCNSubtarget::zeroesHigh16BitsOfDest
-constexpr bool keeps_other_half(const InstInfo& info) {
-    return info.format == Format::VOP3 && info.has(flag::OpSel);
-}
+constexpr bool keeps_other_half(const InstInfo& info) { return info.format == Format::VOP3 && info.has(flag::OpSel); }
 
 template <Op kOp, auto kLane>
 constexpr OpDesc describe_op() {

@@ -6,7 +6,9 @@ namespace lyra::gcn {
 
 namespace {
 
-bool is_sdwa(Format format) { return format == Format::VOP1_SDWA || format == Format::VOP2_SDWA || format == Format::VOPC_SDWA; }
+bool is_sdwa(Format format) {
+    return format == Format::VOP1_SDWA || format == Format::VOP2_SDWA || format == Format::VOPC_SDWA;
+}
 bool is_dpp(Format format) { return format == Format::VOP1_DPP || format == Format::VOP2_DPP; }
 
 /// Flush denormal sources where MODE forbids them.
@@ -110,21 +112,21 @@ void enter(ExecTable& table, Op op, const Handlers& handlers) {
         if (allowed) table.set(op, format, fn);
     };
     switch (row.format) {
-    case Format::VOP1:
-        allow(!row.has(flag::NoE64), Format::VOP3, handlers.plain);
-        allow(sdwa, Format::VOP1_SDWA, handlers.any);
-        allow(dpp, Format::VOP1_DPP, handlers.any);
-        break;
-    case Format::VOP2:
-        allow(!row.has(flag::NoE64), Format::VOP3, handlers.plain);
-        allow(sdwa, Format::VOP2_SDWA, handlers.any);
-        allow(dpp, Format::VOP2_DPP, handlers.any);
-        break;
-    case Format::VOPC:
-        table.set(op, Format::VOP3, handlers.plain);
-        allow(sdwa, Format::VOPC_SDWA, handlers.any);
-        break;
-    default: break;
+        case Format::VOP1:
+            allow(!row.has(flag::NoE64), Format::VOP3, handlers.plain);
+            allow(sdwa, Format::VOP1_SDWA, handlers.any);
+            allow(dpp, Format::VOP1_DPP, handlers.any);
+            break;
+        case Format::VOP2:
+            allow(!row.has(flag::NoE64), Format::VOP3, handlers.plain);
+            allow(sdwa, Format::VOP2_SDWA, handlers.any);
+            allow(dpp, Format::VOP2_DPP, handlers.any);
+            break;
+        case Format::VOPC:
+            table.set(op, Format::VOP3, handlers.plain);
+            allow(sdwa, Format::VOPC_SDWA, handlers.any);
+            break;
+        default: break;
     }
 }
 

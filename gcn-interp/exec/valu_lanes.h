@@ -3,8 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
 #include <cstdint>
+#include <limits>
 
 #include "gcn-interp/exec/frame.h"
 
@@ -14,7 +14,8 @@ namespace lyra::gcn::lane {
 
 template <class To, class Wide>
 constexpr To saturate(Wide v) {
-    constexpr Wide kLow = static_cast<Wide>(std::numeric_limits<To>::min()), kHigh = static_cast<Wide>(std::numeric_limits<To>::max());
+    constexpr Wide kLow = static_cast<Wide>(std::numeric_limits<To>::min()),
+                   kHigh = static_cast<Wide>(std::numeric_limits<To>::max());
     return static_cast<To>(v < kLow ? kLow : (v > kHigh ? kHigh : v));
 }
 
@@ -31,13 +32,16 @@ inline HalfFloat sub_f16(HalfFloat a, HalfFloat b) { return {a.value - b.value};
 inline HalfFloat mul_f16(HalfFloat a, HalfFloat b) { return {a.value * b.value}; }
 inline HalfFloat min_f16(const ModeView& mode, HalfFloat a, HalfFloat b) { return {fp::minimum(mode, a.value, b.value)}; }
 inline HalfFloat max_f16(const ModeView& mode, HalfFloat a, HalfFloat b) { return {fp::maximum(mode, a.value, b.value)}; }
-/// The product is exact in f32; the sum is rounded to double, then to odd, so that the rounding to f16 is the only one that counts.
+/// The product is exact in f32; the sum is rounded to double, then to odd, so that the rounding to f16 is the only one that
+/// counts.
 inline HalfFloat fma_f16(HalfFloat a, HalfFloat b, HalfFloat c) {
     const double product = static_cast<double>(a.value) * static_cast<double>(b.value), addend = static_cast<double>(c.value);
     const double sum = product + addend;
     return {fp::to_odd_float(sum)};
 }
-inline float flush_half(float v) { return fp::pick((v < 0x1p-14f) & (v > -0x1p-14f), fp::as<float>(fp::as<uint32_t>(v) & 0x80000000u), v); }
+inline float flush_half(float v) {
+    return fp::pick((v < 0x1p-14f) & (v > -0x1p-14f), fp::as<float>(fp::as<uint32_t>(v) & 0x80000000u), v);
+}
 /// v_mad_f16 and its kin: two roundings, f16 denormals are flushed.
 inline HalfFloat mad_f16(const ModeView& mode, HalfFloat a, HalfFloat b, HalfFloat c) {
     const float product = flush_half(a.value) * flush_half(b.value);

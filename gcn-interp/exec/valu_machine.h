@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// For the tests of the vector ALU: one wave with registers of its own, instructions built field by field, reference f16 rounding.
+// For the tests of the vector ALU: one wave with registers of its own, instructions built field by field, reference f16
+// rounding.
 #pragma once
 
 #include <algorithm>
@@ -58,7 +59,8 @@ struct Machine {
         for (unsigned l = 0; l < kLanes; ++l) rows[kRows].lane[l] = 0x5a5a5a5a;
     }
     bool guard_intact() const {
-        return std::all_of(std::begin(rows[kRows].lane), std::end(rows[kRows].lane), [](uint32_t x) { return x == 0x5a5a5a5a; });
+        return std::all_of(std::begin(rows[kRows].lane), std::end(rows[kRows].lane),
+                           [](uint32_t x) { return x == 0x5a5a5a5a; });
     }
     /// @return false when there is no handler
     bool run(const Inst& inst) {
@@ -85,35 +87,35 @@ struct Machine {
         const uint64_t r = random();
         const uint32_t bits = static_cast<uint32_t>(r >> 32);
         switch (r & 15) {
-        case 0: return bits & 0x80000000;
-        case 1: return bits & 0x807fffff;
-        case 2: return (bits & 0x80000000) | 0x7f800000;
-        case 3: return bits | 0x7f800000;
-        case 4: return (bits & 0x80000003) | 0x3f800000;
-        case 5: return (bits & 0x80ffffff) | 0x7e000000;
-        default: return bits;
+            case 0: return bits & 0x80000000;
+            case 1: return bits & 0x807fffff;
+            case 2: return (bits & 0x80000000) | 0x7f800000;
+            case 3: return bits | 0x7f800000;
+            case 4: return (bits & 0x80000003) | 0x3f800000;
+            case 5: return (bits & 0x80ffffff) | 0x7e000000;
+            default: return bits;
         }
     }
     uint64_t odd_f64() {
         const uint64_t r = random(), bits = random();
         switch (r & 15) {
-        case 0: return bits & 0x8000000000000000;
-        case 1: return bits & 0x800fffffffffffff;
-        case 2: return (bits & 0x8000000000000000) | 0x7ff0000000000000;
-        case 3: return bits | 0x7ff0000000000000;
-        case 4: return (bits & 0x8000000000000003) | 0x3ff0000000000000;
-        default: return bits;
+            case 0: return bits & 0x8000000000000000;
+            case 1: return bits & 0x800fffffffffffff;
+            case 2: return (bits & 0x8000000000000000) | 0x7ff0000000000000;
+            case 3: return bits | 0x7ff0000000000000;
+            case 4: return (bits & 0x8000000000000003) | 0x3ff0000000000000;
+            default: return bits;
         }
     }
     uint32_t odd_f16() {
         const uint64_t r = random();
         const uint32_t bits = static_cast<uint32_t>(r >> 32) & 0xffff;
         switch (r & 15) {
-        case 0: return bits & 0x8000;
-        case 1: return bits & 0x83ff;
-        case 2: return (bits & 0x8000) | 0x7c00;
-        case 3: return bits | 0x7c00;
-        default: return bits;
+            case 0: return bits & 0x8000;
+            case 1: return bits & 0x83ff;
+            case 2: return (bits & 0x8000) | 0x7c00;
+            case 3: return bits | 0x7c00;
+            default: return bits;
         }
     }
 };
@@ -142,7 +144,8 @@ inline double half_value(uint32_t bits) {
 
 using Wide = __float128;
 
-/// The f16 nearest to an exact value (ties to even), or next above, below, towards zero; by search in the ordered list of all f16.
+/// The f16 nearest to an exact value (ties to even), or next above, below, towards zero; by search in the ordered list of all
+/// f16.
 inline uint32_t reference_half(Wide x, bool negative_zero, unsigned round = 0) {
     if (x != x) return 0x7e00;
     const bool negative = x < 0 || (x == 0 && negative_zero);
@@ -161,10 +164,10 @@ inline uint32_t reference_half(Wide x, bool negative_zero, unsigned round = 0) {
     const Wide below = magnitude - value(low), above = value(high) - magnitude;
     if (below == 0) return sign | low;
     switch (round) {
-    case 1: return sign | (negative ? low : high);
-    case 2: return sign | (negative ? high : low);
-    case 3: return sign | low;
-    default: return sign | (below < above || (below == above && (low & 1) == 0) ? low : high);
+        case 1: return sign | (negative ? low : high);
+        case 2: return sign | (negative ? high : low);
+        case 3: return sign | low;
+        default: return sign | (below < above || (below == above && (low & 1) == 0) ? low : high);
     }
 }
 

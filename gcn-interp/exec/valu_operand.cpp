@@ -32,10 +32,10 @@ void flip_signs(uint32_t* out, const uint32_t* in, uint32_t keep, uint32_t flip)
 
 int host_rounding(Round round) {
     switch (round) {
-    case Round::Up: return FE_UPWARD;
-    case Round::Down: return FE_DOWNWARD;
-    case Round::Zero: return FE_TOWARDZERO;
-    default: return FE_TONEAREST;
+        case Round::Up: return FE_UPWARD;
+        case Round::Down: return FE_DOWNWARD;
+        case Round::Zero: return FE_TOWARDZERO;
+        default: return FE_TONEAREST;
     }
 }
 
@@ -76,11 +76,13 @@ void limit_half_overflow(uint32_t* row) {
 void modify_result(const OpDesc& desc, const Rows& rows, uint8_t omod, bool clamp, bool nan_to_zero) {
     for (unsigned l = 0; l < kLanes; ++l) {
         if (desc.dst.bits == 64) {
-            const double v = omod_and_clamp(std::bit_cast<double>(make64(rows.dst_low[l], rows.dst_high[l])), omod, clamp, nan_to_zero);
+            const double v =
+                omod_and_clamp(std::bit_cast<double>(make64(rows.dst_low[l], rows.dst_high[l])), omod, clamp, nan_to_zero);
             rows.dst_low[l] = lo32(std::bit_cast<uint64_t>(v));
             rows.dst_high[l] = hi32(std::bit_cast<uint64_t>(v));
         } else if (desc.dst.bits == 32 || desc.dst.half_float) {
-            rows.dst_low[l] = std::bit_cast<uint32_t>(omod_and_clamp(std::bit_cast<float>(rows.dst_low[l]), omod, clamp, nan_to_zero));
+            rows.dst_low[l] =
+                std::bit_cast<uint32_t>(omod_and_clamp(std::bit_cast<float>(rows.dst_low[l]), omod, clamp, nan_to_zero));
         } else {
             const float v = omod_and_clamp(fp::half_to_float(rows.dst_low[l]), omod, clamp, nan_to_zero);
             rows.dst_low[l] = fp::float_to_half<Round::NearestEven>(v);
@@ -105,7 +107,8 @@ void flush_rows(unsigned bits, uint32_t* low, uint32_t* high) {
     }
 }
 
-void fetch_uniform(const Wave& wave, const Inst& inst, uint16_t operand, const Elem& elem, unsigned slot, Scratch& scratch, Rows& rows) {
+void fetch_uniform(const Wave& wave, const Inst& inst, uint16_t operand, const Elem& elem, unsigned slot, Scratch& scratch,
+                   Rows& rows) {
     uint32_t* low = scratch.src[slot][0].lane;
     rows.low[slot] = low;
     if (elem.bits != 64) {

@@ -13,11 +13,11 @@ namespace lyra::gcn {
 
 /// What an operand is made of.
 struct Elem {
-    uint8_t bits = 32;           ///< 16, 32 or 64
-    bool is_float = false;       ///< neg and abs apply, inline floats have its width
-    bool arithmetic = false;     ///< denormal rules of MODE apply
+    uint8_t bits = 32;        ///< 16, 32 or 64
+    bool is_float = false;    ///< neg and abs apply, inline floats have its width
+    bool arithmetic = false;  ///< denormal rules of MODE apply
     bool is_signed = false;
-    bool half_float = false;     ///< a result that is a float still to be rounded to f16
+    bool half_float = false;  ///< a result that is a float still to be rounded to f16
     constexpr unsigned dwords() const { return bits == 64 ? 2 : 1; }
 };
 
@@ -53,7 +53,7 @@ struct OpDesc {
     uint8_t sources = 0;
     Extra extra = Extra::None;
     bool has_value = false;
-    bool has_carry = false;         ///< writes a lane mask
+    bool has_carry = false;  ///< writes a lane mask
     bool uses_mode = false;
     bool reads_dst = false;         ///< v_mac: the last source is the old destination
     bool writes_exec = false;       ///< v_cmpx
@@ -64,10 +64,12 @@ struct OpDesc {
 };
 
 /// Operand that is no VGPR: scalar register, constant or literal, in all lanes.
-void fetch_uniform(const Wave& wave, const Inst& inst, uint16_t operand, const Elem& elem, unsigned slot, Scratch& scratch, Rows& rows);
+void fetch_uniform(const Wave& wave, const Inst& inst, uint16_t operand, const Elem& elem, unsigned slot, Scratch& scratch,
+                   Rows& rows);
 
 /// Set rows.low/high[n] to source n. With reads_dst a source that the encoding lacks is the old destination.
-inline void fetch_source(const Wave& wave, const Inst& inst, unsigned n, const Elem& elem, bool reads_dst, Scratch& scratch, Rows& rows) {
+inline void fetch_source(const Wave& wave, const Inst& inst, unsigned n, const Elem& elem, bool reads_dst, Scratch& scratch,
+                         Rows& rows) {
     uint16_t operand = inst.src[n];
     if (reads_dst && operand == kNoOperand) operand = static_cast<uint16_t>(kSrcVgpr0 + inst.dst);
     if (operand >= kSrcVgpr0) {

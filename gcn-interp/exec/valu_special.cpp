@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Vector instructions that do not work lane by lane: lane reads and writes, swap, four-register results; step 6 of the data flow.
+// Vector instructions that do not work lane by lane: lane reads and writes, swap, four-register results; step 6 of the data
+// flow.
 // @source AMD Vega ISA document; isa.md pitfall 13
 #include "gcn-interp/exec/valu_special.h"
 
@@ -93,7 +94,8 @@ void exec_v_mqsad_u32_u8(ExecContext& ctx, const Inst& encoded) {
         }
     }
     const uint32_t* mask = exec_rows(wave);
-    for (unsigned part = 0; part < 4; ++part) store_masked(vgpr_write_row(wave, inst.dst + part, scratch.dump), sums[part].lane, mask);
+    for (unsigned part = 0; part < 4; ++part)
+        store_masked(vgpr_write_row(wave, inst.dst + part, scratch.dump), sums[part].lane, mask);
 }
 
 void register_vector_alu(ExecTable& table) {

@@ -46,7 +46,9 @@ HalfFloat v_cvt_f16_f32(float s0) { return {s0}; }
 float v_cvt_f32_f16(HalfFloat s0) { return s0.value; }
 int32_t v_cvt_rpi_i32_f32(float s0) { return fp::to_i32(__builtin_floor(static_cast<double>(s0) + 0.5)); }
 int32_t v_cvt_flr_i32_f32(float s0) { return fp::to_i32(__builtin_floorf(s0)); }
-float v_cvt_off_f32_i4(int32_t s0) { return static_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(s0) << 28) >> 28) * 0.0625f; }
+float v_cvt_off_f32_i4(int32_t s0) {
+    return static_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(s0) << 28) >> 28) * 0.0625f;
+}
 float v_cvt_f32_ubyte0(uint32_t s0) { return static_cast<float>(static_cast<int32_t>(s0 & 0xff)); }
 float v_cvt_f32_ubyte1(uint32_t s0) { return static_cast<float>(static_cast<int32_t>((s0 >> 8) & 0xff)); }
 float v_cvt_f32_ubyte2(uint32_t s0) { return static_cast<float>(static_cast<int32_t>((s0 >> 16) & 0xff)); }

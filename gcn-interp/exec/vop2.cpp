@@ -102,8 +102,12 @@ constexpr auto v_mul_f16 = &mul_f16;
 constexpr auto v_min_f16 = &min_f16;
 constexpr auto v_max_f16 = &max_f16;
 HalfFloat v_mac_f16(const ModeView& mode, HalfFloat s0, HalfFloat s1, HalfFloat d) { return mad_f16(mode, s0, s1, d); }
-HalfFloat v_madmk_f16(const ModeView& mode, HalfFloat s0, Literal<HalfFloat> k, HalfFloat s1) { return mad_f16(mode, s0, k.value, s1); }
-HalfFloat v_madak_f16(const ModeView& mode, HalfFloat s0, HalfFloat s1, Literal<HalfFloat> k) { return mad_f16(mode, s0, s1, k.value); }
+HalfFloat v_madmk_f16(const ModeView& mode, HalfFloat s0, Literal<HalfFloat> k, HalfFloat s1) {
+    return mad_f16(mode, s0, k.value, s1);
+}
+HalfFloat v_madak_f16(const ModeView& mode, HalfFloat s0, HalfFloat s1, Literal<HalfFloat> k) {
+    return mad_f16(mode, s0, s1, k.value);
+}
 HalfFloat v_ldexp_f16(HalfFloat s0, int16_t s1) {
     const int32_t e = s1 < -64 ? -64 : (s1 > 64 ? 64 : s1);
     return {s0.value * fp::power2<float>(e)};  // exact in f32

@@ -5,6 +5,7 @@
 
 #include "gcn-interp/exec/valu_lanes.h"
 #include "gcn-interp/exec/valu_special.h"
+#include "gcn-interp/wave/fp_division.h"
 
 namespace lyra::gcn {
 
@@ -19,8 +20,12 @@ float v_mad_legacy_f32(float s0, float s1, float s2) {
     return fp::flush(product + fp::flush(s2));
 }
 float v_fma_f32(float s0, float s1, float s2) { return fma_f32(s0, s1, s2); }
-float v_min3_f32(const ModeView& mode, float s0, float s1, float s2) { return fp::minimum(mode, fp::minimum(mode, s0, s1), s2); }
-float v_max3_f32(const ModeView& mode, float s0, float s1, float s2) { return fp::maximum(mode, fp::maximum(mode, s0, s1), s2); }
+float v_min3_f32(const ModeView& mode, float s0, float s1, float s2) {
+    return fp::minimum(mode, fp::minimum(mode, s0, s1), s2);
+}
+float v_max3_f32(const ModeView& mode, float s0, float s1, float s2) {
+    return fp::maximum(mode, fp::maximum(mode, s0, s1), s2);
+}
 float v_med3_f32(const ModeView& mode, float s0, float s1, float s2) { return fp::median(mode, s0, s1, s2); }
 float v_ldexp_f32(float s0, int32_t s1) { return fp::scale(s0, s1); }
 
@@ -73,8 +78,12 @@ constexpr auto v_fma_f16 = &fma_f16;
 constexpr auto v_fma_legacy_f16 = &fma_f16;
 constexpr auto v_mad_f16 = &mad_f16;
 constexpr auto v_mad_legacy_f16 = &mad_f16;
-HalfFloat v_min3_f16(const ModeView& mode, HalfFloat s0, HalfFloat s1, HalfFloat s2) { return min_f16(mode, min_f16(mode, s0, s1), s2); }
-HalfFloat v_max3_f16(const ModeView& mode, HalfFloat s0, HalfFloat s1, HalfFloat s2) { return max_f16(mode, max_f16(mode, s0, s1), s2); }
+HalfFloat v_min3_f16(const ModeView& mode, HalfFloat s0, HalfFloat s1, HalfFloat s2) {
+    return min_f16(mode, min_f16(mode, s0, s1), s2);
+}
+HalfFloat v_max3_f16(const ModeView& mode, HalfFloat s0, HalfFloat s1, HalfFloat s2) {
+    return max_f16(mode, max_f16(mode, s0, s1), s2);
+}
 HalfFloat v_med3_f16(const ModeView& mode, HalfFloat s0, HalfFloat s1, HalfFloat s2) {
     return {fp::median(mode, s0.value, s1.value, s2.value)};
 }
@@ -123,7 +132,9 @@ int32_t v_bfe_i32(int32_t s0, uint32_t s1, uint32_t s2) {
 }
 uint32_t v_bfi_b32(uint32_t s0, uint32_t s1, uint32_t s2) { return (s0 & s1) | (~s0 & s2); }
 uint32_t v_bfm_b32(uint32_t s0, uint32_t s1) { return ((1u << (s0 & 31)) - 1) << (s1 & 31); }
-uint32_t v_alignbit_b32(uint32_t s0, uint32_t s1, uint32_t s2) { return static_cast<uint32_t>(((uint64_t{s0} << 32) | s1) >> (s2 & 31)); }
+uint32_t v_alignbit_b32(uint32_t s0, uint32_t s1, uint32_t s2) {
+    return static_cast<uint32_t>(((uint64_t{s0} << 32) | s1) >> (s2 & 31));
+}
 uint32_t v_alignbyte_b32(uint32_t s0, uint32_t s1, uint32_t s2) {
     return static_cast<uint32_t>(((uint64_t{s0} << 32) | s1) >> (8 * (s2 & 3)));
 }
@@ -281,7 +292,9 @@ uint32_t v_cvt_pknorm_i16_f32(float s0, float s1) { return pack(snorm16(s0), sno
 uint32_t v_cvt_pknorm_u16_f32(float s0, float s1) { return pack(unorm16(s0), unorm16(s1)); }
 uint32_t v_cvt_pknorm_i16_f16(HalfFloat s0, HalfFloat s1) { return pack(snorm16(s0.value), snorm16(s1.value)); }
 uint32_t v_cvt_pknorm_u16_f16(HalfFloat s0, HalfFloat s1) { return pack(unorm16(s0.value), unorm16(s1.value)); }
-uint32_t v_cvt_pkrtz_f16_f32(float s0, float s1) { return pack(fp::float_to_half<Round::Zero>(s0), fp::float_to_half<Round::Zero>(s1)); }
+uint32_t v_cvt_pkrtz_f16_f32(float s0, float s1) {
+    return pack(fp::float_to_half<Round::Zero>(s0), fp::float_to_half<Round::Zero>(s1));
+}
 uint32_t v_cvt_pk_u16_u32(uint32_t s0, uint32_t s1) { return pack(std::min(s0, 0xffffu), std::min(s1, 0xffffu)); }
 uint32_t v_cvt_pk_i16_i32(int32_t s0, int32_t s1) {
     return pack(static_cast<uint16_t>(saturate<int16_t>(s0)), static_cast<uint16_t>(saturate<int16_t>(s1)));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Lane functions of VOPC, one per row of vopc.def; v_cmpx rows run the same function and write EXEC too; step 6 of the data flow.
+// Lane functions of VOPC, one per row of vopc.def; v_cmpx rows run the same function and write EXEC too; step 6 of the data
+// flow.
 // @source AMD Vega ISA document, chapter "VOPC instructions"
 #include "gcn-interp/exec/frame.h"
 #include "gcn-interp/exec/valu_special.h"
@@ -17,25 +18,73 @@ inline auto plain(T v) {
     }
 }
 
-template <class T> bool never(T, T) { return false; }
-template <class T> bool always(T, T) { return true; }
-template <class T> bool less(T a, T b) { return plain(a) < plain(b); }
-template <class T> bool equal(T a, T b) { return plain(a) == plain(b); }
-template <class T> bool less_equal(T a, T b) { return plain(a) <= plain(b); }
-template <class T> bool greater(T a, T b) { return plain(a) > plain(b); }
-template <class T> bool greater_equal(T a, T b) { return plain(a) >= plain(b); }
-template <class T> bool differs(T a, T b) { return plain(a) != plain(b); }  // true when unordered
-template <class T> bool less_greater(T a, T b) { return (plain(a) < plain(b)) | (plain(a) > plain(b)); }
-template <class T> bool ordered(T a, T b) { return !(fp::is_nan(plain(a)) | fp::is_nan(plain(b))); }
-template <class T> bool unordered(T a, T b) { return fp::is_nan(plain(a)) | fp::is_nan(plain(b)); }
-template <class T> bool not_greater_equal(T a, T b) { return !(plain(a) >= plain(b)); }
-template <class T> bool not_less_greater(T a, T b) { return !less_greater(a, b); }
-template <class T> bool not_greater(T a, T b) { return !(plain(a) > plain(b)); }
-template <class T> bool not_less_equal(T a, T b) { return !(plain(a) <= plain(b)); }
-template <class T> bool not_less(T a, T b) { return !(plain(a) < plain(b)); }
+template <class T>
+bool never(T, T) {
+    return false;
+}
+template <class T>
+bool always(T, T) {
+    return true;
+}
+template <class T>
+bool less(T a, T b) {
+    return plain(a) < plain(b);
+}
+template <class T>
+bool equal(T a, T b) {
+    return plain(a) == plain(b);
+}
+template <class T>
+bool less_equal(T a, T b) {
+    return plain(a) <= plain(b);
+}
+template <class T>
+bool greater(T a, T b) {
+    return plain(a) > plain(b);
+}
+template <class T>
+bool greater_equal(T a, T b) {
+    return plain(a) >= plain(b);
+}
+template <class T>
+bool differs(T a, T b) {
+    return plain(a) != plain(b);
+}  // true when unordered
+template <class T>
+bool less_greater(T a, T b) {
+    return (plain(a) < plain(b)) | (plain(a) > plain(b));
+}
+template <class T>
+bool ordered(T a, T b) {
+    return !(fp::is_nan(plain(a)) | fp::is_nan(plain(b)));
+}
+template <class T>
+bool unordered(T a, T b) {
+    return fp::is_nan(plain(a)) | fp::is_nan(plain(b));
+}
+template <class T>
+bool not_greater_equal(T a, T b) {
+    return !(plain(a) >= plain(b));
+}
+template <class T>
+bool not_less_greater(T a, T b) {
+    return !less_greater(a, b);
+}
+template <class T>
+bool not_greater(T a, T b) {
+    return !(plain(a) > plain(b));
+}
+template <class T>
+bool not_less_equal(T a, T b) {
+    return !(plain(a) <= plain(b));
+}
+template <class T>
+bool not_less(T a, T b) {
+    return !(plain(a) < plain(b));
+}
 
-#define LYRA_COMPARE(op, type, T, fn)                     \
-    constexpr auto v_cmp_##op##_##type = &fn<T>;          \
+#define LYRA_COMPARE(op, type, T, fn)            \
+    constexpr auto v_cmp_##op##_##type = &fn<T>; \
     constexpr auto v_cmpx_##op##_##type = &fn<T>;
 #define LYRA_COMPARE_FLOAT(type, T)               \
     LYRA_COMPARE(f, type, T, never)               \

@@ -33,8 +33,8 @@ int row_bcast31(int lane, int) { return lane >= 32 ? 31 : -1; }
 
 /// @source LLVM AMDGPU SIDefines.h DppCtrl; AMD Vega ISA document, "DPP_CTRL enumeration". Rows shift by 1..15.
 constexpr Control kControls[] = {
-    {0x000, 0x0ff, quad_perm}, {0x100, 0x10f, row_shl},  {0x110, 0x11f, row_shr},  {0x120, 0x12f, row_ror},
-    {0x130, 0x130, wave_shl},  {0x134, 0x134, wave_rol}, {0x138, 0x138, wave_shr}, {0x13c, 0x13c, wave_ror},
+    {0x000, 0x0ff, quad_perm},  {0x100, 0x10f, row_shl},         {0x110, 0x11f, row_shr},     {0x120, 0x12f, row_ror},
+    {0x130, 0x130, wave_shl},   {0x134, 0x134, wave_rol},        {0x138, 0x138, wave_shr},    {0x13c, 0x13c, wave_ror},
     {0x140, 0x140, row_mirror}, {0x141, 0x141, row_half_mirror}, {0x142, 0x142, row_bcast15}, {0x143, 0x143, row_bcast31},
 };
 

@@ -16,8 +16,8 @@ enum class Round : uint8_t { NearestEven = 0, Up = 1, Down = 2, Zero = 3 };
 inline constexpr uint32_t kModeMask = static_cast<uint32_t>(
     ModeBits::RoundF32::kMask | ModeBits::RoundF16F64::kMask | ModeBits::DenormF32::kMask | ModeBits::DenormF16F64::kMask |
     ModeBits::Dx10Clamp::kMask | ModeBits::Ieee::kMask | ModeBits::Fp16Ovfl::kMask | ModeBits::GprIdxEn::kMask);
-inline constexpr uint32_t kModeDefault =
-    static_cast<uint32_t>(ModeBits::DenormF32::kMask | ModeBits::DenormF16F64::kMask | ModeBits::Dx10Clamp::kMask | ModeBits::Ieee::kMask);
+inline constexpr uint32_t kModeDefault = static_cast<uint32_t>(ModeBits::DenormF32::kMask | ModeBits::DenormF16F64::kMask |
+                                                               ModeBits::Dx10Clamp::kMask | ModeBits::Ieee::kMask);
 
 /// MODE taken apart.
 struct ModeView {

@@ -125,8 +125,8 @@ Result<uint64_t> Hub::read_entry(uint64_t table, bool system, uint64_t index) {
 Result<Hub::PageInfo> Hub::leaf(uint64_t entry, uint64_t va, unsigned page_shift) {
     const uint64_t offset = va & ((uint64_t{1} << page_shift) - 1) & ~(kPageBytes - 1);
     PageInfo info;
-    info.address = (entry & PteBits::kPageAddress & ~((uint64_t{1} << page_shift) - 1)) + offset;
-    if (page_shift == 12) info.address = entry & PteBits::kPageAddress;
+    // Added, not merged: the driver makes large leaves of contiguous pages that are aligned in virtual addresses only.
+    info.address = ((entry & PteBits::kPageAddress) + offset) & PteBits::kPageAddress;
     info.system = entry & PteBits::kSystem;
     info.readable = entry & PteBits::kRead;
     info.writable = entry & PteBits::kWrite;

@@ -10,6 +10,7 @@
 #include "tools/lyra/cli.h"
 #include "tools/lyra/guest_machine.h"
 #include "tools/lyra/hip_program.h"
+#include "tools/lyra/kfdtest.h"
 #include "tools/lyra/test_checks.h"
 
 namespace lyra::cli {
@@ -254,6 +255,20 @@ void test_guest(const Options& options, Report& report) {
     report.add("guest", "boots and loads the driver", good ? Verdict::Passed : Verdict::Failed, why);
 }
 
+// The cases that are expected to pass; one that skips its body has failed.
+void test_kfdtest(const Options& options, Report& report) {
+    std::vector<KfdtestCase> cases;
+    for (const KfdtestCase& test : read_kfdtest_cases(options.guest.kernel)) {
+        if (test.expectation == "pass") cases.push_back(test);
+    }
+    constexpr unsigned kWatchdogSeconds = 300;
+    run_kfdtest(options.guest, cases, kWatchdogSeconds, [&](const KfdtestResult& result) {
+        const bool vacuous = result.outcome == KfdtestOutcome::Vacuous;
+        report.add("kfdtest", result.test.name, result.outcome == KfdtestOutcome::Passed ? Verdict::Passed : Verdict::Failed,
+                   (vacuous ? "the body did not run\n" : "") + result.output);
+    });
+}
+
 /// The groups of tests, in the order in which they run.
 struct Group {
     const char* name;
@@ -264,6 +279,7 @@ constexpr Group kGroups[] = {
     {"in-process", "unit, packet and kernel tests under AddressSanitizer and UBSan", test_in_process},
     {"command", "exit codes and output of this program", test_commands},
     {"guest", "examples and driver checks in a guest", test_guest},
+    {"kfdtest", "the cases of kfdtest that are expected to pass", test_kfdtest},
 };
 
 int run(const Options& options) {
