@@ -81,6 +81,15 @@ TEST_F(HubTest, TakesHugePagesFromDirectories) {
     EXPECT_EQ(hub.page(kVmid, kVa + 5, Access::Read), vram.data() + 0x600000 + offset + 5);
 }
 
+// Contiguous pages that the guest's memory manager happened to give, aligned to 2 MiB in virtual addresses only.
+TEST_F(HubTest, HugePagesMayBeginAtAnyPhysicalPage) {
+    map_path(kVa);
+    put(kPdb0 + (kVa >> 21 & 511) * 8, 0x645000 | kRw | PteBits::kPdeIsPte);
+    const uint64_t first = kVa >> 21 << 21;
+    EXPECT_EQ(hub.page(kVmid, first, Access::Read), vram.data() + 0x645000);
+    EXPECT_EQ(hub.page(kVmid, first + 0x1bb000, Access::Write), vram.data() + 0x800000);
+}
+
 TEST_F(HubTest, ReportsAnAbsentPageWithAddressVmidAndPasid) {
     uint32_t value = 1;
     EXPECT_EQ(hub.read(kVmid, kVa + 0x10, &value, 4), Fault::PageNotPresent);
