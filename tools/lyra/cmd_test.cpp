@@ -300,7 +300,10 @@ int run(const Options& options) {
     }
     if (options.json) fmt::print("{}\n", report.json().dump(2));
     else fmt::print("{}\n", report.totals());
-    if (cut_short) return kInterrupted;
+    if (cut_short) {
+        complain("interrupted");
+        return kInterrupted;
+    }
     return report.count(Verdict::Failed) || report.count(Verdict::Passed) == 0 ? kFailed : kOk;
 }
 
