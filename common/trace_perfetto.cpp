@@ -41,16 +41,18 @@ public:
 
     void record(const TraceRecord& record) override {
         const EventInfo& info = kEvents[static_cast<size_t>(record.id)];
-        pf::TracePacket& packet = *trace_.add_packet();
-        packet.set_timestamp(record.time_ns);
-        packet.set_trusted_packet_sequence_id(1);
-        pf::TrackEvent& event = *packet.mutable_track_event();
+        // A new track is described before its first event.
+        pf::TrackEvent event;
         place(record, event);
         if (event.type() != pf::TrackEvent::SLICE_END) {
             event.add_categories(info.block);
             if (!event.has_name()) event.set_name(info.name);
             annotate(record, event);
         }
+        pf::TracePacket& packet = *trace_.add_packet();
+        packet.set_timestamp(record.time_ns);
+        packet.set_trusted_packet_sequence_id(1);
+        *packet.mutable_track_event() = std::move(event);
         if (trace_.packet_size() >= 4096) flush();
     }
 

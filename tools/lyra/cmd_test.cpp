@@ -98,9 +98,11 @@ size_t read_junit(const std::string& xml, Report& report) {
         const std::string status = attribute(tag, "status");
         const size_t out = text.find("<system-out>");
         const std::string detail = out == std::string::npos ? "" : text.substr(out + 12, text.find("</system-out>") - out - 12);
-        report.add("in process", attribute(tag, "name"),
-                   status == "run" ? Verdict::Passed : status == "fail" ? Verdict::Failed : Verdict::Skipped,
-                   status == "run" ? "" : status == "fail" ? detail : "not run");
+        // "notrun" is also said of a test whose program is missing: that is a failure.
+        const bool skipped = status == "disabled" || text.find("<skipped message=\"SKIP_") != std::string::npos;
+        const Verdict verdict = status == "run" ? Verdict::Passed : skipped ? Verdict::Skipped : Verdict::Failed;
+        report.add("in process", attribute(tag, "name"), verdict,
+                   verdict == Verdict::Passed ? "" : status == "notrun" ? "not run" : detail);
         at = next;
     }
     return found;
@@ -116,7 +118,7 @@ void test_in_process(const Options& options, Report& report) {
     progress.show("building with sanitizers ...");
     const std::vector<std::vector<std::string>> steps = {
         {"cmake", "-S", source_dir().string(), "-B", build.string(), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
-         "-DLYRA_SANITIZE=ON", "-DLYRA_TESTS=ON"},
+         "-DLYRA_SANITIZE=ON", "-DLYRA_TESTS=ON", "-DLYRA_PROGRAM=" + own_program().string()},
         {"ninja", "-C", build.string(), "-j", std::to_string(options.jobs)},
     };
     for (const auto& step : steps) {

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <charconv>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -37,6 +39,26 @@ struct Port {
     OutputSink sink;
     int ours = -1, theirs = -1;
 };
+
+// "512M", "2G": QEMU's spelling of sizes. 0: not a size
+uint64_t bytes_of(const std::string& text) {
+    uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const std::string unit(end, text.data() + text.size());
+    const unsigned shift = unit == "G" || unit == "g" ? 30 : unit == "M" || unit == "m" ? 20 : 64;
+    return error != std::errc{} || shift == 64 || value >> 24 ? 0 : value << shift;
+}
+
+/// Refuses, before anything is started, what the device would refuse.
+std::string check_vram(const std::string& text) {
+    const uint64_t bytes = bytes_of(text);
+    const bool good = std::has_single_bit(bytes) && bytes >= uint64_t{256} << 20 && bytes <= uint64_t{64} << 30;
+    return good ? "" : "the size of VRAM is a power of two from 256M to 64G, such as 2G, not " + text;
+}
+
+std::string check_mem(const std::string& text) {
+    return bytes_of(text) >= uint64_t{1} << 30 ? "" : "the guest needs a size of 1G at least, such as 4G, not " + text;
+}
 
 // Run a script of tools/guest and take the last line that it prints.
 fs::path make(const char* script, const std::vector<std::string>& arguments) {
@@ -135,9 +157,9 @@ void read_control(const std::string& control, GuestResult& result) {
 }  // namespace
 
 void add_guest_options(CLI::App& app, GuestOptions& options) {
-    app.add_option("--vram", options.vram, "size of the GPU's memory, a power of two")->capture_default_str()->type_name("SIZE");
+    app.add_option("--vram", options.vram, "size of the GPU's memory, a power of two")->check(CLI::Validator(check_vram, ""))->capture_default_str()->type_name("SIZE");
     app.add_option("--cus", options.cus, "number of compute units")->check(CLI::Range(1, 64))->capture_default_str()->type_name("N");
-    app.add_option("--mem", options.mem, "size of the guest's memory")->capture_default_str()->type_name("SIZE");
+    app.add_option("--mem", options.mem, "size of the guest's memory")->check(CLI::Validator(check_mem, ""))->capture_default_str()->type_name("SIZE");
     app.add_option("--smp", options.smp, "number of the guest's processors")->check(CLI::Range(1, 64))->capture_default_str()->type_name("N");
     app.add_option("--kernel", options.kernel, "the guest's kernel")->check(CLI::IsMember({"6.12", "6.1"}))->capture_default_str()->type_name("VERSION");
     app.add_option("--accel", options.accel, "how the guest's processors run")->check(CLI::IsMember({"tcg", "kvm"}))->capture_default_str()->type_name("tcg|kvm");

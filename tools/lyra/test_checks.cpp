@@ -47,6 +47,7 @@ const std::vector<CommandCheck>& command_checks() {
         {"no verb is a usage error", {}, 2, "", "subcommand is required", 10},
         {"an unknown option is a usage error", {"run", "--no-such-option=1", "examples/sum32.hip"}, 2, "", nullptr, 10},
         {"a missing program is a usage error", {"run", "no-such-file.hip"}, 2, "", "no-such-file.hip", 10},
+        {"a wrong size of VRAM is a usage error", {"run", "--vram", "3G", "examples/sum32.hip"}, 2, "", "power of two", 10},
         {"a text file is no program", {"run", "README.md"}, 2, "", "neither an executable nor a HIP source", 10},
         {"a compile error is a usage error", {"run", "tools/lyra/testdata/compile_error.hip"}, 2, "", "does not compile", 60},
         {"exit status and output of a program",

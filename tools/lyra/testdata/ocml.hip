@@ -19,8 +19,9 @@ using namespace ocml_check;
 
 #define BESSEL std::sqrt(R(0.63661977236758134308L) / std::fmax(std::fabs(x), R(1)))
 
-// The f32 algorithm multiplies by |x|^|x| and so comes to 0 below -31 where the result, 1e-34 and less, is still a number.
-#define TGAMMA (sizeof(R) == sizeof(double) && x < -31 ? R(1) : R(0))
+// The f32 algorithm takes negative numbers to |x| + 3, which it rounds, and multiplies by the power of that with itself: less
+// and less exact, and 0 below -31, where the result (1e-34 and less) is still a number.
+#define TGAMMA (sizeof(R) == sizeof(long double) ? R(0) : x < -31 ? R(1) : x < 0 ? 16 * std::fabs(std::tgamma(x)) : R(0))
 
 #define FUNCTIONS(X)                                                                                                       \
     X(sin, sinf(x), sin(x), std::sin(x), -20, 20, 4, 0)                                                                    \
@@ -72,8 +73,8 @@ using namespace ocml_check;
     X(sqrt, sqrtf(x), sqrt(x), std::sqrt(x), 0, 9, 0, 0)                                                                   \
     X(fma, fmaf(x, y, z), fma(x, y, z), std::fma(x, y, z), -9, 9, 0, 0)                                                    \
     X(fmod, fmodf(x, y), fmod(x, y), std::fmod(x, y), -99, 99, 0, 0)                                                       \
-    X(remainder, remainderf(x, y), remainder(x, y), std::remainder(x, y), -99, 99, 0, 0)                                   \
-    X(remquo_r, remquo_rest(x, y), remquo_rest(x, y), std::remainder(x, y), -99, 99, 0, 0)                                 \
+    X(remainder, remainderf(x, y), remainder(x, y), reference_remainder(x, y), -99, 99, 0, 0)                              \
+    X(remquo_r, remquo_rest(x, y), remquo_rest(x, y), reference_remainder(x, y), -99, 99, 0, 0)                            \
     X(remquo_q, remquo_bits(x, y), remquo_bits(x, y), remquo_bits(x, y), -99, 99, 0, 0)                                    \
     X(floor, floorf(x), floor(x), std::floor(x), -9, 9, 0, 0)                                                              \
     X(ceil, ceilf(x), ceil(x), std::ceil(x), -9, 9, 0, 0)                                                                  \
@@ -136,28 +137,32 @@ FUNCTIONS(DEFINE)
 NATIVE(DEFINE)
 #undef DEFINE
 
-// Operations with a rounding direction: the host does the same one with its own. The compiler sets the f64 direction back before
-// each operation that it knows, so the f64 forms are written out. Direction: as in MODE.
-#define DIRECTED(direction, line, ...)                                                                                     \
+// Operations with a rounding direction: the host does the same one with its own. The compiler sets the f64 direction back
+// before each operation that it knows, so the f64 forms are written out. kDirection: as in MODE.
+#define DIRECTED(line, ...)                                                                                                \
     double r;                                                                                                              \
-    asm volatile("s_setreg_b32 hwreg(HW_REG_MODE, 2, 2), %1\n" line "\ns_setreg_imm32_b32 hwreg(HW_REG_MODE, 2, 2), 0"     \
-                 : "=&v"(r) : "s"(direction), __VA_ARGS__);                                                                \
+    asm volatile("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 2, 2), %1\n" line                                                  \
+                 "\ns_setreg_imm32_b32 hwreg(HW_REG_MODE, 2, 2), 0"                                                        \
+                 : "=&v"(r) : "n"(kDirection), __VA_ARGS__);                                                               \
     return r
-__device__ double directed_add(int direction, double x, double y) { DIRECTED(direction, "v_add_f64 %0, %2, %3", "v"(x), "v"(y)); }
-__device__ double directed_mul(int direction, double x, double y) { DIRECTED(direction, "v_mul_f64 %0, %2, %3", "v"(x), "v"(y)); }
-__device__ double directed_fma(int direction, double x, double y, double z) {
-    DIRECTED(direction, "v_fma_f64 %0, %2, %3, %4", "v"(x), "v"(y), "v"(z));
+template <int kDirection>
+__device__ double directed_add(double x, double y) { DIRECTED("v_add_f64 %0, %2, %3", "v"(x), "v"(y)); }
+template <int kDirection>
+__device__ double directed_mul(double x, double y) { DIRECTED("v_mul_f64 %0, %2, %3", "v"(x), "v"(y)); }
+template <int kDirection>
+__device__ double directed_fma(double x, double y, double z) {
+    DIRECTED("v_fma_f64 %0, %2, %3, %4", "v"(x), "v"(y), "v"(z));
 }
 #undef DIRECTED
 
 #define ROUNDED(X)                                                                                                         \
-    X(add_rz, __ocml_add_rtz_f32(x, y), directed_add(3, x, y), x + y, FE_TOWARDZERO)                                       \
-    X(sub_ru, __ocml_sub_rtp_f32(x, y), directed_add(1, x, -y), x - y, FE_UPWARD)                                          \
-    X(mul_rd, __ocml_mul_rtn_f32(x, y), directed_mul(2, x, y), x * y, FE_DOWNWARD)                                         \
-    X(mul_ru, __ocml_mul_rtp_f32(x, y), directed_mul(1, x, y), x * y, FE_UPWARD)                                           \
-    X(mul_rz, __ocml_mul_rtz_f32(x, y), directed_mul(3, x, y), x * y, FE_TOWARDZERO)                                       \
-    X(fma_rd, __ocml_fma_rtn_f32(x, y, z), directed_fma(2, x, y, z), std::fma(x, y, z), FE_DOWNWARD)                       \
-    X(fma_ru, __ocml_fma_rtp_f32(x, y, z), directed_fma(1, x, y, z), std::fma(x, y, z), FE_UPWARD)
+    X(add_rz, __ocml_add_rtz_f32(x, y), directed_add<3>(x, y), x + y, FE_TOWARDZERO)                                       \
+    X(sub_ru, __ocml_sub_rtp_f32(x, y), directed_add<1>(x, -y), x - y, FE_UPWARD)                                          \
+    X(mul_rd, __ocml_mul_rtn_f32(x, y), directed_mul<2>(x, y), x * y, FE_DOWNWARD)                                         \
+    X(mul_ru, __ocml_mul_rtp_f32(x, y), directed_mul<1>(x, y), x * y, FE_UPWARD)                                           \
+    X(mul_rz, __ocml_mul_rtz_f32(x, y), directed_mul<3>(x, y), x * y, FE_TOWARDZERO)                                       \
+    X(fma_rd, __ocml_fma_rtn_f32(x, y, z), directed_fma<2>(x, y, z), std::fma(x, y, z), FE_DOWNWARD)                       \
+    X(fma_ru, __ocml_fma_rtp_f32(x, y, z), directed_fma<1>(x, y, z), std::fma(x, y, z), FE_UPWARD)
 #define DEFINE(name, f32, f64, wanted, direction)                                                                          \
     struct Rounded_##name {                                                                                                \
         __device__ static float run(float x, float y, [[maybe_unused]] float z) { return f32; }                            \
@@ -188,7 +193,7 @@ ROUNDED(DEFINE)
     X(hmax, __hmax(x, y), number_max(x, y), 0.5)                                                                           \
     X(hmin, __hmin(x, y), number_min(x, y), 0.5)                                                                           \
     X(hsqrt, hsqrt(x), std::sqrt(x), 0.5)                                                                                  \
-    X(hrsqrt, hrsqrt(x), 1 / std::sqrt(x), 1)                                                                              \
+    X(hrsqrt, hrsqrt(x), 1 / std::sqrt(x), 1.5)                                                                             \
     X(hrcp, hrcp(x), 1 / x, 1)                                                                                             \
     X(hexp, hexp(x), std::exp(x), 2)                                                                                       \
     X(hexp2, hexp2(x), std::exp2(x), 2)                                                                                    \

@@ -181,6 +181,13 @@ R reference_cospi(R x) {
     return a <= R(0.25) ? std::cos(kPi * a) : a < R(0.75) ? std::sin(kPi * (R(0.5) - a)) : -std::cos(kPi * (R(1) - a));
 }
 
+/// A zero has the sign of x. (glibc 2.41 forgets it when y is denormal.)
+template <class R>
+R reference_remainder(R x, R y) {
+    const R r = std::remainder(x, y);
+    return r == 0 ? std::copysign(r, x) : r;
+}
+
 /// Smaller and larger number; a NaN loses, and -0 < +0.
 template <class R>
 R number_min(R x, R y) {
