@@ -17,6 +17,7 @@ namespace lyra::cli {
 struct GuestOptions {
     std::string vram = "2G", mem = "4G", kernel = "6.12", accel = "tcg";
     unsigned cus = 8, smp = 1;
+    bool stock_driver = false;            ///< Debian's amdgpu.ko itself; with KVM always
     double timeout_s = 0;                 ///< 0: no limit
     std::string share, log, trace;        ///< empty: none
     std::vector<std::string> device_options;   ///< more properties of the device, NAME=VALUE

@@ -19,6 +19,8 @@ const std::vector<const char*>& example_programs() {
 const std::vector<GuestCheck>& checks_after_boot() {
     static const std::vector<GuestCheck> checks = {
         {"driver is bound", "ls -l /dev/kfd /dev/dri/renderD128; lspci -k -d 1002:", 0, {"/dev/kfd", "amdgpu"}, {}},
+        {"the driver is Debian's own and has no parameter", "cat /proc/sys/kernel/tainted; cat /etc/modprobe.d/* 2>/dev/null | grep amdgpu; "
+         "grep -o 'amdgpu[.][^ ]*' /proc/cmdline; true", 0, {"0\n"}, {"amdgpu"}},
         {"lspci names the device", "lspci -d 1002:", 0, {"Lyra emulated GFX9 compute GPU"}, {}},
         {"rocminfo lists the agent", "rocminfo", 0, {"gfx900", "KERNEL_DISPATCH"}, {}},
         {"dmesg has no warning of the device", "! " DEVICE_LOG, 0, {}, {}},

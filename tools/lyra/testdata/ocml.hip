@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The device math library (ocml) as HIP programs use it, against the host's libm: ocml [INPUTS] [NAME].
+// The device math library (ocml) as HIP programs use it, against the host's libm: ocml [INPUTS] [NAME|half|integer].
 //
 // Prints for each function its largest error, in units in the last place of the result. What IEEE 754 or C defines to the last
 // bit has to be equal; the others have to stay within the bounds of the OpenCL C specification ("Relative Error as ULPs", full
@@ -354,7 +354,7 @@ int main(int argc, char** argv) {
     const int n = argc > 1 ? std::atoi(argv[1]) : 4096;
     Report report(argc > 2 ? argv[2] : "");
     if (n < 1) {
-        std::fprintf(stderr, "usage: ocml [INPUTS] [NAME]\n");
+        std::fprintf(stderr, "usage: ocml [INPUTS] [NAME|half|integer]\n");
         return 2;
     }
 #define RUN(name, f32, f64, wanted, low, high, bound, floor_of_ulp)                                                        \
@@ -371,7 +371,7 @@ int main(int argc, char** argv) {
     check<Rounded_##name, double>(report, #name, "f64", n, -9, 9, 0, true);
     ROUNDED(RUN)
 #undef RUN
-    check_halves(report, n);
-    check_integers(report, n);
+    if (report.wanted("half")) check_halves(report, n);
+    if (report.wanted("integer")) check_integers(report, n);
     return report.finish();
 }

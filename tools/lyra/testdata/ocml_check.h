@@ -375,7 +375,6 @@ public:
     explicit Report(std::string only) : only_(std::move(only)) {}
     bool wanted(const char* name) const { return only_.empty() || only_ == name; }
     void row(const char* name, const char* type, const Worst& worst, double bound) {
-        if (!wanted(name)) return;
         const bool good = worst.error <= bound;
         std::printf("%-12s %s  max error %8.3f ulp  %s\n", name, type, worst.error, verdict(good));
         if (good) return;
@@ -383,7 +382,6 @@ public:
                     worst.y, worst.z, worst.got, worst.want, bound);
     }
     void row(const char* name, const Mismatch& mismatch) {
-        if (!wanted(name)) return;
         std::printf("%-12s      wrong %u  %s\n", name, mismatch.count, verdict(mismatch.count == 0));
         if (mismatch.count == 0) return;
         std::printf("    (%#llx, %#llx): got %#llx, expected %#llx\n", static_cast<unsigned long long>(mismatch.a),
