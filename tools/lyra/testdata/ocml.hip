@@ -288,7 +288,8 @@ void check_halves(Report& report, int n) {
     X(div_u64, a / divisor<uint64_t>(b), a / divisor<uint64_t>(b))                                                         \
     X(mod_u64, a % divisor<uint64_t>(b), a % divisor<uint64_t>(b))                                                         \
     X(div_constant, (a / 1000003) ^ (uint32_t(a) / 7), (a / 1000003) ^ (uint32_t(a) / 7))                                  \
-    X(min_max, smaller_and_larger(a, b), uint64_t(std::min(int32_t(a), int32_t(b))) ^ std::max(uint32_t(a), uint32_t(b)))  \
+    X(min_max, uint64_t(__builtin_elementwise_min(int(a), int(b))) ^ __builtin_elementwise_max(uint32_t(a), uint32_t(b)),  \
+      uint64_t(std::min(int32_t(a), int32_t(b))) ^ std::max(uint32_t(a), uint32_t(b)))                                     \
     X(to_f32, bits_of(__ll2float_rn(a)), bits_of(float(int64_t(a))))                                                       \
     X(to_f32_u, bits_of(__ull2float_rn(a)), bits_of(float(a)))                                                             \
     X(to_f64, bits_of(__ll2double_rn(a)), bits_of(double(int64_t(a))))                                                     \
@@ -312,13 +313,6 @@ void check_halves(Report& report, int n) {
     X(f32_rz_f16, __half_as_ushort(__float2half_rz(float_of(a))), half_of(float_of(a), FE_TOWARDZERO))                     \
     X(f32_rd_f16, __half_as_ushort(__float2half_rd(float_of(a))), half_of(float_of(a), FE_DOWNWARD))                       \
     X(f32_ru_f16, __half_as_ushort(__float2half_ru(float_of(a))), half_of(float_of(a), FE_UPWARD))
-
-__device__ uint64_t smaller_and_larger(int a, int b) {
-    const uint32_t ua = a, ub = b;
-    const int low = a < b ? a : b;
-    const uint32_t high = ua > ub ? ua : ub;
-    return uint64_t(low) ^ high;
-}
 
 constexpr int kIntegers = 0 INTEGERS(COUNT);
 

@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -352,11 +351,18 @@ double error_in_ulp(R got, R want, R smallest, int digits, int min_exponent, int
 }
 inline double half_error(double got, double want) { return error_in_ulp<double>(got, want, 0, 11, -13, 16); }
 
+template <size_t n>
+inline bool contains(const char* const (&names)[n], const char* name) {
+    for (const char* each : names) {
+        if (std::strcmp(each, name) == 0) return true;
+    }
+    return false;
+}
 /// Where the algorithm of ocml, or of the compiler's own expansion, does not give -0 as C's Annex F asks for: from expm1(-0),
 /// log1p(-0), j1(-0), round(-0) and sinpi and cospi of their zeros, and when tgamma underflows.
-inline bool loses_sign_of_zero(const std::string& name) {
+inline bool loses_sign_of_zero(const char* name) {
     static const char* const names[] = {"expm1", "log1p", "j1", "round", "sinpi", "cospi", "sincospi_s", "sincospi_c", "tgamma"};
-    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+    return contains(names, name);
 }
 
 struct Worst {
@@ -376,27 +382,28 @@ struct Mismatch {
 
 /// LLVM before 18 at -O0: where divergent control flow joins, spilled vector registers are reloaded before EXEC has all lanes
 /// again, so that lanes of the other path keep what they had. (llvm-project pull requests 69923 and 69924 correct it.)
-inline bool miscompiled([[maybe_unused]] const std::string& name) {
+inline bool miscompiled([[maybe_unused]] const char* name) {
 #if defined(__OPTIMIZE__) || __clang_major__ >= 18
     return false;
 #else
     static const char* const names[] = {"sin", "cos", "tan", "sincos_s", "sincos_c", "asin", "acos", "tanh", "pow", "erf", "tgamma",
                                         "lgamma", "j0", "j1", "y0", "y1", "fmod", "remainder", "remquo_r", "remquo_q", "ffs",
                                         "ffsll", "sad", "funnel_l"};
-    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+    return contains(names, name);
 #endif
 }
 
 class Report {
 public:
-    explicit Report(std::string only) : only_(std::move(only)) {}
+    /// @param only  the one to run, or "" for all
+    explicit Report(const char* only) : only_(only) {}
     /// False, and says so, when the compiler's code for it is known to be wrong.
     bool compiled_right(const char* name) {
         if (!miscompiled(name)) return true;
         std::printf("%-12s not compared: miscompiled at -O0\n", name);
         return false;
     }
-    bool wanted(const char* name) { return (only_.empty() || only_ == name) && compiled_right(name); }
+    bool wanted(const char* name) { return (*only_ == 0 || std::strcmp(only_, name) == 0) && compiled_right(name); }
     void row(const char* name, const char* type, const Worst& worst, double bound) {
         const bool good = worst.error <= bound;
         std::printf("%-12s %s  max error %8.3f ulp  %s\n", name, type, worst.error, verdict(good));
@@ -423,7 +430,7 @@ private:
         failed_ += !good;
         return good ? "ok" : "WRONG";
     }
-    std::string only_;
+    const char* only_;
     unsigned rows_ = 0, failed_ = 0;
 };
 
