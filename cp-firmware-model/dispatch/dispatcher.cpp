@@ -121,7 +121,7 @@ bool Dispatcher::launched(uint64_t dispatch) const {
 bool Dispatcher::complete(uint64_t dispatch) const { return find(dispatch) == nullptr; }
 
 void Dispatcher::finish_if_done(Grid& grid) {
-    if (!grid.walk.done() || grid.groups_running != 0) return;
+    if (!grid.walk.done() || grid.groups_running != 0 || grid.groups_saved != 0 || grid.resuming) return;
     emit<event::dispatch_end>(env_.tracer, env_.now_ns(), grid.id, grid.request.queue_id);
     grids_.erase(grid.id);
 }
@@ -152,7 +152,7 @@ bool Dispatcher::only_halted_waves(uint32_t queue_id) const {
             if (grid == nullptr || grid->request.queue_id != queue_id) continue;
             if (wave.state == gcn::WaveState::Halted)
                 halted = true;
-            else if (wave.state != gcn::WaveState::AtBarrier)
+            else if (wave.state != gcn::WaveState::AtBarrier && wave.state != gcn::WaveState::Saving)
                 return false;
         }
     }
@@ -163,6 +163,7 @@ void Dispatcher::kill_grid(Grid& grid) {
     const uint64_t id = grid.id;
     Queue& q = queue(grid.request.queue_id);
     std::erase(q.pending, &grid);
+    std::erase_if(q.saved, [id](const Queue::Saved& saved) { return saved.group.dispatch == id; });
     grid.walk.stop();
     for (unsigned i = 0; i < cus_.size(); ++i) {
         current_cu_ = i;
@@ -170,7 +171,8 @@ void Dispatcher::kill_grid(Grid& grid) {
     }
     // The last workgroup_ended() has erased it, unless nothing was running.
     if (Grid* rest = find(id)) {
-        rest->groups_running = 0;
+        rest->groups_running = rest->groups_saved = 0;
+        rest->resuming = false;
         finish_if_done(*rest);
     }
     room_changed_ = true;
@@ -189,6 +191,7 @@ void Dispatcher::kill_if(Match match) {
 
 void Dispatcher::kill_queue(uint32_t queue_id) {
     kill_if([=](const DispatchRequest& r) { return r.queue_id == queue_id; });
+    forget_queue(queue_id);
 }
 
 void Dispatcher::kill_vmid(uint32_t vmid) {

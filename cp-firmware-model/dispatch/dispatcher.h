@@ -11,6 +11,7 @@
 #include "common/env.h"
 #include "cp-firmware-model/cp_bus.h"
 #include "cp-firmware-model/dispatch/sq_interrupt.h"
+#include "cwsr/control_stack.h"
 #include "gcn-interp/cu/compute_unit.h"
 
 namespace lyra {
@@ -30,8 +31,15 @@ struct DispatchRequest {
     uint32_t tmpring_size = 0;                                                ///< WAVES 11:0, WAVESIZE 24:12 in KiB
     std::array<uint32_t, 8> cu_mask{~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u};  ///< STATIC_THREAD_MGMT_SE0..7
     uint32_t resource_limits = 0;  ///< COMPUTE_RESOURCE_LIMITS: WAVES_PER_SH 9:0, TG_PER_CU 15:12; 0 = no limit
-    uint32_t packet_index = 0;     ///< AQL ring slot, for TTMP6
+    uint32_t packet_index = 0;     ///< AQL ring slot, or number of a PM4 dispatch in its queue: TTMP6 of its waves
     uint32_t doorbell_id = 0;      ///< (doorbell byte offset / 8) & 0x3ff, for MSG_GET_DOORBELL
+};
+
+/// How far the context save of a queue's waves has come.
+enum class SaveProgress : uint8_t {
+    Waiting,
+    Done,    ///< no wave of the queue is left on a compute unit
+    Failed,  ///< the save area cannot hold them
 };
 
 /// Owns the compute units, places work-groups, runs waves, and knows which grids are complete.
@@ -58,6 +66,32 @@ public:
     /// Waves that can never end by themselves: halted without a trap handler or parked by it, or at a barrier behind one.
     bool only_halted_waves(uint32_t queue_id) const;
     void kill_queue(uint32_t queue_id);
+
+    /// Context save: launch nothing more of the queue and ask all its waves to save themselves.
+    void begin_save(uint32_t queue_id);
+    /// Next step of it. Nobody gets a record before every wave asks for one, so that no record is written over one which a
+    /// wave still reads in its restore. @param area in: what is saved already; out: with the new records
+    /// @param words of the control stack, from area.stack_offset up
+    SaveProgress advance_save(uint32_t queue_id, cwsr::Area& area, std::vector<uint32_t>& words);
+    /// The queue's grids are kept elsewhere (its descriptor): forget them, nothing ends.
+    void forget_queue(uint32_t queue_id);
+
+    /// Where a grid goes on with launching. @return false: all groups have been launched
+    bool next_group(uint64_t dispatch, std::array<uint32_t, 3>& group) const;
+    const DispatchRequest* request(uint64_t dispatch) const;
+    /// A grid that was forgotten goes on. @param next_group nullptr: all its groups have been launched
+    /// @return dispatch id. It does not end before end_resume().
+    uint64_t resume(const DispatchRequest& request, const std::array<uint32_t, 3>* next_group);
+    /// A saved group of a resumed grid: waits for its place, before anything else of the queue is launched.
+    /// @return SavedImage: no compute unit could ever hold it, or there is no such grid
+    Fault restore(uint32_t queue_id, const cwsr::SavedGroup& group, uint64_t area_base, uint64_t dispatch);
+    void end_resume(uint32_t queue_id);
+    size_t groups_to_restore(uint32_t queue_id) const;
+    /// The queue has work-groups to place, none of it runs, and there is no room.
+    bool starving(uint32_t queue_id) const;
+    /// Waves of any queue are still in the trap handler's restore entry.
+    bool restoring() const;
+
     void kill_vmid(uint32_t vmid);
     void reset();
     void invalidate_code();
@@ -74,6 +108,8 @@ public:
     void wave_error(const gcn::Wave& wave, unsigned error) override;
     void wave_ended(const gcn::Wave& wave) override;
     void workgroup_ended(uint64_t dispatch) override;
+    void wave_save_ready(const gcn::Wave& wave) override;
+    void workgroup_saved(uint64_t dispatch) override;
     uint64_t shader_clock() override;
     uint64_t reference_clock() override;
 
@@ -90,6 +126,15 @@ private:
     gcn::WorkgroupLaunch make_launch(const DispatchRequest& request) const;
     unsigned launch_groups();
     bool launch_next(Queue& queue);
+    bool restore_next(Queue& queue);
+    int choose_restore_cu(const Queue& queue, const Grid& grid, const gcn::WorkgroupRestore& group, unsigned engine) const;
+    bool scratch_free(const Queue& queue, const gcn::WorkgroupRestore& group, unsigned engine) const;
+    bool engine_has_room(unsigned engine, unsigned waves) const;
+    void restore_on(Queue& queue, Grid& grid, gcn::WorkgroupRestore& group, unsigned cu);
+    struct CollectedGroup;
+    std::vector<CollectedGroup> collect_groups(uint32_t queue_id) const;
+    template <class Visit>
+    void for_grids_of(uint32_t queue_id, Visit visit);
     int choose_cu(Queue& queue, Grid& grid);
     int best_cu_of_engine(const Queue& queue, Grid& grid, unsigned engine);
     void launch_on(Queue& queue, Grid& grid, unsigned cu);

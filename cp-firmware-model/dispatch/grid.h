@@ -45,6 +45,8 @@ struct Dispatcher::Grid {
     ScratchShare scratch;
     unsigned waves_per_group = 0;
     uint64_t groups_running = 0;
+    uint64_t groups_saved = 0;  ///< in the save area
+    bool resuming = false;      ///< what it consists of is not known yet
     uint64_t waves_live = 0;
     std::vector<uint32_t> no_room;  ///< by CU: cu_epoch_ at which a group did not fit
 };
@@ -63,6 +65,15 @@ struct Dispatcher::Queue {
     unsigned failed_passes = 0;  ///< since a group of it last found room
     unsigned next_reserved = 0;  ///< CU to keep free when it comes to that
     bool stalled = false;
+
+    enum class Save : uint8_t { None, Collecting, Storing };
+    Save save = Save::None;
+    unsigned waves_ready = 0;  ///< have sent MSG_SAVEWAVE and wait for their records
+    struct Saved {
+        gcn::WorkgroupRestore group;
+        cwsr::SavedGroup image;
+    };
+    std::deque<Saved> saved;  ///< groups in the save area, in the order of their restore
 };
 
 }  // namespace lyra

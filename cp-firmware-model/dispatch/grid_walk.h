@@ -35,6 +35,16 @@ public:
         return v;
     }
 
+    /// Go on at a group. @return false, and the walk unchanged, when it is none of the walk's
+    bool go_to(const std::array<uint32_t, 3>& group) {
+        for (unsigned d = 0; d < 3; ++d) {
+            if (group[d] < start_[d] || group[d] >= count_[d]) return false;
+        }
+        id_ = group;
+        done_ = false;
+        return true;
+    }
+
     void next() {
         for (unsigned d = 0; d < 3; ++d) {
             if (++id_[d] < count_[d]) return;

@@ -42,6 +42,7 @@ unsigned Dispatcher::launch_groups() {
 }
 
 bool Dispatcher::launch_next(Queue& q) {
+    if (!q.stalled && !q.saved.empty()) return restore_next(q);
     if (q.stalled || q.pending.empty()) {
         if (reserved_cu_ >= 0 && reserved_for_ == q.id) reserved_cu_ = -1;
         return false;
@@ -78,6 +79,7 @@ bool Dispatcher::engine_allows(const Queue& q, const Grid& grid, unsigned engine
     const unsigned waves = grid.waves_per_group;
     // A group larger than the limit runs alone: a limit must not stop a queue for ever.
     if (max_waves != 0 && q.waves_on_engine[engine] != 0 && q.waves_on_engine[engine] + waves > max_waves) return false;
+    if (!engine_has_room(engine, waves)) return false;
     return !grid.scratch.used() || q.scratch.available(engine, grid.scratch.slots_per_engine) >= waves;
 }
 

@@ -37,6 +37,13 @@ public:
         return -1;
     }
 
+    bool is_free(unsigned engine, int slot) const {
+        if (slot < 0 || static_cast<unsigned>(slot) >= kMaxSlots) return false;
+        return !(engines_[engine][static_cast<unsigned>(slot) / 64] >> (slot % 64) & 1);
+    }
+    /// A slot that is_free().
+    void take_slot(unsigned engine, int slot) { engines_[engine][static_cast<unsigned>(slot) / 64] |= uint64_t{1} << (slot % 64); }
+
     void give_back(unsigned engine, int slot) {
         if (slot < 0 || static_cast<unsigned>(slot) >= kMaxSlots) return;
         engines_[engine][slot / 64] &= ~(uint64_t{1} << (slot % 64));

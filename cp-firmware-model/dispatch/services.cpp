@@ -38,12 +38,14 @@ void Dispatcher::wave_ended(const gcn::Wave& wave) {
     Grid* grid = find(wave.dispatch);
     if (grid == nullptr) return;
     Queue& q = queue(grid->request.queue_id);
+    if (wave.saved()) env_.stats.add(Stat::waves_saved);
+    if (wave.save == gcn::SaveStep::Ready && q.waves_ready != 0) --q.waves_ready;
     if (grid->waves_live != 0) {
         --grid->waves_live;
         --q.waves_live;
         --q.waves_on_engine[engine_of(current_cu_)];
     }
-    if (wave.scratch_slot >= 0 && grid->scratch.used()) {
+    if (wave.scratch_slot >= 0) {
         q.scratch.give_back(engine_of(current_cu_), wave.scratch_slot);
         --cu_scratch_waves_[current_cu_];
     }

@@ -150,7 +150,7 @@ TEST_F(Hws, TheFenceComesAfterTheWavesHaveEnded) {
     submit_unmap();
     settle(20);
     EXPECT_FALSE(fenced());
-    EXPECT_EQ(faults(Fault::TodoCwsr), 1u);
+    EXPECT_EQ(faults(Fault::NotSaveable), 1u);
     // The HIQ and the other rings are alive meanwhile.
     submit(kiq, write_data(kScratch + 4, {1}));
     settle(20);

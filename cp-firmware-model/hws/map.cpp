@@ -88,8 +88,8 @@ HwScheduler::Walk HwScheduler::map_compute(const pm4::Packet& packet) {
     QueueMapping mapping;
     mapping.mqd = make64(packet[2], packet[3]);
     if (Hqd* mapped = find_mqd(mapping.mqd)) {
-        mec_.cancel_dequeue(*mapped);
-        return Walk::Next;
+        // One whose waves are being saved leaves first.
+        return mec_.cancel_dequeue(*mapped) ? Walk::Next : Walk::Full;
     }
     mapping.wptr_address = make64(packet[4], packet[5]);
     mapping.doorbell_bytes = packet[1] & kDoorbellMask;

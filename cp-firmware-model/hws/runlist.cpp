@@ -16,8 +16,10 @@ constexpr uint64_t kMillisecondNs = 1'000'000;
 constexpr uint32_t kDefaultQuantumMs = 10;
 /// When everything mapped is idle the others need not wait for the whole quantum.
 constexpr uint64_t kIdleQuantumNs = kMillisecondNs;
-/// Waves are not saved yet: a queue whose waves do not end in this time keeps its slot for another round.
+/// A queue whose waves cannot be saved and do not end in this time keeps its slot for another round.
 constexpr uint64_t kRotationPatienceNs = 100 * kMillisecondNs;
+/// The longest that restoring may put off the quantum.
+constexpr uint64_t kRestorePatienceNs = 1000 * kMillisecondNs;
 constexpr uint32_t kMaxListPacket = 32;  ///< dwords; the longest packet of a list has 21
 
 }  // namespace
@@ -112,7 +114,9 @@ void HwScheduler::start_quantum() {
     for (const Process& process : processes_) quantum = std::max(quantum, process.quantum_ms);
     list_.phase = Phase::Quantum;
     list_.mapped_at_ns = env_.now_ns();
-    list_.deadline_ns = list_.mapped_at_ns + (quantum ? quantum : kDefaultQuantumMs) * kMillisecondNs;
+    list_.quantum_ns = (quantum ? quantum : kDefaultQuantumMs) * kMillisecondNs;
+    list_.deadline_ns = list_.mapped_at_ns + list_.quantum_ns;
+    list_.restored = false;
 }
 
 RunState HwScheduler::walk() {
@@ -128,7 +132,12 @@ RunState HwScheduler::walk() {
 RunState HwScheduler::rotate() {
     bool out = true;
     for (Hqd& hqd : mec_.slots()) {
-        if (hqd.active() && hqd.mapped_by_hws && !hqd.is_static) out &= mec_.try_dequeue(hqd);
+        if (hqd.active() && hqd.mapped_by_hws && hqd.dequeue != Dequeue::None) out &= mec_.try_dequeue(hqd);
+    }
+    if (list_.sharing) {
+        if (!out && env_.now_ns() < list_.deadline_ns) return RunState::Polling;
+        start_quantum();
+        return RunState::Busy;
     }
     for (SdmaQueue& queue : sdma_queues_) queue.leaving = true;
     std::erase_if(sdma_queues_, [&](SdmaQueue& queue) { return unmap_sdma(queue, Dequeue::Save); });
@@ -147,20 +156,64 @@ RunState HwScheduler::rotate() {
     return RunState::Busy;
 }
 
+/// Every queue has a slot, but the waves of some leave no room for those of others: the first are saved for a quantum.
+RunState HwScheduler::share() {
+    const uint64_t now = env_.now_ns();
+    const auto mapped = [](const Hqd& hqd) { return hqd.active() && hqd.mapped_by_hws && hqd.dequeue == Dequeue::None; };
+    const bool starving = std::any_of(mec_.slots().begin(), mec_.slots().end(),
+                                      [&](const Hqd& hqd) { return mapped(hqd) && mec_.starving(hqd); });
+    if (!starving) {
+        list_.starving_since_ns = 0;
+        return RunState::Idle;
+    }
+    if (list_.starving_since_ns == 0) list_.starving_since_ns = now;
+    if (now < list_.starving_since_ns + kDefaultQuantumMs * kMillisecondNs) return RunState::Polling;
+    list_.starving_since_ns = 0;
+    bool any = false;
+    for (Hqd& hqd : mec_.slots()) {
+        if (!mapped(hqd) || !mec_.has_waves(hqd) || !mec_.can_save(hqd)) continue;
+        mec_.request_dequeue(hqd, Dequeue::Save);
+        any = true;
+    }
+    if (!any) return RunState::Polling;
+    list_.sharing = true;
+    list_.phase = Phase::Rotating;
+    list_.deadline_ns = now + kRestorePatienceNs;
+    return rotate();
+}
+
+/// From the start of the list, for the queues that have lost their slots.
+void HwScheduler::walk_again() {
+    list_.sharing = false;
+    list_.phase = Phase::Walking;
+    list_.cursor_dw = list_.round_start_dw = 0;
+    list_.wrapped = list_.has_process = false;
+}
+
 RunState HwScheduler::run() {
     switch (list_.phase) {
-        case Phase::None:
-        case Phase::Settled: return RunState::Idle;
+        case Phase::None: return RunState::Idle;
+        case Phase::Settled: return share();
         case Phase::Walking: return walk();
         case Phase::Rotating: return rotate();
         case Phase::Quantum: break;
     }
     const uint64_t now = env_.now_ns();
+    // Time that goes into restoring is not the queues' time: otherwise a large one would never get anywhere.
+    if (!list_.restored && (!mec_.restoring() || now >= list_.mapped_at_ns + kRestorePatienceNs)) {
+        list_.restored = true;
+        list_.deadline_ns = now + list_.quantum_ns;
+    }
+    if (!list_.restored) return RunState::Polling;
     const bool idle = std::none_of(mec_.slots().begin(), mec_.slots().end(), [](const Hqd& hqd) {
         return hqd.active() && hqd.mapped_by_hws &&
                (hqd.last != RunState::Idle || !hqd.dispatches.empty() || !hqd.in_flight.empty());
     });
     if (now < list_.deadline_ns && !(idle && now >= list_.mapped_at_ns + kIdleQuantumNs)) return RunState::Polling;
+    if (list_.sharing) {
+        walk_again();
+        return walk();
+    }
     for (Hqd& hqd : mec_.slots()) {
         if (hqd.active() && hqd.mapped_by_hws && !hqd.is_static) mec_.request_dequeue(hqd, Dequeue::Save);
     }

@@ -62,7 +62,10 @@ private:
         bool wrapped = false;         ///< this round went past the end of the list
         bool has_process = false;     ///< process is that of the packets at the cursor
         Process process;
-        uint64_t mapped_at_ns = 0, deadline_ns = 0;
+        bool sharing = false;   ///< all of the list has slots, but not all has room on the compute units
+        uint64_t starving_since_ns = 0;  ///< 0 = nobody
+        bool restored = false;  ///< saved waves of this round run their programs again
+        uint64_t mapped_at_ns = 0, quantum_ns = 0, deadline_ns = 0;
     };
     /// Result of one packet of the list.
     enum class Walk : uint8_t { Next, Full, End };
@@ -86,6 +89,8 @@ private:
     void end_of_list(bool chained, const pm4::Packet* packet);
     void start_quantum();
     RunState rotate();
+    RunState share();
+    void walk_again();
 
     // unmap.cpp
     struct Selection {

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "cp-firmware-model/mec/aql_ring.h"
+#include "cp-firmware-model/queue/flight.h"
 
 namespace lyra {
 
@@ -14,7 +15,8 @@ namespace {
 
 constexpr unsigned kPacketsPerStep = 16;
 /// Packets between fetch and retirement. A guest could otherwise fill memory with packets that are done behind one that is not.
-constexpr size_t kMaxInFlight = 1024;
+/// A context save has a bit for each.
+constexpr size_t kMaxInFlight = flight::kMaxPackets;
 constexpr uint32_t kIbControlSize = 0xfffff;
 constexpr uint32_t kIbControlProcessing = 1u << 31;
 
@@ -301,6 +303,7 @@ void AqlProcessor::load(Hqd& hqd) {
     hqd.head_examined_empty = false;
     hqd.fetch_index = make64(hqd.compute[aql::kMqdReadIndexLo], hqd.compute[aql::kMqdReadIndexHi]);
     hqd.rptr_dw = hqd.fetch_index * aql::kPacketDwords;
+    hqd.flight_lost = !resume_flight(hqd);
     // Doorbells rung while the queue had no slot are lost: the write index in memory stands for them.
     uint64_t write_index = hqd.fetch_index;
     if (hqd.wptr_poll_address() != 0 &&
@@ -354,6 +357,12 @@ void AqlProcessor::save(Hqd& hqd) {
     hqd.ib_stack.clear();
     hqd.in_flight.clear();
     st = {};
+}
+
+bool AqlProcessor::savable(const Hqd& hqd) const {
+    const State& st = state(hqd);
+    const bool ib_at_rest = !st.ib_started || st.ib_polling || hqd.state == HqdState::Stopped;
+    return ib_at_rest && hqd.dispatches.empty() && hqd.end_of_pipe.empty();
 }
 
 bool AqlProcessor::drained(const Hqd& hqd) const {

@@ -42,6 +42,13 @@ public:
     /// goes on from the same packet after load()).
     bool drained(const Hqd& hqd) const;
 
+    /// No indirect buffer is half way and none has left grids running: what is in flight are packets.
+    bool savable(const Hqd& hqd) const;
+    /// Packets in flight, to hqd.flight, for a context save; load() takes them back.
+    void save_flight(Hqd& hqd);
+    /// Grid of the packet in a slot of the ring; 0 = none.
+    uint64_t dispatch_of(const Hqd& hqd, uint32_t slot) const;
+
     /// Forget everything (device reset).
     void reset();
 
@@ -84,11 +91,15 @@ private:
     Fault read_queue(const Hqd& hqd, AmdQueue& queue);
     SignalOwner owner(const Hqd& hqd);
     void resume_ib(Hqd& hqd);
+    bool resume_flight(Hqd& hqd);
+    bool resume_packet(Hqd& hqd, AqlInFlight& packet, const std::array<uint32_t, 3>* next_group);
 
     // aql_dispatch.cpp
     Step kernel_dispatch(Hqd& hqd);
     Step insufficient_scratch(Hqd& hqd, const AmdQueue& queue);
-    DispatchRequest make_request(const Hqd& hqd, const AmdQueue& queue, const KernelDescriptor& descriptor) const;
+    DispatchRequest make_request(const Hqd& hqd, const AqlPacket& packet, uint64_t index, const AmdQueue& queue,
+                                 const KernelDescriptor& descriptor) const;
+    static void take_resources(DispatchRequest& request, const Hqd& hqd, uint64_t index);
 
     // aql_sync.cpp
     Step barrier(Hqd& hqd, bool all);

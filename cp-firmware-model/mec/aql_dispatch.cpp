@@ -93,7 +93,7 @@ AqlProcessor::Step AqlProcessor::kernel_dispatch(Hqd& hqd) {
     }
     AmdQueue queue;
     if (read_queue(hqd, queue) != Fault::None) return memory_error(hqd, aql::hqd_error::kReadPointer, "amd_queue_t");
-    const DispatchRequest request = make_request(hqd, queue, descriptor);
+    const DispatchRequest request = make_request(hqd, st.head, hqd.fetch_index, queue, descriptor);
     if (request.entry % kEntryAlignment != 0) return fail(hqd, Fault::AqlCodeObject, fmt::format("entry {:#x}", request.entry));
     const uint32_t scratch = aql::kernel_dispatch::private_segment_size(st.head);
     if (scratch > queue.scratch_lane_bytes) return insufficient_scratch(hqd, queue);
@@ -113,30 +113,34 @@ AqlProcessor::Step AqlProcessor::kernel_dispatch(Hqd& hqd) {
     return advance(hqd, packet);
 }
 
-DispatchRequest AqlProcessor::make_request(const Hqd& hqd, const AmdQueue& queue, const KernelDescriptor& descriptor) const {
-    const AqlPacket& p = state(hqd).head;
-    DispatchRequest r;
+/// What of a grid is its queue's and its packet's place.
+void AqlProcessor::take_resources(DispatchRequest& r, const Hqd& hqd, uint64_t index) {
     r.queue_id = hqd.id();
     r.vmid = hqd.vmid();
-    r.entry = aql::kernel_dispatch::kernel_object(p) + static_cast<uint64_t>(descriptor.entry_offset());
-    r.lds_bytes = static_cast<uint32_t>(align_up(aql::kernel_dispatch::group_segment_size(p), kLdsGranule));
-    // A user's code object must not start in privileged mode.
-    r.rsrc1 = Rsrc1Priv::set(descriptor.rsrc1(), 0);
-    r.rsrc2 = Rsrc2LdsSize::set(descriptor.rsrc2(), r.lds_bytes / kLdsGranule);
-    r.rsrc2 = Rsrc2TrapPresent::set(r.rsrc2, bus_.vmid_state(r.vmid).tba != 0);
-    const uint64_t index = hqd.fetch_index;
-    const UserSgprs sgprs = build_user_sgprs(p, queue, descriptor.properties(), aql::packet_address(hqd, index), index);
-    r.user_sgprs = sgprs.values;
-    r.user_sgpr_count = std::min(Rsrc2UserSgpr::get(r.rsrc2), kMaxUserSgprs);
-    r.grid = grid_of(p);
-    r.group_size = group_of(p);
-    r.tmpring_size = queue.tmpring_size;
     r.resource_limits = hqd.compute[22];
     for (unsigned se = 0; se < 2; ++se) r.cu_mask[se] = hqd.compute[23 + se];
     for (unsigned se = 2; se < 4; ++se) r.cu_mask[se] = hqd.compute[26 + se - 2];
     for (unsigned se = 4; se < 8; ++se) r.cu_mask[se] = hqd.compute[39 + se - 4];
     r.packet_index = static_cast<uint32_t>(aql::slot(hqd, index));
     r.doorbell_id = (hqd.doorbell_bytes() / 8) & 0x3ff;
+}
+
+DispatchRequest AqlProcessor::make_request(const Hqd& hqd, const AqlPacket& p, uint64_t index, const AmdQueue& queue,
+                                           const KernelDescriptor& descriptor) const {
+    DispatchRequest r;
+    take_resources(r, hqd, index);
+    r.entry = aql::kernel_dispatch::kernel_object(p) + static_cast<uint64_t>(descriptor.entry_offset());
+    r.lds_bytes = static_cast<uint32_t>(align_up(aql::kernel_dispatch::group_segment_size(p), kLdsGranule));
+    // A user's code object must not start in privileged mode.
+    r.rsrc1 = Rsrc1Priv::set(descriptor.rsrc1(), 0);
+    r.rsrc2 = Rsrc2LdsSize::set(descriptor.rsrc2(), r.lds_bytes / kLdsGranule);
+    r.rsrc2 = Rsrc2TrapPresent::set(r.rsrc2, bus_.vmid_state(r.vmid).tba != 0);
+    const UserSgprs sgprs = build_user_sgprs(p, queue, descriptor.properties(), aql::packet_address(hqd, index), index);
+    r.user_sgprs = sgprs.values;
+    r.user_sgpr_count = std::min(Rsrc2UserSgpr::get(r.rsrc2), kMaxUserSgprs);
+    r.grid = grid_of(p);
+    r.group_size = group_of(p);
+    r.tmpring_size = queue.tmpring_size;
     return r;
 }
 

@@ -14,8 +14,6 @@ namespace {
 /// Packets of one queue per turn: small enough that a ring of long copies does not hold up the others.
 constexpr unsigned kPacketsPerTurn = 16;
 constexpr uint32_t kDoorbellEnable = 1u << 30, kDoorbellOffset = 0x0ffffffc;
-constexpr uint32_t kErrorDrain = 1u << 5;  ///< CP_HQD_ERROR.AQL_ERROR: a queue with lost waves does not start again
-
 }  // namespace
 
 Mec::Mec(Env& env, CpBus& bus, Dispatcher& dispatcher)
@@ -143,6 +141,7 @@ Fault Mec::map(Hqd& hqd, const QueueMapping& mapping) {
     take_positions(hqd);
     // Doorbells rung while the queue had no slot were dropped; memory has the newest value.
     if (!hqd.aql()) poll_wptr(hqd);
+    resume_saved(hqd);
     env_.stats.add(Stat::queues_mapped);
     if (env_.tracer.on()) {
         emit<event::queue_mapped>(env_.tracer, env_.now_ns(), hqd.id(), hqd.vmid(), hqd.doorbell_bytes(), mapping.mqd);
@@ -196,32 +195,41 @@ void Mec::drop(Hqd& hqd) {
 
 void Mec::request_dequeue(Hqd& hqd, Dequeue kind) {
     if (!hqd.active() || kind == Dequeue::None) return;
-    if (kind == Dequeue::Save && hqd.dequeue == Dequeue::None && dispatcher_.waves_live(hqd.id()) > 0) {
-        report(env_, Fault::TodoCwsr, fmt::format("queue {}", hqd.id()));
+    if (kind == Dequeue::Save && !can_save(hqd)) {
+        if (hqd.dequeue == Dequeue::None && dispatcher_.waves_live(hqd.id()) > 0) {
+            report(env_, Fault::NotSaveable, fmt::format("queue {}", hqd.id()));
+        }
+        kind = Dequeue::Drain;
     }
+    if (hqd.saving && kind != Dequeue::Reset) return;
     // A reset may follow a drain that hangs, not the other way round.
     if (hqd.dequeue != Dequeue::Reset) hqd.dequeue = kind;
     if (hqd.state == HqdState::Active) hqd.state = HqdState::Draining;
     if (kind == Dequeue::Reset) kill_waves(hqd);
 }
 
-void Mec::cancel_dequeue(Hqd& hqd) {
-    if (hqd.dequeue == Dequeue::None || hqd.dequeue == Dequeue::Reset) return;
+bool Mec::cancel_dequeue(Hqd& hqd) {
+    if (hqd.dequeue == Dequeue::None) return true;
+    if (hqd.dequeue == Dequeue::Reset || hqd.saving) return false;
     hqd.dequeue = Dequeue::None;
     if (hqd.state == HqdState::Draining) hqd.state = HqdState::Active;
+    return true;
 }
 
 bool Mec::try_dequeue(Hqd& hqd) {
     if (!hqd.active()) return true;
     if (hqd.dequeue == Dequeue::None) return false;
+    hqd.flight = {};
     if (hqd.dequeue != Dequeue::Reset) {
         step_queue(hqd);
         const bool drained = pm4_.drained(hqd) && (!hqd.aql() || aql_.drained(hqd));
-        if (!drained && dispatcher_.only_halted_waves(hqd.id())) {
-            // Hardware would save them. They never end, so the queue is dead: it keeps the error until it is destroyed.
-            kill_waves(hqd);
-            hqd.regs[kHqdError] |= kErrorDrain;
-        } else if (!drained) {
+        if (drained && !hqd.saving) {
+            // nothing to save
+        } else if (hqd.dequeue == Dequeue::Save) {
+            if (!step_save(hqd)) return false;
+        } else if (dispatcher_.only_halted_waves(hqd.id())) {
+            lose_waves(hqd);
+        } else {
             return false;
         }
     }
@@ -249,6 +257,7 @@ RunState Mec::step() {
             hqd.last = try_dequeue(hqd) ? RunState::Busy : RunState::Polling;
         } else {
             hqd.last = step_queue(hqd);
+            if (hqd.restoring) watch_restore(hqd);
         }
         state = busier(state, hqd.last);
     }

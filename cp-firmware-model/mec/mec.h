@@ -52,14 +52,21 @@ public:
 
     /// Ask a queue to leave its slot. Reset kills its waves, the others let them end. Ends with try_dequeue().
     void request_dequeue(Hqd& hqd, Dequeue kind);
-    /// Take back a Drain or Save that has not ended.
-    void cancel_dequeue(Hqd& hqd);
+    /// Take back a dequeue that has not ended. @return false: its waves are being saved or killed, it goes on
+    bool cancel_dequeue(Hqd& hqd);
     /// Finish a requested dequeue when nothing of the queue runs any more. @return true: the slot is free
     bool try_dequeue(Hqd& hqd);
     /// Kill the waves of a queue; its dispatches end without any completion.
     void kill_waves(Hqd& hqd);
     /// Free the slot at once, without writing the MQD.
     void drop(Hqd& hqd);
+
+    /// Its waves can be saved: save area and trap handler are there.
+    bool can_save(const Hqd& hqd);
+    bool starving(const Hqd& hqd) const { return dispatcher_.starving(hqd.id()); }
+    bool has_waves(const Hqd& hqd) const { return dispatcher_.waves_live(hqd.id()) != 0; }
+    /// Saved waves of a mapped queue have not yet come back to their programs.
+    bool restoring() const;
 
     void halt(unsigned me, bool halted) { halted_[me & 3] = halted; }  ///< me 0: the gfx ring
     bool halted(unsigned me) const { return halted_[me & 3]; }
@@ -72,6 +79,13 @@ private:
     RunState step_queue(Hqd& hqd);
     void take_positions(Hqd& hqd);
     void save_positions(Hqd& hqd);
+    // save.cpp
+    bool step_save(Hqd& hqd);
+    void store_saved(Hqd& hqd);
+    void lose_waves(Hqd& hqd);
+    void resume_saved(Hqd& hqd);
+    bool resume_groups(Hqd& hqd);
+    void watch_restore(Hqd& hqd);
     void forget(Hqd& hqd);
 
     Env& env_;

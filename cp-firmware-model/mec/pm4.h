@@ -32,6 +32,9 @@ public:
     virtual PacketResult scheduler_packet(Hqd& ring, const pm4::Packet& packet) = 0;
 };
 
+/// What of a grid is its queue's: address space, CU masks, limits.
+void take_resources(DispatchRequest& request, const Hqd& hqd);
+
 /// The PM4 interpreter. State of a queue lives in its Hqd, so one processor serves them all.
 class Pm4Processor : public IbRunner {
 public:
@@ -51,6 +54,12 @@ public:
     bool retire_dispatches(Hqd& hqd);
     /// No dispatch of the queue runs and no end-of-pipe action is due or pending.
     bool drained(const Hqd& hqd) const { return hqd.dispatches.empty() && hqd.end_of_pipe.empty(); }
+    /// What is in flight, to hqd.flight; and back, as grids of the dispatcher. For a context save.
+    void save_flight(Hqd& hqd);
+    /// @return false: the words make no sense
+    bool resume_flight(Hqd& hqd);
+    /// Grid by the number in TTMP6 of its waves; 0 = none.
+    uint64_t dispatch_of(const Hqd& hqd, uint32_t number) const;
     /// Forget what a killed queue had in flight: no end-of-pipe action of it happens any more.
     void forget(Hqd& hqd);
 

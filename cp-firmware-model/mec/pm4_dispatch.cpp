@@ -6,13 +6,15 @@
 
 #include "cp-firmware-model/mec/pm4_handlers.h"
 #include "cp-firmware-model/mqd/mqd.h"
+#include "cp-firmware-model/queue/flight.h"
 
 namespace lyra {
 
 namespace {
 
 /// Grids of one queue in flight. The next dispatch waits for the oldest, as for a free context of the ADC.
-constexpr size_t kMaxDispatches = 32;
+constexpr size_t kMaxDispatches = flight::kMaxDispatches;
+constexpr uint32_t kNumberMask = 0x1ffffff;  ///< TTMP6 has 25 bits
 
 /// COMPUTE_DISPATCH_INITIATOR. @source gc_9_0_sh_mask.h
 constexpr unsigned kShaderEnable = 0, kPartialGroups = 1, kForceStartAt000 = 2, kThreadDimensions = 5;
@@ -28,10 +30,6 @@ void take_program(DispatchRequest& request, const Hqd& hqd) {
     request.user_sgpr_count = std::min<unsigned>(bits(request.rsrc2, 1, 5), 16);
     request.lds_bytes = bits(request.rsrc2, 15, 9) * kLdsGranule;
     request.tmpring_size = compute[mqd::TmpringSize];
-    request.resource_limits = compute[mqd::ResourceLimits];
-    request.cu_mask = {compute[mqd::StaticMgmtSe0],     compute[mqd::StaticMgmtSe0 + 1], compute[mqd::StaticMgmtSe2],
-                       compute[mqd::StaticMgmtSe2 + 1], compute[mqd::StaticMgmtSe4],     compute[mqd::StaticMgmtSe4 + 1],
-                       compute[mqd::StaticMgmtSe4 + 2], compute[mqd::StaticMgmtSe4 + 3]};
 }
 
 /// Work-items per dimension from the dimensions of the packet. @return false: more than 2^32
@@ -54,16 +52,28 @@ bool take_grid(DispatchRequest& request, const Hqd& hqd, const std::array<uint32
 
 }  // namespace
 
+void take_resources(DispatchRequest& request, const Hqd& hqd) {
+    const auto& compute = hqd.compute;
+    request.queue_id = hqd.id();
+    request.vmid = hqd.vmid();
+    request.doorbell_id = hqd.doorbell_bytes() / 8 & 0x3ff;
+    request.resource_limits = compute[mqd::ResourceLimits];
+    request.cu_mask = {compute[mqd::StaticMgmtSe0],     compute[mqd::StaticMgmtSe0 + 1], compute[mqd::StaticMgmtSe2],
+                       compute[mqd::StaticMgmtSe2 + 1], compute[mqd::StaticMgmtSe4],     compute[mqd::StaticMgmtSe4 + 1],
+                       compute[mqd::StaticMgmtSe4 + 2], compute[mqd::StaticMgmtSe4 + 3]};
+}
+
 PacketResult Pm4Processor::start_dispatch(Hqd& hqd, const pm4::Packet& packet, std::array<uint32_t, 3> size,
                                           uint32_t initiator) {
+    // One grid at a time hands out its groups: what a context save has to keep of the others is only that they run.
     if (hqd.dispatches.size() >= kMaxDispatches) return PacketResult::Retry;
+    if (!hqd.dispatches.empty() && !dispatcher_.launched(hqd.dispatches.back())) return PacketResult::Retry;
     hqd.compute[mqd::DispatchInitiator] = initiator;
     std::copy(size.begin(), size.end(), &hqd.compute[mqd::DimX]);
     if (!bit(initiator, kShaderEnable) || size[0] == 0 || size[1] == 0 || size[2] == 0) return PacketResult::Done;
     DispatchRequest request;
-    request.queue_id = hqd.id();
+    take_resources(request, hqd);
     request.vmid = vmid(hqd);
-    request.doorbell_id = hqd.doorbell_bytes() / 8 & 0x3ff;
     take_program(request, hqd);
     if (!take_grid(request, hqd, size, initiator)) return bad_field(hqd, packet, "more than 2^32 work-items");
     const Fault fault = dispatcher_.check(request);
@@ -72,6 +82,8 @@ PacketResult Pm4Processor::start_dispatch(Hqd& hqd, const pm4::Packet& packet, s
                     fmt::format("queue {}: groups of {}x{}x{}", hqd.id(), request.group_size[0], request.group_size[1],
                                 request.group_size[2]));
     }
+    // In an AQL queue the numbers are those of packets; grids of its buffers end before it is saved.
+    if (!hqd.aql()) request.packet_index = hqd.compute[mqd::DispatchId]++ & kNumberMask;
     hqd.dispatches.push_back(dispatcher_.start(request));
     return PacketResult::Done;
 }

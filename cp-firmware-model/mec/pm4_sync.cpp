@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cp-firmware-model/mec/pm4_handlers.h"
+#include "cp-firmware-model/queue/flight.h"
 
 namespace lyra {
 
@@ -21,8 +22,8 @@ bool compare(uint32_t function, uint32_t value, uint32_t reference) {
     }
 }
 
-/// End-of-pipe actions a queue may have outstanding: the hardware counts them in 8 bits. @source kfd_mqd_manager_v9.c
-constexpr size_t kMaxEndOfPipe = 255;
+/// End-of-pipe actions a queue may have outstanding; all of them must be kept by a context save.
+constexpr size_t kMaxEndOfPipe = flight::kMaxActions;
 
 constexpr uint32_t kCsPartialFlush = 7;
 constexpr unsigned kInvalidateCodeBit = 29;  ///< COHER_CNTL.SH_ICACHE_ACTION_ENA. @source soc15d.h

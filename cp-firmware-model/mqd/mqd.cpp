@@ -61,6 +61,7 @@ Fault load(MemoryPort& memory, Hqd& hqd, uint64_t address) {
     hqd.regs[kHqdVmid] = vmid;
     hqd.trap_present = bit(image[PgmRsrc2], kTrapPresent);
     load_buffers(image, hqd);
+    std::copy_n(image.begin() + kMqdFlightFirst, hqd.flight.size(), hqd.flight.begin());
     return Fault::None;
 }
 
@@ -85,6 +86,7 @@ Fault store(MemoryPort& memory, const Hqd& hqd, uint64_t address) {
     Fault fault = put(1, &hqd.compute[1], hqd.compute.size() - 1);
     if (fault == Fault::None) fault = put(HqdFirst, regs.data(), regs.size());
     if (fault == Fault::None) fault = put(SavedMagic, saved.data(), saved.size());
+    if (fault == Fault::None) fault = put(kMqdFlightFirst, hqd.flight.data(), hqd.flight.size());
     return fault == Fault::None ? Fault::None : Fault::MqdUnreadable;
 }
 

@@ -9,6 +9,7 @@
 
 #include "common/bits.h"
 #include "cp-firmware-model/cp_bus.h"
+#include "cwsr/control_stack.h"
 
 namespace lyra {
 
@@ -16,6 +17,8 @@ inline constexpr unsigned kMecs = 2, kPipesPerMec = 4, kQueuesPerPipe = 8;
 inline constexpr unsigned kHqdRegisters = 56;  ///< CP_MQD_BASE_ADDR 0x1245 .. CP_HQD_PQ_WPTR_HI 0x127c, MQD dwords 128..183
 inline constexpr unsigned kMqdDwords = 512;
 inline constexpr unsigned kMqdHqdFirst = 128;   ///< MQD dword of the first HQD register
+inline constexpr unsigned kMqdFlightFirst = 288;  ///< MQD dwords 288..511, reserved: what was in flight at a context save
+inline constexpr unsigned kFlightWords = kMqdDwords - kMqdFlightFirst;
 inline constexpr unsigned kComputeImage = 128;  ///< MQD dwords 0..127: COMPUTE_* state
 
 /// Numbers of HQD registers in Hqd::regs (register offset - 0x1245). @source front-end.md Appendix A.1; gc_9_0_offset.h
@@ -138,6 +141,13 @@ struct Hqd {
     uint64_t halted_on_signal = 0;     ///< address of queue_inactive_signal while its value must become 0
     bool head_examined_empty = false;  ///< head slot was INVALID; wait for the next doorbell
     uint64_t drain_deadline_ns = 0;
+    // context save
+    bool saving = false;                 ///< its waves have been asked to save themselves: this cannot be taken back
+    bool flight_lost = false;            ///< the words of flight made no sense when the queue was mapped
+    bool restoring = false;              ///< saved work-groups still wait for their place
+    cwsr::Area area;                     ///< of a save that is going on
+    std::vector<uint32_t> stack_words;   ///< of its control stack, from area.stack_offset up
+    std::array<uint32_t, kFlightWords> flight{};  ///< flight.h; zero when nothing is in flight
 
     bool active() const { return state != HqdState::Idle; }
     uint32_t id() const { return me == 0 ? kGfxQueueId : ((me - 1u) * kPipesPerMec + pipe) * kQueuesPerPipe + queue; }

@@ -147,6 +147,13 @@ void ComputeUnit::kill_dispatch(uint64_t dispatch) {
 
 void ComputeUnit::kill_vmid(uint32_t) {}
 
+/// Waves that only count down have no state to save: they go on until they end.
+bool ComputeUnit::can_ever_fit(const WorkgroupRestore&) { return false; }
+bool ComputeUnit::fits(const WorkgroupRestore&) const { return false; }
+void ComputeUnit::restore(const WorkgroupRestore&) {}
+void ComputeUnit::request_save(uint64_t) {}
+void ComputeUnit::grant_save(unsigned, uint64_t, bool) {}
+
 void ComputeUnit::reset() {
     for (Wave& wave : waves_) wave.state = WaveState::Free;
     for (Workgroup& g : workgroups_) g = {};

@@ -36,6 +36,10 @@ public:
     virtual void wave_ended(const Wave& wave) = 0;
     /// The last wave of a work-group has ended and its resources are free again.
     virtual void workgroup_ended(uint64_t dispatch) = 0;
+    /// s_sendmsg(MSG_SAVEWAVE) after a request_save(): the wave waits for grant_save().
+    virtual void wave_save_ready(const Wave&) {}
+    /// In place of workgroup_ended(): its last wave has ended, and at least one of them in the save area.
+    virtual void workgroup_saved(uint64_t) {}
     /// s_memtime: shader clock, cycles. s_memrealtime: reference clock, 10 ns ticks.
     virtual uint64_t shader_clock() = 0;
     virtual uint64_t reference_clock() = 0;
@@ -62,6 +66,22 @@ struct WorkgroupLaunch {
     std::array<uint32_t, kMaxWavesPerWorkgroup> scratch_offset{};    ///< bytes; system SGPR of RSRC2.SCRATCH_EN
 };
 
+/// What the CU needs to bring back one work-group from the save area. @source front-end.md 6.6.5, 6.8
+struct WorkgroupRestore {
+    uint64_t dispatch = 0;
+    uint32_t vmid = 0;
+    uint64_t tba = 0, tma = 0;              ///< byte addresses; waves start at tba + 4
+    uint64_t private_base = 0, shared_base = 0;
+    uint32_t doorbell_id = 0;
+    uint32_t shader_engine = 0, cu_in_engine = 0;
+    unsigned vgprs = 4;                     ///< multiple of 4
+    unsigned sgprs = 16;                    ///< multiple of 16, without TTMPs
+    uint32_t lds_bytes = 0;                 ///< multiple of 512
+    unsigned waves = 1;
+    std::array<uint64_t, kMaxWavesPerWorkgroup> record{};       ///< addresses in the wave's VMID, 48 bits
+    std::array<int32_t, kMaxWavesPerWorkgroup> scratch_slot{};  ///< scoreboard ids, -1 = none
+};
+
 /// Waves of a work-group of this size; a wave without any existing work-item is not launched.
 unsigned wave_count(const WorkgroupLaunch& launch);
 
@@ -72,6 +92,7 @@ struct Workgroup {
     uint8_t waves_live = 0;
     uint8_t waves_at_barrier = 0;
     bool has_barrier_slot = false;
+    bool saved = false;                     ///< at least one of its waves has ended in the save area
 };
 
 struct ExecContext;
@@ -91,6 +112,17 @@ public:
     /// Start a work-group. Only when fits() says so.
     void launch(const WorkgroupLaunch& launch);
 
+    /// The same for a work-group that comes back from the save area: its waves run the trap handler's restore entry.
+    bool fits(const WorkgroupRestore& group) const;
+    static bool can_ever_fit(const WorkgroupRestore& group);
+    void restore(const WorkgroupRestore& group);
+
+    /// Raise TRAPSTS.SAVECTX in every wave of a dispatch. Outside the trap handler a wave enters it at once, also when it is
+    /// halted, asleep or at a barrier (whose arrival is taken back); inside, when it returns. Waves without a handler go on.
+    void request_save(uint64_t dispatch);
+    /// Answer to wave_save_ready(). @param record address of the wave's record; first: it saves the LDS of its work-group
+    void grant_save(unsigned slot, uint64_t record, bool first);
+
     /// Step waves in turn, a few hundred instructions each, until the budget is used or nothing can run.
     /// @return instructions executed; 0 when no wave can run now
     uint64_t run(uint64_t instruction_budget);
@@ -109,10 +141,15 @@ public:
 
     unsigned index() const { return index_; }
     const Wave& wave(unsigned slot) const { return waves_[slot]; }
+    const Workgroup& workgroup(unsigned number) const { return workgroups_[number]; }
 
 private:
-    struct Plan;                          ///< where the waves, registers and LDS of a work-group go
-    bool plan(const WorkgroupLaunch& launch, Plan& plan) const;
+    struct Needs;                         ///< registers, LDS and slots that a work-group takes
+    struct Plan;                          ///< where they are
+    bool plan(const Needs& needs, Plan& plan) const;
+    Workgroup& take_group(uint64_t dispatch, const Plan& plan);
+    Wave& take_wave(const Needs& needs, const Plan& plan, unsigned number);
+    void begin_wave(Wave& wave);
     void start_wave(const WorkgroupLaunch& launch, const Plan& plan, unsigned number, unsigned position, uint64_t lanes);
 
     uint64_t step(Wave& wave, uint64_t limit);
@@ -126,6 +163,8 @@ private:
     void release_barrier(uint8_t group);
     bool enter_trap(Wave& wave, uint32_t trap_id, uint64_t pc, uint32_t cause);
     bool return_from_trap(ExecContext& ctx, uint64_t pc);
+    bool take_savectx(Wave& wave);
+    bool wait_for_grant(Wave& wave);
     bool raise_exception(Wave& wave, Fault fault, uint64_t pc, std::string_view detail = {});
     bool halt_if_asked(Wave& wave);
     void end_wave(Wave& wave);

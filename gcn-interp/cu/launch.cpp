@@ -46,7 +46,8 @@ uint32_t initial_status(const WorkgroupLaunch& launch, unsigned waves) {
     return StatusBits::Valid::set(status, 1);
 }
 
-uint32_t hardware_id(const WorkgroupLaunch& launch, unsigned slot, unsigned group) {
+template <class Group>
+uint32_t hardware_id(const Group& launch, unsigned slot, unsigned group) {
     return (slot / kSimdsPerCu & 15) | (slot % kSimdsPerCu) << 4 | (launch.cu_in_engine & 15) << 8 |
            (launch.shader_engine & 3) << 13 | (group & 15) << 16 | (launch.vmid & 15) << 20;
 }
@@ -87,13 +88,11 @@ void set_ttmps(Wave& wave, const WorkgroupLaunch& launch, unsigned number) {
 
 }  // namespace
 
-void ComputeUnit::launch(const WorkgroupLaunch& launch) {
-    Plan plan;
-    if (!this->plan(launch, plan)) return;
+Workgroup& ComputeUnit::take_group(uint64_t dispatch, const Plan& plan) {
     Workgroup& group = workgroups_[plan.group];
     group = Workgroup{};
     group.used = true;
-    group.dispatch = launch.dispatch;
+    group.dispatch = dispatch;
     group.lds_base = plan.lds_base;
     group.lds_bytes = plan.lds_granules * kLdsGranule;
     group.has_barrier_slot = plan.waves > 1;
@@ -101,53 +100,95 @@ void ComputeUnit::launch(const WorkgroupLaunch& launch) {
     for (unsigned i = 0; i < plan.lds_granules; ++i) storage_->lds_taken.set(plan.lds_base / kLdsGranule + i);
     // Undefined on hardware; zero makes runs repeatable and shows no one another's data.
     std::memset(storage_->lds.data() + plan.lds_base, 0, group.lds_bytes);
-
-    unsigned number = 0;
-    for (unsigned position = 0; number < plan.waves && position < kMaxWavesPerWorkgroup; ++position) {
-        if (const uint64_t lanes = valid_lanes(launch, position)) start_wave(launch, plan, number++, position, lanes);
-    }
-    group.waves_live = static_cast<uint8_t>(number);
+    return group;
 }
 
-void ComputeUnit::start_wave(const WorkgroupLaunch& launch, const Plan& plan, unsigned number, unsigned position,
-                             uint64_t lanes) {
+/// Slot and registers of wave `number`; registers and everything else are zero.
+Wave& ComputeUnit::take_wave(const Needs& needs, const Plan& plan, unsigned number) {
     const WavePlace place = plan.place[number];
-    const WaveRegisters registers = wave_registers(launch);
     const unsigned simd = place.slot % kSimdsPerCu;
-    storage_->taken.vgprs[simd] |= granule_mask(place.first_vgpr / kVgprGranule, registers.vgprs / kVgprGranule);
-    storage_->taken.sgprs[simd] += registers.sgprs_taken;
+    storage_->taken.vgprs[simd] |= granule_mask(place.first_vgpr / kVgprGranule, needs.registers.vgprs / kVgprGranule);
+    storage_->taken.sgprs[simd] += needs.registers.sgprs_taken;
 
     Wave& wave = waves_[place.slot];
     wave = Wave{};
     wave.slot = place.slot;
     wave.workgroup = plan.group;
     wave.wave_in_group = static_cast<uint8_t>(number);
-    wave.vmid = launch.vmid;
-    wave.doorbell_id = launch.doorbell_id;
-    wave.dispatch = launch.dispatch;
-    wave.pc = flow::code_address(launch.entry);
-    wave.exec = lanes;
-    wave.tba = traps_enabled(launch) ? launch.tba : 0;
-    wave.tma = launch.tma;
-    wave.status = initial_status(launch, plan.waves);
-    wave.mode = initial_mode(launch);
-    wave.sgpr_count = static_cast<uint16_t>(registers.sgprs);
-    wave.vgpr_count = static_cast<uint16_t>(registers.vgprs);
+    wave.sgpr_count = static_cast<uint16_t>(needs.registers.sgprs);
+    wave.vgpr_count = static_cast<uint16_t>(needs.registers.vgprs);
     wave.lds_base = plan.lds_base;
     wave.lds_bytes = plan.lds_granules * kLdsGranule;
-    wave.private_base = launch.private_base;
-    wave.shared_base = launch.shared_base;
-    wave.hw_id = hardware_id(launch, place.slot, plan.group);
-    wave.scratch_slot = launch.scratch_slot[number];
     wave.vgpr = storage_->vgprs[simd].data() + place.first_vgpr;
     std::memset(wave.vgpr, 0, wave.vgpr_count * sizeof(VgprRow));
-    set_sgprs(wave, launch, number, plan.waves);
-    set_work_item_ids(wave, launch, position);
-    set_ttmps(wave, launch, number);
+    return wave;
+}
+
+void ComputeUnit::begin_wave(Wave& wave) {
     wave.state = WaveState::Running;
     ++live_;
     env_.stats.add(Stat::waves);
     if (env_.tracer.on()) emit<event::wave_begin>(env_.tracer, env_.now_ns(), index_, wave.slot, wave.dispatch);
+}
+
+void ComputeUnit::launch(const WorkgroupLaunch& launch) {
+    const Needs needs = Needs::of(launch);
+    Plan plan;
+    if (!this->plan(needs, plan)) return;
+    Workgroup& group = take_group(launch.dispatch, plan);
+    unsigned number = 0;
+    for (unsigned position = 0; number < plan.waves && position < kMaxWavesPerWorkgroup; ++position) {
+        const uint64_t lanes = valid_lanes(launch, position);
+        if (lanes == 0) continue;
+        Wave& wave = take_wave(needs, plan, number);
+        wave.vmid = launch.vmid;
+        wave.doorbell_id = launch.doorbell_id;
+        wave.dispatch = launch.dispatch;
+        wave.pc = flow::code_address(launch.entry);
+        wave.exec = lanes;
+        wave.tba = traps_enabled(launch) ? launch.tba : 0;
+        wave.tma = launch.tma;
+        wave.status = initial_status(launch, plan.waves);
+        wave.mode = initial_mode(launch);
+        wave.private_base = launch.private_base;
+        wave.shared_base = launch.shared_base;
+        wave.hw_id = hardware_id(launch, wave.slot, plan.group);
+        wave.scratch_slot = launch.scratch_slot[number];
+        set_sgprs(wave, launch, number, plan.waves);
+        set_work_item_ids(wave, launch, position);
+        set_ttmps(wave, launch, number);
+        begin_wave(wave);
+        ++number;
+    }
+    group.waves_live = static_cast<uint8_t>(number);
+}
+
+/// The trap handler's second entry loads everything else. @source cwsr_trap_handler_gfx9.asm (L_JUMP_TO_RESTORE)
+void ComputeUnit::restore(const WorkgroupRestore& group) {
+    const Needs needs = Needs::of(group);
+    Plan plan;
+    if (!this->plan(needs, plan)) return;
+    take_group(group.dispatch, plan).waves_live = static_cast<uint8_t>(plan.waves);
+    for (unsigned number = 0; number < plan.waves; ++number) {
+        Wave& wave = take_wave(needs, plan, number);
+        wave.vmid = group.vmid;
+        wave.doorbell_id = group.doorbell_id;
+        wave.dispatch = group.dispatch;
+        wave.restoring = true;
+        wave.pc = flow::code_address(group.tba + kRestoreEntry);
+        wave.exec = record_answer(group.record[number], number == 0);
+        wave.tba = group.tba;
+        wave.tma = group.tma;
+        wave.status = StatusBits::Priv::set(wave.status, 1);
+        wave.status = StatusBits::TrapEn::set(wave.status, 1);
+        wave.status = StatusBits::InTg::set(wave.status, plan.waves > 1);
+        wave.status = StatusBits::Valid::set(wave.status, 1);
+        wave.private_base = group.private_base;
+        wave.shared_base = group.shared_base;
+        wave.hw_id = hardware_id(group, wave.slot, plan.group);
+        wave.scratch_slot = group.scratch_slot[number];
+        begin_wave(wave);
+    }
 }
 
 }  // namespace lyra::gcn

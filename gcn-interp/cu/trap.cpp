@@ -3,7 +3,7 @@
 // @source front-end.md 5.7, 5.8
 #include <fmt/format.h>
 
-#include "gcn-interp/cu/storage.h"
+#include "gcn-interp/cu/plan.h"
 #include "gcn-interp/isa/op.h"
 
 namespace lyra::gcn {
@@ -65,7 +65,7 @@ bool ComputeUnit::serve(ExecContext& ctx, uint64_t pc) {
     case Request::Doorbell:
         wave.exec = make64(wave.doorbell_id & 0x3ff, hi32(wave.exec));
         return !halt_if_asked(wave);
-    case Request::SaveWave: report(env_, Fault::TodoCwsr, "s_sendmsg(MSG_SAVEWAVE)"); return !halt_if_asked(wave);
+    case Request::SaveWave: return wait_for_grant(wave);
     case Request::Halt: return !halt_if_asked(wave);
     case Request::DropCode: storage_->code.invalidate(); return false;
     }
@@ -79,6 +79,9 @@ bool ComputeUnit::enter_trap(Wave& wave, uint32_t trap_id, uint64_t pc, uint32_t
     wave.ttmp[0] = lo32(pc);
     wave.ttmp[1] = (hi32(pc) & 0xffff) | (trap_id & 0xff) << 16;
     wave.status = StatusBits::Priv::set(wave.status, 1);
+    // Vector instructions of the handler must not be indexed by what the interrupted code had in M0.
+    wave.user_gpr_idx = ModeBits::GprIdxEn::get(wave.mode);
+    wave.mode = ModeBits::GprIdxEn::set(wave.mode, 0);
     wave.pc = flow::code_address(wave.tba);
     return true;
 }
@@ -87,7 +90,10 @@ bool ComputeUnit::return_from_trap(ExecContext& ctx, uint64_t pc) {
     Wave& wave = ctx.wave;
     if (!wave.priv()) return raise_exception(wave, Fault::IllegalInstruction, pc);
     wave.status = StatusBits::Priv::set(wave.status, 0);
-    return !halt_if_asked(wave);
+    if (wave.user_gpr_idx) wave.mode = ModeBits::GprIdxEn::set(wave.mode, 1);
+    wave.user_gpr_idx = false;
+    wave.restoring = false;
+    return take_savectx(wave) || !halt_if_asked(wave);
 }
 
 /// STATUS.HALT takes effect outside the trap handler only.

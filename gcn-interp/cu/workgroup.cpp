@@ -20,7 +20,7 @@ uint64_t items(const WorkgroupLaunch& launch) {
     return product;
 }
 
-unsigned lds_granules(const WorkgroupLaunch& launch) {
+unsigned blocks_of_lds(const WorkgroupLaunch& launch) {
     return static_cast<unsigned>((uint64_t{launch.lds_bytes} + kLdsGranule - 1) / kLdsGranule);
 }
 
@@ -77,14 +77,33 @@ int find_free(uint64_t taken, unsigned count) {
     return -1;
 }
 
-bool ComputeUnit::plan(const WorkgroupLaunch& launch, Plan& plan) const {
-    if (items(launch) > kMaxWavesPerWorkgroup * kLanes) return false;
-    plan.waves = wave_count(launch);
+ComputeUnit::Needs ComputeUnit::Needs::of(const WorkgroupLaunch& launch) {
+    Needs needs;
+    if (items(launch) > kMaxWavesPerWorkgroup * kLanes) return needs;
+    needs.waves = wave_count(launch);
+    needs.registers = wave_registers(launch);
+    needs.lds_granules = blocks_of_lds(launch);
+    return needs;
+}
+
+ComputeUnit::Needs ComputeUnit::Needs::of(const WorkgroupRestore& group) {
+    Needs needs;
+    const bool sizes = group.vgprs != 0 && group.vgprs <= kVgprsPerSimd && group.vgprs % kVgprGranule == 0 && group.sgprs != 0 &&
+                       group.sgprs <= kMaxSgprs && group.sgprs % kSgprGranule == 0 && group.lds_bytes <= kLdsBytes;
+    if (!sizes || group.waves > kMaxWavesPerWorkgroup || group.tba == 0) return needs;
+    needs.waves = group.waves;
+    needs.registers = {group.vgprs, group.sgprs, group.sgprs + kTtmps};
+    needs.lds_granules = (group.lds_bytes + kLdsGranule - 1) / kLdsGranule;
+    return needs;
+}
+
+bool ComputeUnit::plan(const Needs& needs, Plan& plan) const {
+    plan.waves = needs.waves;
     const auto group = std::find_if(workgroups_.begin(), workgroups_.end(), [](const Workgroup& g) { return !g.used; });
     if (plan.waves == 0 || group == workgroups_.end()) return false;
     plan.group = static_cast<uint8_t>(group - workgroups_.begin());
     if (plan.waves > 1 && storage_->barriers_taken >= kBarrierSlots) return false;
-    plan.lds_granules = lds_granules(launch);
+    plan.lds_granules = needs.lds_granules;
     const int lds = plan.lds_granules ? find_lds(storage_->lds_taken, plan.lds_granules) : 0;
     if (lds < 0) return false;
     plan.lds_base = static_cast<uint32_t>(lds) * kLdsGranule;
@@ -94,7 +113,7 @@ bool ComputeUnit::plan(const WorkgroupLaunch& launch, Plan& plan) const {
     }
     RegisterMaps taken = storage_->taken;
     for (unsigned n = 0; n < plan.waves; ++n) {
-        if (!place_wave(wave_registers(launch), slots_taken, taken, plan.place[n])) return false;
+        if (!place_wave(needs.registers, slots_taken, taken, plan.place[n])) return false;
     }
     return true;
 }
@@ -124,20 +143,28 @@ bool place_wave(const WaveRegisters& needs, uint64_t& slots_taken, RegisterMaps&
 
 bool ComputeUnit::fits(const WorkgroupLaunch& launch) const {
     Plan unused;
-    return plan(launch, unused);
+    return plan(Needs::of(launch), unused);
 }
 
-bool ComputeUnit::can_ever_fit(const WorkgroupLaunch& launch) {
-    if (items(launch) > kMaxWavesPerWorkgroup * kLanes || lds_granules(launch) > kLdsGranules) return false;
+bool ComputeUnit::fits(const WorkgroupRestore& group) const {
+    Plan unused;
+    return plan(Needs::of(group), unused);
+}
+
+bool ComputeUnit::Needs::possible() const {
+    if (lds_granules > kLdsGranules) return false;
     uint64_t slots_taken = 0;
     RegisterMaps taken;
     WavePlace place;
-    const unsigned waves = wave_count(launch);
     for (unsigned n = 0; n < waves; ++n) {
-        if (!place_wave(wave_registers(launch), slots_taken, taken, place)) return false;
+        if (!place_wave(registers, slots_taken, taken, place)) return false;
     }
     return waves != 0;
 }
+
+bool ComputeUnit::can_ever_fit(const WorkgroupLaunch& launch) { return Needs::of(launch).possible(); }
+
+bool ComputeUnit::can_ever_fit(const WorkgroupRestore& group) { return Needs::of(group).possible(); }
 
 bool ComputeUnit::arrive_at_barrier(Wave& wave) {
     Workgroup& group = workgroups_[wave.workgroup];
@@ -163,6 +190,7 @@ void ComputeUnit::end_wave(Wave& wave) {
     if (env_.tracer.on()) emit<event::wave_end>(env_.tracer, env_.now_ns(), index_, wave.slot, wave.instructions);
     Workgroup& group = workgroups_[wave.workgroup];
     if (wave.state == WaveState::AtBarrier) --group.waves_at_barrier;
+    group.saved |= wave.saved();
     wave.state = WaveState::Ended;
     services_.wave_ended(wave);
     if (wave.state != WaveState::Ended) return;  // the callback reset this CU
@@ -183,14 +211,20 @@ void ComputeUnit::end_wave(Wave& wave) {
     }
     if (group.has_barrier_slot) --storage_->barriers_taken;
     const uint64_t dispatch = group.dispatch;
+    const bool saved = group.saved;
     group = Workgroup{};
-    services_.workgroup_ended(dispatch);
+    if (saved)
+        services_.workgroup_saved(dispatch);
+    else
+        services_.workgroup_ended(dispatch);
 }
 
 template <class Match>
 void ComputeUnit::kill(Match match) {
     for (Wave& wave : waves_) {
-        if (wave.state != WaveState::Free && wave.state != WaveState::Ended && match(wave)) end_wave(wave);
+        if (wave.state == WaveState::Free || wave.state == WaveState::Ended || !match(wave)) continue;
+        if (wave.saved()) wave.save = SaveStep::None;  // killed: what is in the save area is of no use
+        end_wave(wave);
     }
 }
 

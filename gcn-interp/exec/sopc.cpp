@@ -36,6 +36,7 @@ void s_setvskip(ExecContext&, Wave& wave, const Inst& inst) {
 /// The second source field is an immediate: which operands are indexed. It stays visible in M0[15:12].
 void s_set_gpr_idx_on(ExecContext&, Wave& wave, const Inst& inst) {
     wave.mode = ModeBits::GprIdxEn::set(wave.mode, 1);
+    wave.user_gpr_idx = false;
     const U32 index = fetch<U32>(wave, inst, 0) & 0xff;
     wave.m0 = (wave.m0 & 0xffff0f00) | index | ((inst.imm & 0xfu) << 12);
 }

@@ -41,6 +41,7 @@ constexpr WaveFn s_ttracedata = no_effect;
 constexpr WaveFn s_setkill = no_effect;  // a debug aid for pixel waves
 
 void s_endpgm(ExecContext& ctx, Wave&, const Inst&) { ctx.ask(Request::End); }
+/// The wave's own record tells a saved end from a real one, so that handlers which end a save with s_endpgm work too.
 constexpr WaveFn s_endpgm_saved = s_endpgm;
 constexpr WaveFn s_endpgm_ordered_ps_done = s_endpgm;
 
@@ -79,6 +80,7 @@ void s_icache_inv(ExecContext& ctx, Wave&, const Inst&) { ctx.ask(Request::DropC
 
 void s_set_gpr_idx_off(ExecContext&, Wave& wave, const Inst&) {
     wave.mode = ModeBits::GprIdxEn::set(wave.mode, 0);
+    wave.user_gpr_idx = false;
 }
 void s_set_gpr_idx_mode(ExecContext&, Wave& wave, const Inst& inst) {
     wave.m0 = (wave.m0 & 0xffff0fff) | ((inst.imm & 0xfu) << 12);

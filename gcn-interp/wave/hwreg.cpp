@@ -55,7 +55,7 @@ struct Field {
 
 uint32_t read(const Wave& wave, Id id) {
     switch (id) {
-    case Id::MODE: return wave.mode;
+    case Id::MODE: return ModeBits::GprIdxEn::set(wave.mode, ModeBits::GprIdxEn::get(wave.mode) | wave.user_gpr_idx);
     case Id::STATUS: return status(wave);
     case Id::TRAPSTS: return wave.trapsts;
     case Id::HW_ID: return wave.hw_id;
@@ -75,7 +75,10 @@ void write(Wave& wave, Id id, uint32_t value, uint32_t mask) {
     mask &= writable(id, wave.priv());
     const auto merge = [&](uint32_t& word) { word = (word & ~mask) | (value & mask); };
     switch (id) {
-    case Id::MODE: merge(wave.mode); break;
+    case Id::MODE:
+        merge(wave.mode);
+        if (mask & ModeBits::GprIdxEn::kMask) wave.user_gpr_idx = false;
+        break;
     case Id::TRAPSTS: merge(wave.trapsts); break;
     case Id::IB_STS: merge(wave.ib_sts); break;
     case Id::STATUS:

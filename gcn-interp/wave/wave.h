@@ -76,11 +76,21 @@ enum class WaveState : uint8_t {
     AtBarrier, ///< executed s_barrier, waits for the rest of its work-group
     Sleeping,  ///< s_sleep; runs again when sleep_until_round has come
     Halted,    ///< STATUS.HALT with PRIV = 0
+    Saving,    ///< sent MSG_SAVEWAVE, waits for the address of its record
     Ended,
+};
+
+/// How far the context save of a wave has come. @source front-end.md 6.3
+enum class SaveStep : uint8_t {
+    None,
+    Asked,    ///< TRAPSTS.SAVECTX was raised
+    Ready,    ///< the trap handler has sent MSG_SAVEWAVE
+    Granted,  ///< EXEC has told it where its record is; it now ends as saved
 };
 
 struct Wave {
     WaveState state = WaveState::Free;
+    SaveStep save = SaveStep::None;
     uint8_t slot = 0;              ///< wave slot in its CU, 0..39; simd = slot % 4
     uint8_t workgroup = 0;         ///< index into the CU's work-group table
     uint8_t wave_in_group = 0;     ///< position in the work-group
@@ -96,6 +106,8 @@ struct Wave {
     uint32_t trapsts = 0;
     uint32_t ib_sts = 0;
     bool scc = false;
+    bool restoring = false;        ///< runs the trap handler's restore entry, until it returns
+    bool user_gpr_idx = false;     ///< MODE.GPR_IDX_EN of the code a trap interrupted; off until the trap handler sets its own
     uint16_t sgpr_count = 0;       ///< allocated, without TTMPs; multiple of 16
     uint16_t vgpr_count = 0;       ///< allocated; multiple of 4
     uint32_t lds_base = 0;         ///< bytes from the start of the CU's LDS
@@ -115,6 +127,8 @@ struct Wave {
     VgprRow mask{};
 
     bool priv() const { return StatusBits::Priv::get(status); }
+    /// Ends in the save area, and goes on from there.
+    bool saved() const { return save == SaveStep::Granted; }
 
     /// Index into sgpr[] of FLAT_SCRATCH_LO; XNACK_MASK and VCC follow.
     unsigned special_base() const { return (sgpr_count < 108 ? sgpr_count : 108u) - 6; }

@@ -220,13 +220,13 @@ void test_guest(const Options& options, Report& report) {
     GuestJob job;
     std::vector<GuestCheck> checks = checks_after_boot();
     std::vector<std::string> scripts;  // checks keep pointers into them
-    scripts.reserve(example_programs().size());
-    for (const char* name : example_programs()) {
-        progress.show(fmt::format("compiling {} ...", name));
-        compile_hip(source_dir() / "examples" / (std::string(name) + ".hip"), work.path() / name, {});
-        job.files.emplace_back(name, work.path() / name);
-        scripts.push_back(fmt::format("chmod +x {0}; ./{0}", name));
-        checks.push_back({name, scripts.back().c_str(), 0, {"PASSED"}, {"FAILED"}});
+    scripts.reserve(guest_programs().size());
+    for (const GuestProgram& program : guest_programs()) {
+        progress.show(fmt::format("compiling {} ...", program.source));
+        compile_hip(source_dir() / program.source, work.path() / program.file, program.options);
+        job.files.emplace_back(program.file, work.path() / program.file);
+        scripts.push_back(fmt::format("chmod +x {0}; ./{0} {1}", program.file, program.arguments));
+        checks.push_back({program.name, scripts.back().c_str(), 0, {"PASSED"}, {"FAILED"}});
     }
     checks.insert(checks.end(), checks_at_the_end().begin(), checks_at_the_end().end());
     double limit = 120;
@@ -281,7 +281,7 @@ struct Group {
 constexpr Group kGroups[] = {
     {"in-process", "unit, packet and kernel tests under AddressSanitizer and UBSan", test_in_process},
     {"command", "exit codes and output of this program", test_commands},
-    {"guest", "examples and driver checks in a guest", test_guest},
+    {"guest", "HIP programs and driver checks in a guest", test_guest},
     {"kfdtest", "the cases of kfdtest that are expected to pass", test_kfdtest},
 };
 

@@ -4,11 +4,35 @@
 
 namespace lyra::cli {
 
-const std::vector<const char*>& example_programs() {
-    static const std::vector<const char*> programs = {"vector_add", "sum32",     "ds_read_b32", "matmul",      "reduction",
-                                                      "histogram",  "streams",   "printf",      "multiprocess"};
+#define EXAMPLE(name) {name, name, "examples/" name ".hip", {}, ""}
+#define TESTDATA(name, program, file, arguments, ...) {name, file, "tools/lyra/testdata/" program ".hip", __VA_ARGS__, arguments}
+// The compiler's -O0 cannot be trusted with divergent control flow, so there the programs leave some of it out. Unoptimised code
+// through the other code generator has the same calls and stack accesses, and everything is run.
+#define UNOPTIMISED {"-O1", "-Xclang", "-disable-llvm-passes"}
+
+const std::vector<GuestProgram>& guest_programs() {
+    static const std::vector<GuestProgram> programs = {
+        EXAMPLE("vector_add"),
+        EXAMPLE("sum32"),
+        EXAMPLE("ds_read_b32"),
+        EXAMPLE("matmul"),
+        EXAMPLE("reduction"),
+        EXAMPLE("histogram"),
+        EXAMPLE("streams"),
+        EXAMPLE("printf"),
+        EXAMPLE("multiprocess"),
+        TESTDATA("generated code, -O3", "codegen", "codegen_O3", "", {"-O3"}),
+        TESTDATA("generated code, -O0", "codegen", "codegen_O0", "", {"-O0"}),
+        TESTDATA("generated code, unoptimised", "codegen", "codegen_plain", "", UNOPTIMISED),
+        TESTDATA("device maths library, -O3", "ocml", "ocml_O3", "256", {"-O3"}),
+        TESTDATA("device maths library, -O0", "ocml", "ocml_O0", "256", {"-O0"}),
+    };
     return programs;
 }
+
+#undef EXAMPLE
+#undef TESTDATA
+#undef UNOPTIMISED
 
 // Warnings and errors that stem from the device or its driver.
 #define DEVICE_LOG "dmesg --level=emerg,alert,crit,err,warn | grep -iE 'amdgpu|kfd|drm|\\[TTM\\]'"
@@ -32,7 +56,7 @@ const std::vector<GuestCheck>& checks_after_boot() {
 
 const std::vector<GuestCheck>& checks_at_the_end() {
     static const std::vector<GuestCheck> checks = {
-        {"dmesg is clean after the examples", "! " DEVICE_LOG " | grep -vE '" FEW_SDMA_QUEUES "'", 0, {}, {}},
+        {"dmesg is clean after the programs", "! " DEVICE_LOG " | grep -vE '" FEW_SDMA_QUEUES "'", 0, {}, {}},
         {"driver unloads and loads three times",
          "for i in 1 2 3; do rmmod amdgpu && modprobe amdgpu && [ -e /dev/kfd ] || exit 1; done; rocminfo", 0, {"gfx900"}, {}, 300},
         {"a program runs after that", "./vector_add", 0, {"PASSED"}, {"FAILED"}},

@@ -7,7 +7,7 @@
 
 namespace lyra::cli {
 
-/// Shell text that runs in a booted guest. All checks share one guest and run in the order: after boot, examples, at the end.
+/// Shell text that runs in a booted guest. All checks share one guest and run in the order: after boot, programs, at the end.
 struct GuestCheck {
     const char* name;
     const char* script;
@@ -30,7 +30,14 @@ struct CommandCheck {
 };
 const std::vector<CommandCheck>& command_checks();
 
-/// HIP programs of examples/, without extension; each has to print PASSED and to exit with 0.
-const std::vector<const char*>& example_programs();
+/// A HIP program that is compiled and run in the guest: it has to print PASSED and to exit with 0.
+struct GuestProgram {
+    const char* name;                        ///< of the check
+    const char* file;                        ///< of the executable
+    const char* source;                      ///< from the top of the source tree
+    std::vector<std::string> options;        ///< for the compiler
+    const char* arguments;
+};
+const std::vector<GuestProgram>& guest_programs();
 
 }  // namespace lyra::cli

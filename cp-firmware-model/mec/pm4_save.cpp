@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// What a PM4 queue has in flight, as words for its MQD and back: grids and end-of-pipe actions; steps 3 and 4.
+#include <algorithm>
+
+#include "cp-firmware-model/mec/pm4.h"
+#include "cp-firmware-model/queue/flight.h"
+
+namespace lyra {
+
+namespace {
+
+/// The words of a request, in one order for both ways. @return words used
+template <class Request, class Word>
+unsigned walk_request(Request& r, Word word) {
+    unsigned n = 0;
+    const auto all = [&](auto& values) {
+        for (auto& value : values) word(n++, value);
+    };
+    word(n++, r.rsrc1);
+    word(n++, r.rsrc2);
+    word(n++, r.lds_bytes);
+    word(n++, r.tmpring_size);
+    all(r.user_sgprs);
+    all(r.grid);
+    all(r.group_size);
+    all(r.group_start);
+    return n;
+}
+
+void put_request(const DispatchRequest& request, uint32_t* words) {
+    const unsigned n = walk_request(request, [&](unsigned i, uint32_t value) { words[i] = value; });
+    words[n] = lo32(request.entry);
+    words[n + 1] = hi32(request.entry);
+    words[n + 2] = request.user_sgpr_count;
+    static_assert(4 + 16 + 9 + 3 <= flight::kRequestWords);
+}
+
+void get_request(DispatchRequest& request, const uint32_t* words) {
+    const unsigned n = walk_request(request, [&](unsigned i, uint32_t& value) { value = words[i]; });
+    request.entry = static_cast<uint64_t>(sign_extend(make64(words[n], words[n + 1]), 48));
+    request.user_sgpr_count = std::min<uint32_t>(words[n + 2], request.user_sgprs.size());
+    request.rsrc1 = Bits<20, 1>::set(request.rsrc1, 0);  // PRIV is nothing that a descriptor gives
+}
+
+}  // namespace
+
+void Pm4Processor::save_flight(Hqd& hqd) {
+    auto& words = hqd.flight;
+    words = {};
+    if (hqd.dispatches.empty() && hqd.end_of_pipe.empty()) return;
+    words[flight::kMagic] = flight::kMagicPm4;
+    words[flight::kCount] = static_cast<uint32_t>(hqd.dispatches.size());
+    for (unsigned i = 0; i < hqd.dispatches.size(); ++i) {
+        const DispatchRequest* request = dispatcher_.request(hqd.dispatches[i]);
+        if (request == nullptr) continue;
+        words[flight::kList + i] = request->packet_index;
+        std::array<uint32_t, 3> next{};
+        if (!dispatcher_.next_group(hqd.dispatches[i], next)) continue;
+        words[flight::kPartial] = i + 1;
+        std::copy(next.begin(), next.end(), &words[flight::kNextGroup]);
+        put_request(*request, &words[flight::kRequest]);
+    }
+    uint32_t* word = &words[flight::kAction];
+    for (const EndOfPipe& action : hqd.end_of_pipe) {
+        const auto after = std::upper_bound(hqd.dispatches.begin(), hqd.dispatches.end(), action.after_dispatch);
+        const uint32_t saved[flight::kActionWords] = {static_cast<uint32_t>(after - hqd.dispatches.begin()),
+                                                      lo32(action.address), hi32(action.address), lo32(action.data),
+                                                      hi32(action.data), action.context_id,
+                                                      uint32_t{action.data_sel} | uint32_t{action.int_sel} << 8, 0};
+        word = std::copy(std::begin(saved), std::end(saved), word);
+        ++words[flight::kActions];
+    }
+}
+
+bool Pm4Processor::resume_flight(Hqd& hqd) {
+    const auto& words = hqd.flight;
+    if (words[flight::kMagic] == 0) return true;
+    if (words[flight::kMagic] != flight::kMagicPm4 || words[flight::kCount] > flight::kMaxDispatches ||
+        words[flight::kActions] > flight::kMaxActions) {
+        return false;
+    }
+    hqd.dispatches.clear();
+    hqd.end_of_pipe.clear();
+    for (unsigned i = 0; i < words[flight::kCount]; ++i) {
+        DispatchRequest request;
+        take_resources(request, hqd);
+        request.packet_index = words[flight::kList + i];
+        std::array<uint32_t, 3> next{};
+        const bool partial = words[flight::kPartial] == i + 1;
+        if (partial) {
+            std::copy_n(&words[flight::kNextGroup], next.size(), next.begin());
+            get_request(request, &words[flight::kRequest]);
+            if (dispatcher_.check(request) != Fault::None) return false;
+        }
+        hqd.dispatches.push_back(dispatcher_.resume(request, partial ? &next : nullptr));
+    }
+    for (unsigned i = 0; i < words[flight::kActions]; ++i) {
+        const uint32_t* word = &words[flight::kAction + i * flight::kActionWords];
+        EndOfPipe action;
+        const uint32_t after = std::min(word[0], words[flight::kCount]);
+        action.after_dispatch = after == 0 ? 0 : hqd.dispatches[after - 1];
+        action.address = make64(word[1], word[2]);
+        action.data = make64(word[3], word[4]);
+        action.context_id = word[5];
+        action.vmid = hqd.vmid();
+        action.data_sel = static_cast<uint8_t>(std::min(word[6] & 0xff, 4u));
+        action.int_sel = static_cast<uint8_t>(word[6] >> 8 & 7);
+        hqd.end_of_pipe.push_back(action);
+    }
+    return true;
+}
+
+uint64_t Pm4Processor::dispatch_of(const Hqd& hqd, uint32_t number) const {
+    for (const uint64_t id : hqd.dispatches) {
+        const DispatchRequest* request = dispatcher_.request(id);
+        if (request != nullptr && request->packet_index == number) return id;
+    }
+    return 0;
+}
+
+}  // namespace lyra

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// A queue leaves its slot with its running waves saved, and comes back with them; steps 3 and 5 of the data flow.
+// @source front-end.md 6.3, 6.7, 6.8
+#include <fmt/format.h>
+
+#include "cp-firmware-model/mec/aql_ring.h"
+#include "cp-firmware-model/mec/mec.h"
+#include "cp-firmware-model/mqd/mqd.h"
+#include "cp-firmware-model/queue/flight.h"
+#include "cwsr/layout.h"
+
+namespace lyra {
+
+namespace {
+
+/// CP_HQD_ERROR.SR and AQL_ERROR: a queue with lost waves does not start again.
+constexpr uint32_t kErrorLostWaves = 1u << 5 | 1u << 17;
+
+/// CP_HQD_PERSISTENT_STATE. @source Linux 6.12 gc_9_0_sh_mask.h
+using RestoreActive = Bits<28, 1>;
+using RelaunchWaves = Bits<29, 1>;
+using QswitchMode = Bits<30, 1>;
+using DispActive = Bits<31, 1>;
+
+/// The save area as the queue's registers have it, within the widths of their fields.
+cwsr::Area area_of(const Hqd& hqd) {
+    cwsr::Area area;
+    area.base = make64(hqd.regs[kHqdCtxSaveBaseAddrLo] & ~0xfffu, hqd.regs[kHqdCtxSaveBaseAddrHi] & 0xffff);
+    area.base = static_cast<uint64_t>(sign_extend(area.base, 48));
+    area.size = hqd.regs[kHqdCtxSaveSize] & 0x01fff000;
+    area.stack_size = hqd.regs[kHqdCntlStackSize] & 0x7000;
+    area.stack_offset = hqd.regs[kHqdCntlStackOffset] & 0x7ffc;
+    area.wave_end = hqd.regs[kHqdWgStateOffset] & 0x01fffffc;
+    return area;
+}
+
+}  // namespace
+
+bool Mec::can_save(const Hqd& hqd) {
+    return QswitchMode::get(hqd.regs[kHqdPersistentState]) && hqd.mqd_address() != 0 && area_of(hqd).usable() &&
+           bus_.vmid_state(hqd.vmid()).tba != 0;
+}
+
+/// @return true when the queue's state is in its MQD, control stack and save area, and no wave of it is left
+bool Mec::step_save(Hqd& hqd) {
+    if (!hqd.saving) {
+        // An indirect buffer of an AQL packet comes to its end first, and the grids that it started.
+        if (hqd.aql() && !aql_.savable(hqd)) return false;
+        hqd.saving = true;
+        hqd.area = area_of(hqd);
+        hqd.compute[mqd::SaveStartTime] = lo32(gpu_clock(env_));
+        hqd.compute[mqd::SaveStartTime + 1] = hi32(gpu_clock(env_));
+        dispatcher_.begin_save(hqd.id());
+    }
+    switch (dispatcher_.advance_save(hqd.id(), hqd.area, hqd.stack_words)) {
+        case SaveProgress::Done: store_saved(hqd); return true;
+        case SaveProgress::Failed:
+            report(env_, Fault::SaveAreaFull, fmt::format("queue {}", hqd.id()));
+            lose_waves(hqd);
+            return true;
+        case SaveProgress::Waiting: break;
+    }
+    // Waves that faulted in the trap handler, or have none, never come to their save.
+    if (!dispatcher_.only_halted_waves(hqd.id())) return false;
+    lose_waves(hqd);
+    return true;
+}
+
+/// The queue is dead: it keeps the error until it is destroyed.
+void Mec::lose_waves(Hqd& hqd) {
+    kill_waves(hqd);
+    hqd.regs[kHqdError] |= kErrorLostWaves;
+    hqd.saving = false;
+}
+
+void Mec::store_saved(Hqd& hqd) {
+    const cwsr::Area& area = hqd.area;
+    const bool restoring = dispatcher_.groups_to_restore(hqd.id()) != 0;
+    if (hqd.aql())
+        aql_.save_flight(hqd);
+    else
+        pm4_.save_flight(hqd);
+    dispatcher_.forget_queue(hqd.id());
+    const uint64_t stack = hqd.mqd_address() + cwsr::kStackFromMqd + area.stack_offset;
+    const std::vector<uint32_t>& words = hqd.stack_words;
+    if (!words.empty() && bus_.gfxhub().write(0, stack, words.data(), words.size() * sizeof(uint32_t)) != Fault::None) {
+        report(env_, Fault::MqdUnreadable, fmt::format("queue {}: control stack at {:#x}", hqd.id(), stack));
+        lose_waves(hqd);
+        return;
+    }
+    hqd.regs[kHqdCntlStackOffset] = area.stack_offset;
+    hqd.regs[kHqdWgStateOffset] = area.wave_end;
+    uint32_t& state = hqd.regs[kHqdPersistentState];
+    state = DispActive::set(state, hqd.flight[flight::kMagic] != 0);
+    state = RelaunchWaves::set(state, !area.empty());
+    state = RestoreActive::set(state, restoring);
+    for (unsigned d = 0; d < 3; ++d) hqd.compute[mqd::RestartX + d] = hqd.flight[flight::kNextGroup + d];
+    hqd.compute[mqd::WaveRestoreAddr] = lo32(area.base + area.wave_end);
+    hqd.compute[mqd::WaveRestoreAddr + 1] = hi32(area.base + area.wave_end);
+    hqd.compute[mqd::SaveStartTime + 2] = lo32(gpu_clock(env_));
+    hqd.compute[mqd::SaveStartTime + 3] = hi32(gpu_clock(env_));
+    hqd.saving = false;
+}
+
+/// A queue that has just been mapped: its grids, and the groups that are to be restored.
+void Mec::resume_saved(Hqd& hqd) {
+    uint32_t& state = hqd.regs[kHqdPersistentState];
+    const cwsr::Area area = area_of(hqd);
+    const bool stack = QswitchMode::get(state) && area.usable() && !area.empty();
+    if (hqd.flight[flight::kMagic] == 0 && !stack) return;
+    const bool ok = (hqd.aql() ? !hqd.flight_lost : pm4_.resume_flight(hqd)) && (!stack || resume_groups(hqd));
+    if (!ok) {
+        report(env_, Fault::SavedImage, fmt::format("queue {}, MQD {:#x}", hqd.id(), hqd.mqd_address()));
+        kill_waves(hqd);
+        hqd.in_flight.clear();
+        hqd.regs[kHqdError] |= kErrorLostWaves;
+        hqd.state = HqdState::Stopped;
+    }
+    dispatcher_.end_resume(hqd.id());
+    state = DispActive::set(RelaunchWaves::set(RestoreActive::set(state, 0), 0), 0);
+    hqd.flight = {};
+    hqd.restoring = true;
+    hqd.compute[mqd::SaveStartTime + 4] = lo32(gpu_clock(env_));
+    hqd.compute[mqd::SaveStartTime + 5] = hi32(gpu_clock(env_));
+    watch_restore(hqd);
+}
+
+/// Read the control stack; which grid a group belongs to is in the TTMP6 of its first wave.
+bool Mec::resume_groups(Hqd& hqd) {
+    const cwsr::Area area = area_of(hqd);
+    if (area.stack_offset > area.stack_size) return false;
+    std::vector<uint32_t> words((area.stack_size - area.stack_offset) / sizeof(uint32_t));
+    const uint64_t stack = hqd.mqd_address() + cwsr::kStackFromMqd + area.stack_offset;
+    if (bus_.gfxhub().read(0, stack, words.data(), words.size() * sizeof(uint32_t)) != Fault::None) return false;
+    std::vector<cwsr::SavedGroup> groups;
+    if (cwsr::parse(words, area, groups) != Fault::None) return false;
+    for (const cwsr::SavedGroup& group : groups) {
+        const uint64_t address = area.base + group.waves[0].record + group.hwreg_offset() + cwsr::kTtmp6;
+        uint32_t ttmp6 = 0;
+        if (bus_.gfxhub().read(hqd.vmid(), address, &ttmp6, sizeof ttmp6) != Fault::None) return false;
+        const uint32_t number = ttmp6 & 0x1ffffff;
+        const uint64_t dispatch = hqd.aql() ? aql_.dispatch_of(hqd, number) : pm4_.dispatch_of(hqd, number);
+        if (dispatch == 0 || dispatcher_.restore(hqd.id(), group, area.base, dispatch) != Fault::None) return false;
+    }
+    return true;
+}
+
+bool Mec::restoring() const {
+    for (const Hqd& hqd : slots_) {
+        if (hqd.active() && hqd.restoring && dispatcher_.waves_live(hqd.id()) != 0) return true;
+    }
+    return dispatcher_.restoring();
+}
+
+/// The registers tell the truth: an empty stack when all groups have their place.
+void Mec::watch_restore(Hqd& hqd) {
+    if (dispatcher_.groups_to_restore(hqd.id()) != 0) return;
+    hqd.restoring = false;
+    const cwsr::Area area = area_of(hqd);
+    hqd.regs[kHqdCntlStackOffset] = hqd.regs[kHqdWgStateOffset] = area.stack_size;
+    hqd.compute[mqd::SaveStartTime + 6] = lo32(gpu_clock(env_));
+    hqd.compute[mqd::SaveStartTime + 7] = hi32(gpu_clock(env_));
+}
+
+}  // namespace lyra

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// What a queue had in flight when its waves were saved: words in the reserved part of its MQD, from dword 288 on; step 3.
+// Nothing but the MQD, the control stack, the save area and the ring is needed to go on, so a checkpoint of these is enough.
+#pragma once
+
+#include <cstdint>
+
+#include "cp-firmware-model/queue/hqd.h"
+
+namespace lyra::flight {
+
+inline constexpr uint32_t kMagicAql = 0x4c595243, kMagicPm4 = 0x4c595244;
+
+/// Words of Hqd::flight.
+enum Word : unsigned {
+    kMagic = 0,
+    kCount = 1,      ///< packets between retirement and fetch, or PM4 dispatches
+    kPartial = 2,    ///< 1 + number in the list of the one whose groups are not all launched; 0 = none
+    kNextGroup = 3,  ///< its next group: x, y, z
+    kActions = 6,    ///< end-of-pipe actions that wait
+    kOnce = 7,       ///< 1 + number of the packet that gives its scratch back when it is done; 0 = none
+    kRequest = 12,   ///< PM4: the partial dispatch, kRequestWords
+    kList = 56,      ///< AQL: bit per packet, 1 = done. PM4: TTMP6 numbers of the dispatches, oldest first
+    kAction = 96,    ///< kActionWords each
+};
+inline constexpr unsigned kRequestWords = 40, kListWords = 32, kActionWords = 8, kMaxActions = 16;
+inline constexpr unsigned kMaxPackets = kListWords * 32, kMaxDispatches = kListWords;
+static_assert(kRequest + kRequestWords <= kList && kList + kListWords <= kAction);
+static_assert(kAction + kMaxActions * kActionWords == kFlightWords);
+
+}  // namespace lyra::flight

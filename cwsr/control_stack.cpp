@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// Builds and reads the control stack. It is read from its low end up, while the records it names lie from high to low.
+// @source front-end.md 6.5
+#include "cwsr/control_stack.h"
+
+#include "cwsr/layout.h"
+
+namespace lyra::cwsr {
+
+namespace {
+
+constexpr uint32_t kTtmpBlock = 16;  ///< TTMPs, counted as SGPRs
+constexpr uint32_t kLdsBlock = 512;
+
+/// SET_SH_REG of COMPUTE_RELAUNCH. Nobody reads it.
+constexpr uint32_t kRelaunchRegister = 0x222;
+uint32_t packet_header(size_t words) { return 0xc0007600u | static_cast<uint32_t>((words - 1) & 0x3fff) << 16; }
+
+uint32_t state_word(const SavedGroup& group) {
+    uint32_t word = kStateBit;
+    word = StateWord::Vgprs::set(word, group.vgprs / 4 - 1);
+    word = StateWord::Sgprs::set(word, (group.sgprs + kTtmpBlock) / 16 - 1);
+    return StateWord::LdsBlocks::set(word, group.lds_bytes / kLdsBlock);
+}
+
+uint32_t wave_word(const SavedGroup& group, size_t n) {
+    uint32_t word = 0;
+    word = WaveWord::ScratchSlot::set(word, group.waves[n].scratch_slot);
+    word = WaveWord::Engine::set(word, group.engine);
+    word = WaveWord::ScratchEn::set(word, group.waves[n].scratch_en);
+    word = WaveWord::First::set(word, n == 0);
+    return WaveWord::Last::set(word, n + 1 == group.waves.size());
+}
+
+std::vector<uint32_t> stack_words(const std::vector<SavedGroup>& groups) {
+    std::vector<uint32_t> words(kHeaderWords);
+    uint32_t state = 0;
+    for (const SavedGroup& group : groups) {
+        const uint32_t own = state_word(group);
+        if (own != state) words.push_back(own);
+        state = own;
+        for (size_t n = 0; n < group.waves.size(); ++n) words.push_back(wave_word(group, n));
+    }
+    words[0] = packet_header(words.size() - 1);
+    words[1] = kRelaunchRegister;
+    return words;
+}
+
+uint64_t bytes_of(const std::vector<SavedGroup>& groups) {
+    uint64_t bytes = 0;
+    for (const SavedGroup& group : groups) {
+        for (size_t n = 0; n < group.waves.size(); ++n) bytes += group.record_bytes(n == 0);
+    }
+    return bytes;
+}
+
+/// Records from the top down, in reading order.
+void place_records(std::vector<SavedGroup>& groups, uint64_t end) {
+    for (SavedGroup& group : groups) {
+        for (size_t n = 0; n < group.waves.size(); ++n) {
+            end -= group.record_bytes(n == 0);
+            group.waves[n].record = end;
+        }
+    }
+}
+
+}  // namespace
+
+uint64_t SavedGroup::hwreg_offset() const { return uint64_t{vgprs} * kVgprBytes + uint64_t{sgprs} * kSgprBytes; }
+
+uint64_t SavedGroup::record_bytes(bool first) const {
+    return hwreg_offset() + kHwregBytes + kTtmpBytes + kGapBytes + (first ? lds_bytes : 0);
+}
+
+Fault lay_out(std::vector<SavedGroup>& groups, Area& area, std::vector<uint32_t>& words) {
+    if (groups.empty()) {
+        words.clear();
+        area.stack_offset = area.wave_end = area.stack_size;
+        return Fault::None;
+    }
+    std::vector<uint32_t> made = stack_words(groups);
+    const uint64_t end = area.stack_size + bytes_of(groups);
+    const uint64_t stack_bytes = made.size() * sizeof(uint32_t);
+    if (end > area.size || stack_bytes + kAreaHeaderBytes > area.stack_size) return Fault::SaveAreaFull;
+    place_records(groups, end);
+    area.stack_offset = area.stack_size - static_cast<uint32_t>(stack_bytes);
+    area.wave_end = static_cast<uint32_t>(end);
+    words = std::move(made);
+    return Fault::None;
+}
+
+Fault parse(std::span<const uint32_t> words, const Area& area, std::vector<SavedGroup>& groups) {
+    groups.clear();
+    uint32_t state = 0;
+    bool open = false;  // in the middle of a group
+    for (size_t i = kHeaderWords; i < words.size(); ++i) {
+        const uint32_t word = words[i];
+        if (word & kEventBit && !(word & kStateBit)) continue;
+        if (word & kStateBit) {
+            if (open) return Fault::SavedImage;
+            state = word;
+            continue;
+        }
+        if (state == 0 || open == (WaveWord::First::get(word) != 0)) return Fault::SavedImage;
+        if (!open) {
+            SavedGroup group;
+            group.vgprs = (StateWord::Vgprs::get(state) + 1) * 4;
+            if (StateWord::Sgprs::get(state) == 0) return Fault::SavedImage;
+            group.sgprs = (StateWord::Sgprs::get(state) + 1) * 16 - kTtmpBlock;
+            group.lds_bytes = StateWord::LdsBlocks::get(state) * kLdsBlock;
+            group.engine = WaveWord::Engine::get(word);
+            groups.push_back(group);
+        }
+        SavedGroup& group = groups.back();
+        if (group.waves.size() >= kMaxGroupWaves || WaveWord::Engine::get(word) != group.engine) return Fault::SavedImage;
+        group.waves.push_back({0, WaveWord::ScratchSlot::get(word), WaveWord::ScratchEn::get(word) != 0});
+        open = !WaveWord::Last::get(word);
+    }
+    const uint64_t end = area.stack_size + bytes_of(groups);
+    if (open || groups.empty() || end != area.wave_end || end > area.size) return Fault::SavedImage;
+    place_records(groups, end);
+    return Fault::None;
+}
+
+}  // namespace lyra::cwsr
