@@ -47,6 +47,7 @@ public:
         return it->second.data->bytes + va % kPageBytes;
     }
     Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) override {
+        if (size == 0) return Fault::None;
         std::memset(data, 0, size);
         return copy(vmid, va, static_cast<uint8_t*>(data), size, Access::Read);
     }

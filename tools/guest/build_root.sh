@@ -53,10 +53,11 @@ fi
 include=$(sed '/^#/d' "$here/packages-guest.txt" | paste -sd,)
 
 echo "root: install Debian trixie with hipcc (about a minute, 0.9 GB)" >&2
+# It passes numbers of open files to /bin/sh, which knows only those below 10: close what this script has inherited.
 if ! mmdebstrap --variant=essential --include="$include" --format=tar \
     --aptopt='APT::Install-Recommends "false"' --dpkgopt='path-exclude=/usr/share/man/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
-    trixie "$work/root.tar" "$work/sources.list" >"$work/log" 2>&1; then
+    trixie "$work/root.tar" "$work/sources.list" >"$work/log" 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; then
     tail -n 30 "$work/log" >&2
     echo "root: mmdebstrap failed" >&2
     exit 1
