@@ -111,13 +111,16 @@ size_t read_junit(const std::string& xml, Report& report) {
 // Build with AddressSanitizer and UndefinedBehaviorSanitizer, then run CTest.
 void test_in_process(const Options& options, Report& report) {
     const fs::path own_build = own_program().parent_path().parent_path();
-    const fs::path build = cache_dir() / (own_build.filename().string() + "-asan");
+    const fs::path build = cache_dir() / (own_build.filename().string() + "-sanitize"), source = build / "src";
+    // A link, so that the compiler's cache serves every checkout.
+    fs::create_directories(build);
+    if (!fs::is_symlink(source)) fs::create_directory_symlink(source_dir(), source);
     WorkDir work;
     const fs::path junit = work.path() / "junit.xml";
     Progress progress;
     progress.show("building with sanitizers ...");
     const std::vector<std::vector<std::string>> steps = {
-        {"cmake", "-S", source_dir().string(), "-B", build.string(), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+        {"cmake", "-S", source.string(), "-B", build.string(), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
          "-DLYRA_SANITIZE=ON", "-DLYRA_TESTS=ON", "-DLYRA_PROGRAM=" + own_program().string()},
         {"ninja", "-C", build.string(), "-j", std::to_string(options.jobs)},
     };
