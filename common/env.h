@@ -9,6 +9,7 @@
 
 #include "common/fault.h"
 #include "common/stats.h"
+#include "common/timing.h"
 #include "common/trace.h"
 
 namespace lyra {
@@ -31,10 +32,16 @@ struct Env {
     Host& host;
     Stats stats;
     Tracer tracer;
+    Timing timing;
+    VirtualClock clock;  ///< on: the device has its own time
+    SharedBandwidth vram_traffic, system_traffic;
+    const uint8_t* vram = nullptr;  ///< host memory, to tell it from system memory; nullptr: all memory is VRAM
+    uint64_t vram_bytes = 0;
     /// Times each fault was logged, so that a guest cannot flood the log.
     std::array<uint32_t, kFaultCount> logged{};
 
-    uint64_t now_ns() { return host.now_ns(); }
+    uint64_t now_ns() { return clock.on() ? clock.ns() : host.now_ns(); }
+    bool is_vram(const uint8_t* p) const { return vram == nullptr || static_cast<uint64_t>(p - vram) < vram_bytes; }
     void log(LogLevel level, std::string_view text) { host.log(level, text); }
 };
 

@@ -29,6 +29,7 @@ class Stats {
 public:
     /// One writer at a time per counter (the device lock); readers may come from any thread.
     void add(Stat stat, uint64_t n = 1) { bump(counters_[static_cast<size_t>(stat)], n); }
+    void set(Stat stat, uint64_t value) { counters_[static_cast<size_t>(stat)].store(value, std::memory_order_relaxed); }
     void add(Fault fault) { bump(faults_[static_cast<size_t>(fault)], 1); }
     uint64_t get(Stat stat) const { return counters_[static_cast<size_t>(stat)].load(std::memory_order_relaxed); }
     uint64_t get(Fault fault) const { return faults_[static_cast<size_t>(fault)].load(std::memory_order_relaxed); }

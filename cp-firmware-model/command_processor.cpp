@@ -2,24 +2,9 @@
 // The command processor put together: registers, micro engines, scheduler, dispatcher; steps 2 to 4 and 8.
 #include "cp-firmware-model/command_processor.h"
 
-#include "cp-firmware-model/hws/scheduler.h"
-#include "cp-firmware-model/mec/mec.h"
-#include "cp-firmware-model/regs/cp_registers.h"
+#include "cp-firmware-model/command_processor_impl.h"
 
 namespace lyra {
-
-struct CommandProcessor::Impl {
-    Impl(Env& env, CpBus& bus, const GpuShape& shape, SdmaEngine& sdma0, SdmaEngine& sdma1)
-        : dispatcher(env, bus, shape),
-          mec(env, bus, dispatcher),
-          scheduler(env, bus, mec, sdma0, sdma1),
-          registers(env, bus, dispatcher, mec) {}
-
-    Dispatcher dispatcher;
-    Mec mec;
-    HwScheduler scheduler;
-    CpRegisters registers;
-};
 
 CommandProcessor::CommandProcessor(Env& env, CpBus& bus, const GpuShape& shape, SdmaEngine& sdma0, SdmaEngine& sdma1)
     : impl_(std::make_unique<Impl>(env, bus, shape, sdma0, sdma1)) {}
@@ -48,6 +33,8 @@ void CommandProcessor::reset() {
     impl_->mec.reset();
     impl_->scheduler.reset();
     impl_->registers.reset();
+    impl_->scheduler_free_ns = 0;
+    impl_->scheduler_look_ns = kNever;
 }
 
 Dispatcher& CommandProcessor::dispatcher() { return impl_->dispatcher; }

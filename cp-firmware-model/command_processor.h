@@ -32,6 +32,12 @@ public:
     /// @return true when a queue (mapped, enabled) took it
     bool doorbell(uint32_t byte_offset, uint64_t value);
 
+    /// Virtual time: let everything happen that happens until then, SDMA too.
+    /// @return when something will happen next; kNever: nothing before a doorbell or a register write
+    uint64_t run_until(uint64_t ns);
+    /// Virtual time: the host has changed registers or memory; what waited for it looks again.
+    void wake();
+
     /// Advance every ring by a few packets, then run waves for about instruction_budget instructions.
     RunState run(uint64_t instruction_budget);
 

@@ -32,6 +32,7 @@ Dispatcher::Dispatcher(Env& env, CpBus& bus, const GpuShape& shape) : env_(env),
     }
     cu_epoch_.assign(cus_.size(), 1);
     cu_scratch_waves_.assign(cus_.size(), 0);
+    engine_free_clk_.assign(shape.shader_engines, 0);
 }
 
 Dispatcher::~Dispatcher() = default;
@@ -101,6 +102,8 @@ uint64_t Dispatcher::start(const DispatchRequest& request) {
     grid->scratch = scratch_share(request, shape_);
     grid->waves_per_group = gcn::wave_count(grid->launch);
     grid->no_room.assign(cus_.size(), 0);
+    env_.clock.owe(env_.timing.dispatch_ns);
+    grid->ready_ns = env_.now_ns() + env_.timing.dispatch_ns;
     const uint64_t id = grid->id;
     env_.stats.add(Stat::dispatches);
     emit<event::dispatch_begin>(env_.tracer, env_.now_ns(), id, request.queue_id, grid->walk.total(), request.entry);
@@ -118,11 +121,16 @@ bool Dispatcher::launched(uint64_t dispatch) const {
     return grid == nullptr || grid->walk.done();
 }
 
-bool Dispatcher::complete(uint64_t dispatch) const { return find(dispatch) == nullptr; }
+bool Dispatcher::complete(uint64_t dispatch) const {
+    if (find(dispatch) != nullptr) return false;
+    const auto ended = ended_.find(dispatch);
+    return ended == ended_.end() || ended->second <= env_.clock.ns();
+}
 
 void Dispatcher::finish_if_done(Grid& grid) {
     if (!grid.walk.done() || grid.groups_running != 0 || grid.groups_saved != 0 || grid.resuming) return;
     emit<event::dispatch_end>(env_.tracer, env_.now_ns(), grid.id, grid.request.queue_id);
+    if (env_.clock.on()) ended_[grid.id] = env_.now_ns() + env_.timing.end_of_pipe_ns;
     grids_.erase(grid.id);
 }
 
@@ -207,6 +215,7 @@ void Dispatcher::reset() {
     }
     grids_.clear();
     queues_.clear();
+    ended_.clear();
     reserved_cu_ = -1;
     room_changed_ = false;
 }

@@ -99,6 +99,11 @@ public:
     /// Launch what fits, then run waves for about instruction_budget instructions over all CUs.
     RunState run(uint64_t instruction_budget);
 
+    /// Virtual time: run waves up to a time. @param end_clk after the clock, which then stands there
+    void run_quantum(uint64_t end_clk);
+    /// Virtual time: the first clock at which something happens here, kNever when nothing will.
+    uint64_t next_event_clk();
+
     /// SPI_CSQ_WF_ACTIVE_COUNT-like view for KFD's cu_occupancy.
     unsigned waves_live_total() const;
     const gcn::ComputeUnit& cu(unsigned index) const { return *cus_[index]; }
@@ -149,6 +154,10 @@ private:
     template <class Match>
     void kill_if(Match match);
     uint64_t run_cu(unsigned cu, uint64_t budget);
+    // paced.cpp
+    bool may_launch(uint64_t ready_ns);
+    bool engine_can_start(unsigned engine);
+    void begin_launch(unsigned engine, unsigned waves);
 
     Env& env_;
     CpBus& bus_;
@@ -165,6 +174,12 @@ private:
     bool room_changed_ = false;
     int reserved_cu_ = -1;       ///< kept empty for a group that found no room for long
     uint32_t reserved_for_ = 0;  ///< queue id
+    // virtual time
+    std::vector<uint64_t> engine_free_clk_;   ///< by shader engine: when it can start the next wave
+    uint64_t quantum_end_clk_ = 0;
+    uint64_t last_launch_ns_ = 0;             ///< grids that were ready before have been tried
+    bool rate_limited_ = false;               ///< a group waits for its engine, not for room
+    std::map<uint64_t, uint64_t> ended_;      ///< grids whose end is not visible yet: id, time in ns at which it is
 };
 
 }  // namespace lyra

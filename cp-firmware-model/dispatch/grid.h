@@ -46,6 +46,7 @@ struct Dispatcher::Grid {
     unsigned waves_per_group = 0;
     uint64_t groups_running = 0;
     uint64_t groups_saved = 0;  ///< in the save area
+    uint64_t ready_ns = 0;      ///< virtual time: no work-group before
     bool resuming = false;      ///< what it consists of is not known yet
     uint64_t waves_live = 0;
     std::vector<uint32_t> no_room;  ///< by CU: cu_epoch_ at which a group did not fit

@@ -42,6 +42,7 @@ unsigned Dispatcher::launch_groups() {
 }
 
 bool Dispatcher::launch_next(Queue& q) {
+    if (!may_launch(q.saved.empty() && !q.pending.empty() ? q.pending.front()->ready_ns : 0)) return false;
     if (!q.stalled && !q.saved.empty()) return restore_next(q);
     if (q.stalled || q.pending.empty()) {
         if (reserved_cu_ >= 0 && reserved_for_ == q.id) reserved_cu_ = -1;
@@ -65,6 +66,7 @@ int Dispatcher::choose_cu(Queue& q, Grid& grid) {
     if (grid.launch.group_valid != grid.request.group_size) std::fill(grid.no_room.begin(), grid.no_room.end(), 0);
     for (unsigned i = 0; i < shape_.shader_engines; ++i) {
         const unsigned engine = (q.next_engine + i) % shape_.shader_engines;
+        if (!engine_can_start(engine)) continue;
         const int cu = best_cu_of_engine(q, grid, engine);
         if (cu < 0) continue;
         q.next_engine = (engine + 1) % shape_.shader_engines;
@@ -143,7 +145,10 @@ void Dispatcher::launch_on(Queue& q, Grid& grid, unsigned cu) {
     take_scratch(q, grid, cu, launch);
     const unsigned before = cus_[cu]->waves_live();
     current_cu_ = cu;
+    const uint64_t now_clk = env_.clock.clk();
+    begin_launch(launch.shader_engine, grid.waves_per_group);
     cus_[cu]->launch(launch);
+    env_.clock.set_clk(now_clk);
     const unsigned waves = cus_[cu]->waves_live() - before;
     ++grid.groups_running;
     ++q.groups_on_cu[cu];

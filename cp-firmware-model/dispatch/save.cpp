@@ -242,6 +242,7 @@ bool Dispatcher::restore_next(Queue& q) {
         return true;
     }
     const unsigned engine = saved.image.engine;
+    if (!engine_can_start(engine)) return false;
     const int cu = choose_restore_cu(q, *grid, saved.group, engine);
     if (cu < 0) {
         if (++q.failed_passes >= kPatience) {
@@ -275,7 +276,10 @@ void Dispatcher::restore_on(Queue& q, Grid& grid, gcn::WorkgroupRestore& group, 
         ++cu_scratch_waves_[cu];
     }
     current_cu_ = cu;
+    const uint64_t now_clk = env_.clock.clk();
+    begin_launch(group.shader_engine, group.waves);
     cus_[cu]->restore(group);
+    env_.clock.set_clk(now_clk);
     --grid.groups_saved;
     ++grid.groups_running;
     ++q.groups_on_cu[cu];

@@ -6,11 +6,6 @@
 
 namespace lyra {
 
-namespace {
-/// Shader clock in MHz, as s_memtime counts it.
-constexpr uint64_t kShaderClockMhz = 1500;
-}  // namespace
-
 WavePlace Dispatcher::place_of(const gcn::Wave& wave) const {
     WavePlace place;
     place.shader_engine = engine_of(current_cu_);
@@ -61,7 +56,9 @@ void Dispatcher::workgroup_ended(uint64_t dispatch) {
     finish_if_done(*grid);
 }
 
-uint64_t Dispatcher::shader_clock() { return env_.now_ns() * kShaderClockMhz / 1000; }
+uint64_t Dispatcher::shader_clock() {
+    return env_.clock.on() ? env_.clock.clk() : env_.now_ns() * env_.timing.shader_clock_mhz / 1000;
+}
 
 uint64_t Dispatcher::reference_clock() { return gpu_clock(env_); }
 

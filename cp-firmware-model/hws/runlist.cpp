@@ -73,6 +73,7 @@ HwScheduler::Walk HwScheduler::walk_packet() {
     if (!read(1, body)) return give_up(Fault::RingUnreadable, "body");
     packet.body = {&words[1], body};
     env_.stats.add(Stat::pm4_packets);
+    env_.clock.owe(env_.timing.list_packet_ns);
     Walk result = Walk::Next;
     switch (opcode) {
         case pm4::Opcode::MAP_PROCESS: {
@@ -120,7 +121,8 @@ void HwScheduler::start_quantum() {
 }
 
 RunState HwScheduler::walk() {
-    for (unsigned n = 0; n < kPacketsPerWalk && list_.phase == Phase::Walking; ++n) {
+    const unsigned most = env_.clock.on() ? 1 : kPacketsPerWalk;
+    for (unsigned n = 0; n < most && list_.phase == Phase::Walking; ++n) {
         const Walk result = walk_packet();
         if (result == Walk::Full) start_quantum();
         if (result != Walk::Next) break;

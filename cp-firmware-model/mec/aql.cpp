@@ -64,7 +64,8 @@ RunState AqlProcessor::step(Hqd& hqd) {
     }
     unsigned done = 0;
     Step last = Step::Next;
-    while (last == Step::Next && done < kPacketsPerStep && hqd.state != HqdState::Stopped) {
+    const unsigned most = env_.clock.on() ? 1 : kPacketsPerStep;
+    while (last == Step::Next && done < most && hqd.state != HqdState::Stopped) {
         last = step_head(hqd);
         done += last == Step::Next;
     }
@@ -141,6 +142,7 @@ AqlProcessor::Step AqlProcessor::fetch(Hqd& hqd) {
     st.fetched = true;
     st.head_start_ts = 0;
     env_.stats.add(Stat::aql_packets);
+    env_.clock.owe(env_.timing.packet_ns);
     emit<event::packet>(env_.tracer, env_.now_ns(), hqd.id(), 1, header & 0xff, index);
     return Step::Next;
 }

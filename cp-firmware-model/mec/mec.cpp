@@ -41,6 +41,7 @@ void Mec::reset() {
     gfx_.state = HqdState::Active;
     halted_ = {true, true, true, true};
     first_ = 0;
+    pipe_free_ns_ = {};
 }
 
 void Mec::restart_gfx() {
@@ -70,6 +71,7 @@ bool Mec::doorbell(uint32_t byte_offset, uint64_t value) {
     };
     if (rings(gfx_)) {
         set_wptr(gfx_, value);
+        rang(gfx_);
         return true;
     }
     for (Hqd& hqd : slots_) {
@@ -79,6 +81,7 @@ bool Mec::doorbell(uint32_t byte_offset, uint64_t value) {
         } else {
             set_wptr(hqd, value);
         }
+        rang(hqd);
         return true;
     }
     return false;
@@ -138,6 +141,8 @@ Fault Mec::map(Hqd& hqd, const QueueMapping& mapping) {
     hqd.is_static = mapping.is_static;
     hqd.state = hqd.regs[kHqdError] ? HqdState::Stopped : HqdState::Active;
     hqd.last = RunState::Busy;
+    env_.clock.owe(env_.timing.descriptor_ns);
+    if (env_.clock.on()) hqd.turn_ns = env_.clock.ns() + env_.timing.descriptor_ns;
     take_positions(hqd);
     // Doorbells rung while the queue had no slot were dropped; memory has the newest value.
     if (!hqd.aql()) poll_wptr(hqd);
@@ -202,6 +207,7 @@ void Mec::request_dequeue(Hqd& hqd, Dequeue kind) {
         kind = Dequeue::Drain;
     }
     if (hqd.saving && kind != Dequeue::Reset) return;
+    if (hqd.dequeue == Dequeue::None) begin_dequeue_wait(hqd);
     // A reset may follow a drain that hangs, not the other way round.
     if (hqd.dequeue != Dequeue::Reset) hqd.dequeue = kind;
     if (hqd.state == HqdState::Active) hqd.state = HqdState::Draining;
@@ -224,16 +230,17 @@ bool Mec::try_dequeue(Hqd& hqd) {
         step_queue(hqd);
         const bool drained = pm4_.drained(hqd) && (!hqd.aql() || aql_.drained(hqd));
         if (drained && !hqd.saving) {
-            // nothing to save
+            if (!dequeue_seen(hqd, true)) return false;
         } else if (hqd.dequeue == Dequeue::Save) {
             if (!step_save(hqd)) return false;
         } else if (dispatcher_.only_halted_waves(hqd.id())) {
             lose_waves(hqd);
         } else {
-            return false;
+            return dequeue_seen(hqd, false);
         }
     }
     save_positions(hqd);
+    env_.clock.owe(env_.timing.descriptor_ns);
     if (hqd.mqd_address() != 0 && mqd::store(bus_.gfxhub(), hqd, hqd.mqd_address()) != Fault::None) {
         report(env_, Fault::MqdUnreadable, fmt::format("queue {}: write back to {:#x}", hqd.id(), hqd.mqd_address()));
     }
@@ -242,16 +249,19 @@ bool Mec::try_dequeue(Hqd& hqd) {
 }
 
 RunState Mec::step_queue(Hqd& hqd) {
-    if (!hqd.aql()) return pm4_.step(hqd, kPacketsPerTurn);
+    if (!hqd.aql()) return pm4_.step(hqd, env_.clock.on() ? 1 : kPacketsPerTurn);
     return aql_.step(hqd);
 }
 
 RunState Mec::step() {
     RunState state = RunState::Idle;
-    if (!halted_[0]) state = busier(state, gfx_.last = pm4_.step(gfx_, kPacketsPerTurn));
+    if (!halted_[0] && due(gfx_)) {
+        state = busier(state, gfx_.last = step_queue(gfx_));
+        took_turn(gfx_);
+    }
     for (unsigned n = 0; n < slots_.size(); ++n) {
         Hqd& hqd = slots_[(first_ + n) % slots_.size()];
-        if (!hqd.active() || (halted_[hqd.me] && hqd.dequeue == Dequeue::None)) continue;
+        if (!hqd.active() || (halted_[hqd.me] && hqd.dequeue == Dequeue::None) || !due(hqd)) continue;
         if (hqd.dequeue != Dequeue::None) {
             // What it waits for ends with a dispatch or by somebody's store.
             hqd.last = try_dequeue(hqd) ? RunState::Busy : RunState::Polling;
@@ -259,6 +269,7 @@ RunState Mec::step() {
             hqd.last = step_queue(hqd);
             if (hqd.restoring) watch_restore(hqd);
         }
+        took_turn(hqd);
         state = busier(state, hqd.last);
     }
     first_ = (first_ + 1) % slots_.size();

@@ -71,8 +71,12 @@ public:
     void halt(unsigned me, bool halted) { halted_[me & 3] = halted; }  ///< me 0: the gfx ring
     bool halted(unsigned me) const { return halted_[me & 3]; }
 
-    /// A few packets of every queue.
+    /// A few packets of every queue. In virtual time: of those whose time has come.
     RunState step();
+    /// Virtual time: when the next queue has its turn, kNever when all wait to be woken.
+    uint64_t next_turn_ns() const;
+    /// Virtual time: something from outside may have changed what queues wait for.
+    void wake();
     void reset();
 
 private:
@@ -87,6 +91,13 @@ private:
     bool resume_groups(Hqd& hqd);
     void watch_restore(Hqd& hqd);
     void forget(Hqd& hqd);
+    // paced.cpp
+    bool due(const Hqd& hqd) const;
+    void took_turn(Hqd& hqd);
+    uint64_t& pipe_free_ns(const Hqd& hqd) { return pipe_free_ns_[hqd.me == 0 ? 0 : 1 + (hqd.me - 1u) * kPipesPerMec + hqd.pipe]; }
+    void rang(Hqd& hqd);
+    void begin_dequeue_wait(Hqd& hqd);
+    bool dequeue_seen(Hqd& hqd, bool met);
 
     Env& env_;
     CpBus& bus_;
@@ -97,6 +108,7 @@ private:
     Hqd gfx_;
     std::array<bool, 4> halted_{};
     unsigned first_ = 0;  ///< slot that the next step begins with
+    std::array<uint64_t, 1 + kMecs * kPipesPerMec> pipe_free_ns_{};  ///< virtual time; the first is the gfx ring's
 };
 
 }  // namespace lyra

@@ -138,6 +138,7 @@ PacketResult Pm4Processor::execute(Hqd& hqd, const pm4::Packet& packet) {
     if (result == PacketResult::Done) {
         hqd.packet_progress = 0;
         env_.stats.add(Stat::pm4_packets);
+        env_.clock.owe(env_.timing.packet_ns);
         if (env_.tracer.on()) {
             emit<event::packet>(env_.tracer, env_.now_ns(), hqd.id(), 0u, packet.opcode, position);
         }
@@ -194,7 +195,7 @@ RunState Pm4Processor::step(Hqd& hqd, unsigned max_packets) {
 RunState Pm4Processor::step_ib(Hqd& hqd) {
     constexpr unsigned kPackets = 16;
     const bool retired = retire_dispatches(hqd);
-    RunState state = step_packets(hqd, kPackets, false);
+    RunState state = step_packets(hqd, env_.clock.on() ? 1 : kPackets, false);
     if (retired) state = RunState::Busy;
     if (state == RunState::Idle && !drained(hqd) && hqd.state != HqdState::Stopped) state = RunState::Polling;
     return state;

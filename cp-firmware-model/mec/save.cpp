@@ -45,7 +45,8 @@ bool Mec::can_save(const Hqd& hqd) {
 bool Mec::step_save(Hqd& hqd) {
     if (!hqd.saving) {
         // An indirect buffer of an AQL packet comes to its end first, and the grids that it started.
-        if (hqd.aql() && !aql_.savable(hqd)) return false;
+        if (hqd.aql() && !aql_.savable(hqd)) return dequeue_seen(hqd, false);
+        if (env_.clock.on() && env_.clock.ns() < hqd.save_after_ns) return dequeue_seen(hqd, false);
         hqd.saving = true;
         hqd.area = area_of(hqd);
         hqd.compute[mqd::SaveStartTime] = lo32(gpu_clock(env_));
@@ -53,7 +54,10 @@ bool Mec::step_save(Hqd& hqd) {
         dispatcher_.begin_save(hqd.id());
     }
     switch (dispatcher_.advance_save(hqd.id(), hqd.area, hqd.stack_words)) {
-        case SaveProgress::Done: store_saved(hqd); return true;
+        case SaveProgress::Done:
+            if (!dequeue_seen(hqd, true)) return false;
+            store_saved(hqd);
+            return true;
         case SaveProgress::Failed:
             report(env_, Fault::SaveAreaFull, fmt::format("queue {}", hqd.id()));
             lose_waves(hqd);
@@ -61,7 +65,7 @@ bool Mec::step_save(Hqd& hqd) {
         case SaveProgress::Waiting: break;
     }
     // Waves that faulted in the trap handler, or have none, never come to their save.
-    if (!dispatcher_.only_halted_waves(hqd.id())) return false;
+    if (!dispatcher_.only_halted_waves(hqd.id())) return dequeue_seen(hqd, false);
     lose_waves(hqd);
     return true;
 }

@@ -141,6 +141,10 @@ struct Hqd {
     uint64_t halted_on_signal = 0;     ///< address of queue_inactive_signal while its value must become 0
     bool head_examined_empty = false;  ///< head slot was INVALID; wait for the next doorbell
     uint64_t drain_deadline_ns = 0;
+    // virtual time
+    uint64_t turn_ns = 0;           ///< when it has its next turn; kNever: when something wakes it
+    uint64_t dequeue_look_ns = 0;   ///< when the conditions of a dequeue are looked at next
+    uint64_t save_after_ns = 0;     ///< end of the grace period
     // context save
     bool saving = false;                 ///< its waves have been asked to save themselves: this cannot be taken back
     bool flight_lost = false;            ///< the words of flight made no sense when the queue was mapped

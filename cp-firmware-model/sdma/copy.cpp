@@ -88,6 +88,7 @@ void SdmaEngine::Impl::count_bytes(Ring& ring, uint64_t size, int64_t& budget) {
     ring.packet.left -= std::min(ring.packet.left, size);
     budget -= static_cast<int64_t>(size);
     env.stats.add(Stat::sdma_bytes, size);
+    env.clock.owe(size * 1000 / env.timing.sdma_mb_per_s);
 }
 
 /// Retry is off, so that the hardware drops the access, raises one interrupt and goes on. The rest of the packet is dropped

@@ -27,6 +27,10 @@ bool SdmaEngine::doorbell(uint32_t byte_offset, uint64_t value) { return impl_->
 bool SdmaEngine::unmap_queue(unsigned slot) { return impl_->unmap_queue(slot); }
 void SdmaEngine::reset_queue(unsigned slot) { impl_->reset_queue(slot); }
 RunState SdmaEngine::run() { return impl_->run(); }
+uint64_t SdmaEngine::next_run_ns() const { return impl_->next_run_ns; }
+void SdmaEngine::wake() {
+    if (impl_->next_run_ns == kNever) impl_->next_run_ns = impl_->env.clock.ns();
+}
 void SdmaEngine::reset() { impl_->reset(); }
 int SdmaEngine::map_queue(uint64_t mqd, uint64_t wptr_address, uint32_t doorbell_bytes, uint32_t vmid, uint16_t pasid) {
     return impl_->map_queue(mqd, wptr_address, doorbell_bytes, vmid, pasid);
@@ -45,6 +49,7 @@ void SdmaEngine::Impl::reset() {
     }
     timestamp_offset = 0;
     first_ring = 0;
+    next_run_ns = 0;
 }
 
 bool SdmaEngine::Impl::halted() const { return F32Halt::get(regs[reg::F32_CNTL]) || FreezeRequest::get(regs[reg::FREEZE]); }
@@ -158,14 +163,30 @@ bool SdmaEngine::Impl::doorbell(uint32_t byte_offset, uint64_t value) {
         }
         if (value != ring.wptr) ring.gap_reported = false;
         ring.wptr = value;
+        if (env.clock.on() && next_run_ns == kNever) next_run_ns = env.clock.ns() + env.timing.doorbell_ns;
         return true;
     }
     return false;
 }
 
-RunState SdmaEngine::Impl::run() {
+RunState SdmaEngine::Impl::run() { return env.clock.on() ? run_paced() : run_rings(kBytesPerRun); }
+
+/// Packets and bytes owe their time as they are done; the engine is free again when that is over.
+RunState SdmaEngine::Impl::run_paced() {
+    const uint64_t now = env.clock.ns();
+    if (now < next_run_ns) return RunState::Idle;
+    const RunState state = run_rings(kBytesPerTurn);
+    const uint64_t cost = env.clock.collect();
+    switch (state) {
+        case RunState::Busy: next_run_ns = now + std::max<uint64_t>(cost, 1); break;
+        case RunState::Polling: next_run_ns = now + std::max(cost, env.timing.poll_ns); break;
+        case RunState::Idle: next_run_ns = cost ? now + cost : kNever; break;
+    }
+    return state;
+}
+
+RunState SdmaEngine::Impl::run_rings(int64_t budget) {
     RunState state = RunState::Idle;
-    int64_t budget = kBytesPerRun;
     for (uint32_t turn = 0; turn < kRings; ++turn) {
         Ring& ring = rings[(first_ring + turn) % kRings];
         // Every ring has its share, and what the rings before it left over.
@@ -206,6 +227,7 @@ RunState SdmaEngine::Impl::run_ring(Ring& ring, int64_t& budget) {
             return RunState::Idle;
         }
         finish(ring, step);
+        if (env.clock.on()) return RunState::Busy;
     }
     return RunState::Idle;
 }
@@ -266,6 +288,7 @@ bool SdmaEngine::Impl::begin_packet(Ring& ring) {
     packet.total_dw = packet.row->dwords + tail_dwords(*packet.row, packet.words);
     if (packet.total_dw > available) return short_packet(ring, packet.total_dw);
     ring.packet = packet;
+    env.clock.owe(env.timing.sdma_packet_ns);
     emit<event::packet>(env.tracer, env.now_ns(), 0x100 + index * kRings + ring.index, 2u, packet.words[0] & 0xff, ring.rptr);
     return true;
 }

@@ -31,7 +31,12 @@ public:
     bool unmap_queue(unsigned slot);
     void reset_queue(unsigned slot);
 
+    /// In virtual time: one packet, or a piece of one, when the engine is free.
     RunState run();
+    /// Virtual time: when run() has something to do next, kNever when all rings wait for a doorbell or a register.
+    uint64_t next_run_ns() const;
+    /// Virtual time: the host has changed registers or memory.
+    void wake();
     void reset();
 
 private:

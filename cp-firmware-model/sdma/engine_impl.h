@@ -23,6 +23,7 @@ inline constexpr uint32_t kRegisters = kRingBase + kRings * kRingStride;
 /// Work of one run() call, and what a packet costs beside its bytes. Keeps a call below about a millisecond.
 inline constexpr int64_t kBytesPerRun = 1 << 20;
 inline constexpr int64_t kPacketCost = 256;
+inline constexpr int64_t kBytesPerTurn = 1 << 16;  ///< virtual time: until another ring may have its turn
 /// An unmap waits for the packet in progress when no more than this is left of it; a larger one is taken back to its start.
 inline constexpr uint64_t kDrainBytes = 16 << 20;
 
@@ -170,6 +171,8 @@ struct SdmaEngine::Impl {
     void write_ring_register(Ring& ring, uint32_t offset, uint32_t value);
     bool doorbell(uint32_t byte_offset, uint64_t value);
     RunState run();
+    RunState run_rings(int64_t budget);
+    RunState run_paced();
     RunState run_ring(Ring& ring, int64_t& budget);
     bool halted() const;
     bool pending(const Ring& ring) const;
@@ -233,6 +236,7 @@ struct SdmaEngine::Impl {
     std::array<uint32_t, sdma::kRingBase> regs{};
     std::array<Ring, sdma::kRings> rings{};
     uint32_t first_ring = 0;        ///< takes the first turn of the next run()
+    uint64_t next_run_ns = 0;       ///< virtual time
     uint64_t timestamp_offset = 0;  ///< TIMESTAMP_SET: added to the GPU clock
 };
 

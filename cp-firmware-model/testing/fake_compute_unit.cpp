@@ -35,6 +35,8 @@ unsigned wave_count(const WorkgroupLaunch& launch) {
     return static_cast<unsigned>((items + kLanes - 1) / kLanes);
 }
 
+struct ComputeUnit::Paced {};
+
 namespace {
 
 bool wave_exists(const WorkgroupLaunch& launch, unsigned wave) {
@@ -94,6 +96,14 @@ void ComputeUnit::launch(const WorkgroupLaunch& launch) {
         ++g.waves_live;
     }
 }
+
+uint64_t ComputeUnit::run_until(uint64_t limit_clk) {
+    constexpr uint64_t kClkPerInstruction = 4;
+    run((limit_clk - std::min(limit_clk, env_.clock.clk())) / kClkPerInstruction);
+    return limit_clk;
+}
+
+uint64_t ComputeUnit::next_clk() { return runnable() ? env_.clock.clk() : kNever; }
 
 uint64_t ComputeUnit::run(uint64_t budget) {
     constexpr uint64_t kTurn = 16;

@@ -35,6 +35,7 @@ const CodeEntry* CodePage::decode_at(MemoryPort& port, uint64_t pc) {
     entry.inst = decode(words, std::size(words));
     if (entry.inst.size_bytes > available) return nullptr;
     if (entry.inst.format != Format::Invalid) entry.fn = exec_function(entry.inst.op, entry.inst.format);
+    entry.pace = pace_of(entry.inst);
     entries_.push_back(entry);
     index_[offset / 4] = static_cast<uint16_t>(entries_.size());
     return &entries_.back();

@@ -9,12 +9,14 @@
 
 #include "common/memory_port.h"
 #include "gcn-interp/exec/exec.h"
+#include "gcn-interp/isa/pace.h"
 
 namespace lyra::gcn {
 
 struct CodeEntry {
     ExecFn fn = nullptr;  ///< nullptr: not an instruction, or one that the model lacks
     Inst inst;
+    Pace pace = Pace::Scalar;
 };
 
 /// One 4-KiB page of code. Instructions are decoded when they are first executed.

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "gcn-interp/cu/paced.h"
 #include "gcn-interp/cu/plan.h"
+#include "gcn-interp/exec/flow.h"
 #include "gcn-interp/isa/op.h"
 
 namespace lyra::gcn {
@@ -13,11 +15,6 @@ namespace {
 /// Instructions a wave may execute before the next one gets its turn. Long enough to hide the switch, short enough that a
 /// wave which spins on another one does not wait long.
 constexpr uint64_t kSlice = 256;
-
-/// MODE.VSKIP makes vector instructions do nothing.
-bool skipped(const Wave& wave, const Inst& inst) {
-    return ModeBits::Vskip::get(wave.mode) && !wave.priv() && inst.format >= Format::VOP1 && inst.format != Format::Invalid;
-}
 
 }  // namespace
 
@@ -81,7 +78,7 @@ uint64_t ComputeUnit::step(Wave& wave, uint64_t limit) {
         }
         wave.pc = pc + entry->inst.size_bytes;
         ++wave.instructions;
-        if (skipped(wave, entry->inst)) continue;
+        if (flow::skipped(wave, entry->inst)) continue;
         entry->fn(ctx, entry->inst);
         if ((ctx.yield || ctx.fault != Fault::None) && !after(ctx, pc)) break;
     }

@@ -127,6 +127,12 @@ public:
     /// @return instructions executed; 0 when no wave can run now
     uint64_t run(uint64_t instruction_budget);
 
+    /// The same in virtual time: step waves, each at its own time from the clock on, until all have come to the limit, or one
+    /// has ended and left room. @return the clock that was reached; kept by the caller as the compute unit's own time
+    uint64_t run_until(uint64_t limit_clk);
+    /// The first clock at which a wave can go on, kNever without one.
+    uint64_t next_clk();
+
     /// At least one wave could run (sleeping ones count: they wake by rounds of run()).
     bool runnable() const;
     unsigned waves_live() const;
@@ -153,6 +159,8 @@ private:
     void start_wave(const WorkgroupLaunch& launch, const Plan& plan, unsigned number, unsigned position, uint64_t lanes);
 
     uint64_t step(Wave& wave, uint64_t limit);
+    uint64_t turn(Wave& wave, uint64_t limit_clk);
+    uint64_t ready_clk(Wave& wave);
     bool wake_next_sleeper();
     /// After an instruction that asked for something or faulted. @return true when the wave may go on at once
     bool after(ExecContext& ctx, uint64_t pc);
@@ -179,6 +187,8 @@ private:
     std::array<Workgroup, kMaxWorkgroupsPerCu> workgroups_;
     struct Storage;                       ///< VGPR files, LDS, code cache, allocation maps
     std::unique_ptr<Storage> storage_;
+    struct Paced;                         ///< virtual time only
+    std::unique_ptr<Paced> paced_;
     uint64_t round_ = 0;
     unsigned next_slot_ = 0;
     unsigned live_ = 0;                   ///< waves that have a slot

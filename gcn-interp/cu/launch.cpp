@@ -3,6 +3,7 @@
 // @source LLVM AMDGPUUsage "Initial Kernel Execution State"; front-end.md 5.2, 5.3
 #include <cstring>
 
+#include "gcn-interp/cu/paced.h"
 #include "gcn-interp/cu/plan.h"
 
 namespace lyra::gcn {
@@ -127,6 +128,10 @@ Wave& ComputeUnit::take_wave(const Needs& needs, const Plan& plan, unsigned numb
 void ComputeUnit::begin_wave(Wave& wave) {
     wave.state = WaveState::Running;
     ++live_;
+    if (env_.clock.on()) {
+        if (!paced_) paced_ = std::make_unique<Paced>();
+        paced_->begin(wave, env_.clock.clk());
+    }
     env_.stats.add(Stat::waves);
     if (env_.tracer.on()) emit<event::wave_begin>(env_.tracer, env_.now_ns(), index_, wave.slot, wave.dispatch);
 }

@@ -18,6 +18,7 @@ namespace lyra::gcn {
 class ComputeUnit;
 class CuServices;
 class PageCache;
+class TrafficCounter;
 
 /// The wave that executes, and what its instructions can reach. Vector ALU handlers use `wave` and `fault` only; the
 /// pointers may then be null.
@@ -33,6 +34,7 @@ struct ExecContext {
     PageCache* pages = nullptr;  ///< translated pages of the CU; every data access goes through it
     Request request = Request::None;  ///< what the step loop has to do after this instruction
     uint32_t request_arg = 0;
+    TrafficCounter* traffic = nullptr;  ///< virtual time only: counts what memory is touched
 
     void ask(Request kind, uint32_t arg = 0) {
         request = kind;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "common/bits.h"
+#include "gcn-interp/isa/inst.h"
 #include "gcn-interp/wave/wave.h"
 
 namespace lyra::gcn {
@@ -27,6 +28,11 @@ enum class Request : uint8_t {
 };
 
 namespace flow {
+
+/// MODE.VSKIP makes vector instructions do nothing.
+inline bool skipped(const Wave& wave, const Inst& inst) {
+    return ModeBits::Vskip::get(wave.mode) && !wave.priv() && inst.format >= Format::VOP1 && inst.format != Format::Invalid;
+}
 
 /// Address that hardware makes of a 64-bit program counter: 48 bits, sign-extended; instructions are dword aligned.
 inline uint64_t code_address(uint64_t pc) { return static_cast<uint64_t>(sign_extend(pc & ~uint64_t{3}, 48)); }

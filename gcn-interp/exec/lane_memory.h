@@ -9,6 +9,7 @@
 #include "gcn-interp/exec/atomics.h"
 #include "gcn-interp/exec/exec.h"
 #include "gcn-interp/exec/page_cache.h"
+#include "gcn-interp/exec/traffic.h"
 #include "gcn-interp/wave/lanes.h"
 
 namespace lyra::gcn::lane_memory {
@@ -75,6 +76,10 @@ inline void for_lanes(uint64_t mask, Fn fn) {
 inline void fail(ExecContext& ctx, Fault fault) {
     if (fault_info(fault).effect != FaultEffect::VmFault) return;
     ctx.fault = fault == Fault::AddressNotCanonical ? Fault::ApertureViolation : Fault::MemoryViolation;
+}
+
+inline void count(ExecContext& ctx, const LaneAddresses& a, unsigned bytes) {
+    if (ctx.traffic) ctx.traffic->add(a.active, bytes, [&](unsigned lane) { return a.va[lane]; });
 }
 
 /// Destination registers of a load.
@@ -200,6 +205,7 @@ bool load_fast(PageCursor& cursor, const LaneAddresses& a, Destination<kShape>& 
 /// Load into VGPRs. The first lane that faults ends the instruction.
 template <Shape kShape>
 void load(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vgpr) {
+    count(ctx, a, kShape.bytes);
     Destination<kShape> to(wave, vgpr);
     PageCursor cursor(*ctx.pages, wave.vmid, Access::Read);
     if (load_fast<kShape>(cursor, a, to)) return;
@@ -218,6 +224,7 @@ void load(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vgpr) {
 
 template <Shape kShape>
 void store(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vgpr) {
+    count(ctx, a, kShape.bytes);
     const Source<kShape> from(wave, vgpr);
     PageCursor cursor(*ctx.pages, wave.vmid, Access::Write);
     if (evenly_spaced(a, kShape.bytes)) {
@@ -258,6 +265,7 @@ constexpr Shape kWord = Shape{sizeof(T)};
 /// @param returns  GLC: the old value goes to vdst
 template <AtomicOp kOp, class T>
 void atomic(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vdata, unsigned vdst, bool returns) {
+    count(ctx, a, sizeof(T));
     Destination<kWord<T>> to(wave, vdst);
     PageCursor cursor(*ctx.pages, wave.vmid, Access::Atomic);
     for (uint64_t mask = a.active; mask; mask &= mask - 1) {

@@ -44,6 +44,7 @@ template <Shape kShape>
 void load_to_lds(ExecContext& ctx, Wave& wave, const Inst& inst, const BufferAccess& buffer) {
     const uint64_t inside = buffer.lanes_inside(0, kShape.bytes);
     const uint32_t to = (wave.m0 & 0xffff) + static_cast<uint32_t>(inst.imm);
+    if (ctx.traffic) ctx.traffic->add(inside, kShape.bytes, [&](unsigned lane) { return buffer.byte(lane, 0); });
     for_lanes(buffer.exec(), [&](unsigned lane) {
         uint32_t value = 0;
         if (bit(inside, lane) && ctx.fault == Fault::None) {

@@ -90,6 +90,7 @@ enum class SaveStep : uint8_t {
 
 struct Wave {
     WaveState state = WaveState::Free;
+    WaveState seen = WaveState::Free;  ///< state at the last look of the virtual-time loop
     SaveStep save = SaveStep::None;
     uint8_t slot = 0;              ///< wave slot in its CU, 0..39; simd = slot % 4
     uint8_t workgroup = 0;         ///< index into the CU's work-group table

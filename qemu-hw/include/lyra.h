@@ -6,7 +6,8 @@
  *
  * Threads: every function may be called from any thread unless it says otherwise. Calls are short: none of them waits for
  * a kernel, a queue or a DMA to finish. The device's own work is done by lyra_run(), called either by the thread that
- * lyra_start() creates (free-running pump) or by the host itself (in-process and virtual-time pump), never by both.
+ * lyra_start() creates (free-running pump) or by the host itself (in process), never by both; with virtual time it is done
+ * by lyra_run_until() (virtual-time pump) and at every register or doorbell access.
  *
  * Trust: everything that comes through lyra_mmio_*, lyra_doorbell_*, VRAM and bus memory is the guest's word and is
  * checked; the configuration and the callbacks are the host's and are only checked for ranges.
@@ -29,7 +30,7 @@ extern "C" {
 #endif
 
 /** Grows when a struct below changes its layout or a function its meaning. Passed to lyra_create(), which refuses others. */
-#define LYRA_ABI_VERSION 1
+#define LYRA_ABI_VERSION 2
 
 /** Sizes of the PCI BARs, in bytes. BAR0 is VRAM and has the size that the configuration asks for. */
 #define LYRA_DOORBELL_BAR_BYTES (2u << 20)
@@ -49,7 +50,10 @@ typedef enum lyra_log_level {
 
 /** What the device needs from its host. All callbacks may come from the pump thread; none may call back into liblyra. */
 typedef struct lyra_host_ops {
-    /** Device time in nanoseconds; never goes backwards. NULL: lyra_create() takes the monotonic clock. */
+    /**
+     * Time in nanoseconds; never goes backwards. NULL: the monotonic clock, or, with virtual time, the device's own clock,
+     * which then moves only in lyra_run() and lyra_run_until().
+     */
     uint64_t (*now_ns)(void *opaque);
     /** Deliver the one MSI. Must not block on a lock that a caller of liblyra may hold. NULL: interrupts go nowhere. */
     void (*raise_msi)(void *opaque);
@@ -64,6 +68,12 @@ typedef struct lyra_config {
     uint64_t vram_bytes;       /**< power of two, 256 MiB..64 GiB */
     uint32_t compute_units;    /**< 1..64, spread over 4 shader engines (rounded up to a multiple of the engines used) */
     const char *trace_path;    /**< Perfetto trace file to write, or NULL */
+    /**
+     * The device has its own clock, and everything that it does takes the time that the timing parameters say. It is then
+     * deterministic: what it does and when depends on nothing but the calls, their times and the memory that it reads.
+     */
+    bool virtual_time;
+    const char *timing;        /**< timing parameters to replace, "name=value,name=value", or NULL */
 } lyra_config;
 
 /** One range of guest RAM that the host has mapped. Ranges must not overlap. */
@@ -124,8 +134,19 @@ typedef enum lyra_run_state {
     LYRA_IDLE,    /**< nothing to do before the next register or doorbell write */
 } lyra_run_state;
 
-/** Do a bounded piece of work (about instruction_budget wave instructions at most). Not while lyra_start() is in force. */
+/**
+ * Do a bounded piece of work (about instruction_budget wave instructions at most). Not while lyra_start() is in force.
+ * With virtual time the piece is one of 10 us, or the jump over a time in which nothing happens.
+ */
 LYRA_API lyra_run_state lyra_run(lyra_device *device, uint64_t instruction_budget);
+
+/**
+ * Virtual time: let everything happen that happens until now_ns. Registers, doorbells and the memory that the host has
+ * changed since the last call are looked at as of now_ns: call it before time goes on past a change.
+ * @return when something will happen next, for the host to call again then; UINT64_MAX: not before the next access.
+ *         UINT64_MAX too without virtual time.
+ */
+LYRA_API uint64_t lyra_run_until(lyra_device *device, uint64_t now_ns);
 
 /** A counter by name (see lyra_stat_name); 0 for an unknown name. */
 LYRA_API uint64_t lyra_stat(lyra_device *device, const char *name);

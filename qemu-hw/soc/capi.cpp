@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "common/env.h"
+#include "common/trace_hash.h"
 #include "common/trace_perfetto.h"
 #include "qemu-hw/include/lyra.h"
 #include "qemu-hw/soc/soc.h"
@@ -33,6 +34,8 @@ constexpr uint64_t kMinVram = uint64_t{256} << 20, kMaxVram = uint64_t{64} << 30
 constexpr uint32_t kMaxComputeUnits = 64;
 /// Instructions per hold of the device lock: about 50 us, the longest that a vCPU waits for a register.
 constexpr uint64_t kSliceInstructions = 4000;
+/// Virtual time: one lyra_run().
+constexpr uint64_t kRunNs = 10'000;
 constexpr size_t kMaxPostedDoorbells = 4096;
 constexpr auto kPollInterval = std::chrono::microseconds(20);
 /// A waiting device looks up by itself now and then, so that a missed wake-up can never hang a guest.
@@ -94,6 +97,7 @@ std::string check(const lyra_config& config) {
         return fmt::format("VRAM of {} bytes: must be a power of two from 256M to 64G", config.vram_bytes);
     if (config.compute_units < 1 || config.compute_units > kMaxComputeUnits)
         return fmt::format("{} compute units: must be 1 to {}", config.compute_units, kMaxComputeUnits);
+    if (Timing timing; config.timing) return timing.set(config.timing);
     return {};
 }
 
@@ -106,16 +110,36 @@ struct PostedDoorbell {
 
 struct lyra_device {
     lyra_device(const lyra_config& config, const lyra_host_ops* ops, void* opaque, void* vram)
-        : host(ops, opaque), env(host),
+        : host(ops, opaque), has_clock(ops && ops->now_ns), env(host), timed(begin_time(config)),
           soc(env, *find_chip(config.chip), shape_of(config.compute_units), static_cast<uint8_t*>(vram), config.vram_bytes),
           rom(vbios_image()) {}
 
+    /// Before the chip is made.
+    bool begin_time(const lyra_config& config) {
+        if (config.timing) env.timing.set(config.timing);
+        if (!config.virtual_time) return false;
+        env.clock.start(env.timing);
+        if (has_clock) env.clock.set_ns(host.now_ns());
+        return true;
+    }
+    /// Virtual time: up to the host's now, before the host does something to the device.
+    void catch_up() {
+        if (timed && has_clock) run_until(host.now_ns());
+    }
+    uint64_t run_until(uint64_t ns) {
+        const uint64_t next = soc.run_until(ns);
+        env.stats.set(Stat::virtual_ns, env.clock.ns());
+        env.stats.set(Stat::trace_events, hash ? hash->events() : 0);
+        env.stats.set(Stat::trace_hash, hash ? hash->hash() : 0);
+        return next;
+    }
     /// Run f with the device to itself. Callers announce themselves, so that the pump lets go between slices.
     template <class F>
     auto locked(F f) {
         waiters.fetch_add(1);
         std::unique_lock hold(lock);
         waiters.fetch_sub(1);
+        catch_up();
         take_doorbells();
         return f();
     }
@@ -128,6 +152,7 @@ struct lyra_device {
         for (const PostedDoorbell& d : batch) soc.doorbell_write(d.offset, d.value, d.size);
     }
     void wake() {
+        if (timed) return locked([&] { soc.wake(); });
         {
             std::lock_guard hold(wake_lock);
             work = true;
@@ -137,8 +162,11 @@ struct lyra_device {
     void pump();
 
     CallbackHost host;
+    const bool has_clock;
     Env env;
+    const bool timed;  ///< virtual time
     std::unique_ptr<TraceSink> trace;
+    std::unique_ptr<TraceHash> hash;
     Soc soc;
     std::vector<uint8_t> rom;
     std::mutex lock;
@@ -196,7 +224,8 @@ lyra_device* lyra_create(const lyra_config* config, const lyra_host_ops* ops, vo
     }
     auto device = std::make_unique<lyra_device>(*config, ops, opaque, vram);
     device->trace = std::move(trace);
-    device->env.tracer.set_sink(device->trace.get());
+    if (config->virtual_time) device->hash = std::make_unique<TraceHash>(device->trace.get());
+    device->env.tracer.set_sink(device->hash ? device->hash.get() : device->trace.get());
     return device.release();
 }
 
@@ -264,6 +293,7 @@ uint64_t lyra_doorbell_read(lyra_device* device, uint64_t offset, unsigned size)
 }
 
 void lyra_doorbell_write(lyra_device* device, uint64_t offset, uint64_t value, unsigned size) {
+    if (device->timed) return device->locked([&] { device->soc.doorbell_write(offset, value, size); });
     size_t waiting;
     {
         std::lock_guard hold(device->posted_lock);
@@ -276,7 +306,7 @@ void lyra_doorbell_write(lyra_device* device, uint64_t offset, uint64_t value, u
 }
 
 bool lyra_start(lyra_device* device) {
-    if (device->thread.joinable()) return false;
+    if (device->timed || device->thread.joinable()) return false;
     device->stop = false;
     device->thread = std::thread([device] { device->pump(); });
     return true;
@@ -290,7 +320,21 @@ void lyra_stop(lyra_device* device) {
 }
 
 lyra_run_state lyra_run(lyra_device* device, uint64_t instruction_budget) {
+    if (device->timed) {
+        const uint64_t now = device->env.clock.ns(), next = lyra_run_until(device, now + kRunNs);
+        if (next == kNever) return LYRA_IDLE;
+        if (next > now + 2 * kRunNs) lyra_run_until(device, next);
+        return LYRA_BUSY;
+    }
     return device->locked([&] { return static_cast<lyra_run_state>(device->soc.run(instruction_budget)); });
+}
+
+uint64_t lyra_run_until(lyra_device* device, uint64_t now_ns) {
+    if (!device->timed) return kNever;
+    device->waiters.fetch_add(1);
+    std::unique_lock hold(device->lock);
+    device->waiters.fetch_sub(1);
+    return device->run_until(now_ns);
 }
 
 uint64_t lyra_stat(lyra_device* device, const char* name) {

@@ -43,6 +43,8 @@ Soc::Soc(Env& env, const Chip& chip, const GpuShape& shape, uint8_t* vram, uint6
       nbio_(env, registers_, bus_), grbm_(env, registers_, shape), psp_(env, registers_, mmhub_, [this] { mode1_reset(); }),
       sdma0_(env, *this, 0), sdma1_(env, *this, 1), cp_(env, *this, shape, sdma0_, sdma1_),
       doorbells_(LYRA_DOORBELL_BAR_BYTES / 8) {
+    env_.vram = vram;
+    env_.vram_bytes = vram_bytes;
     for (const Range& range : kCpRanges) registers_.claim(range.dw, range.count, *this);
     registers_.claim(kSdma0Base, kSdmaSpan, *this);
     registers_.claim(kSdma1Base, kSdmaSpan, *this);

@@ -25,6 +25,10 @@ public:
 
     void reset();
     RunState run(uint64_t instruction_budget);
+    /// Virtual time: let everything happen that happens until then. @return when something will happen next, kNever: nothing
+    uint64_t run_until(uint64_t ns) { return cp_.run_until(ns); }
+    /// Virtual time: the host has touched registers or memory.
+    void wake() { cp_.wake(); }
 
     RegisterFile& registers() { return registers_; }
     BusMemory& bus() { return bus_; }

@@ -40,6 +40,8 @@ bool InProcessDevice::set_up(std::string& error) {
     config.vram_bytes = options_.vram_bytes;
     config.compute_units = options_.compute_units;
     config.trace_path = options_.trace_path.empty() ? nullptr : options_.trace_path.c_str();
+    config.virtual_time = options_.virtual_time;
+    config.timing = options_.timing.empty() ? nullptr : options_.timing.c_str();
     lyra_host_ops ops{};
     ops.raise_msi = [](void* opaque) { ++static_cast<InProcessDevice*>(opaque)->msi_count_; };
     if (options_.log) {

@@ -27,6 +27,8 @@ struct InProcessOptions {
     uint64_t system_bytes = uint64_t{64} << 20;
     uint32_t compute_units = 8;
     std::string trace_path;                      ///< empty: no trace
+    bool virtual_time = false;                   ///< its own clock: run() moves it
+    std::string timing;                          ///< timing parameters to replace, "name=value,..."
     std::function<void(lyra_log_level, const char*)> log;  ///< empty: errors and warnings go to standard error
 };
 

@@ -14,6 +14,11 @@ volatile bool interrupted = false;
 
 void complain(const std::string& text) { fmt::print(stderr, "lyra: {}\n", text); }
 
+std::string trace_summary(uint64_t hash, uint64_t events, uint64_t virtual_ns) {
+    return fmt::format("trace hash {:016x}, {} events, virtual time {}.{:09} s", hash, events, virtual_ns / 1'000'000'000,
+                       virtual_ns % 1'000'000'000);
+}
+
 void talk(const std::string& text) {
     if (verbosity >= 0) complain(text);
 }

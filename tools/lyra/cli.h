@@ -60,6 +60,9 @@ void talk(const std::string& text);
 /// The same, also with -q.
 void complain(const std::string& text);
 
+/// What a run in virtual time was, in one line: equal for equal runs.
+std::string trace_summary(uint64_t hash, uint64_t events, uint64_t virtual_ns);
+
 /// Set by SIGINT, SIGTERM and SIGHUP once catch_signals() was called.
 extern volatile bool interrupted;
 void catch_signals();

@@ -27,7 +27,8 @@ struct Options {
     uint32_t lds_bytes = 0, compute_units = 8;
     uint64_t vram_bytes = uint64_t{1} << 30;
     double timeout_s = 60;
-    bool stats = false, json = false;
+    std::vector<std::string> timing;
+    bool stats = false, json = false, deterministic = false;
 };
 
 struct Buffer {
@@ -112,6 +113,7 @@ public:
         if (options_.json) print_json(code);
         else if (code == kOk) print_text();
         if (options_.stats) print_stats();
+        if (options_.deterministic) talk(trace_summary(device_->stat("trace_hash"), device_->stat("trace_events"), device_->stat("virtual_ns")));
         return code;
     }
 
@@ -144,6 +146,8 @@ private:
         options.vram_bytes = options_.vram_bytes;
         options.compute_units = options_.compute_units;
         options.trace_path = options_.trace;
+        options.virtual_time = options_.deterministic;
+        for (const std::string& word : options_.timing) options.timing += (options.timing.empty() ? "" : ",") + word;
         options.log = [](lyra_log_level level, const char* text) {
             if (level < LYRA_LOG_INFO || verbosity > 0) talk(text);
         };
@@ -313,6 +317,9 @@ std::function<int()> set_up_exec(CLI::App& app) {
     app.add_option("--cus", options->compute_units, "number of compute units")->check(CLI::Range(1, 64))->type_name("N");
     app.add_option("--timeout", options->timeout_s, "give up after so many seconds")->check(CLI::PositiveNumber)->capture_default_str()->type_name("S");
     app.add_option("--trace", options->trace, "write a Perfetto trace")->type_name("FILE.pftrace");
+    CLI::Option* deterministic = app.add_flag("--deterministic", options->deterministic,
+                 "virtual time: the same events at the same device times in every run; prints a hash of them on standard error");
+    app.add_option("--timing", options->timing, "a timing parameter of virtual time (docs/design/timing.md)")->needs(deterministic)->allow_extra_args(false)->type_name("NAME=VALUE");
     app.add_flag("--stats", options->stats, "print times and counters on standard error");
     app.add_flag("--json", options->json, "print the result as JSON");
     app.footer(exec_argument_help());

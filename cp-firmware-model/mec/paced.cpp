@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// Queues in virtual time: a pipe is busy with a packet, a queue that waits looks again; steps 3 and 4 of the data flow.
+#include <algorithm>
+
+#include "cp-firmware-model/mec/mec.h"
+
+namespace lyra {
+
+namespace {
+
+constexpr uint32_t kIqWaitTime2 = 0xc2c0 / 4;
+using QueSleep = Bits<0, 8>;
+using SchWave = Bits<8, 8>;
+/// A turn that costs nothing still takes time, so that time goes on.
+constexpr uint64_t kShortestTurnNs = 20;
+
+}  // namespace
+
+/// A queue with something in flight is looked at whenever anything has happened.
+bool Mec::due(const Hqd& hqd) const {
+    if (!env_.clock.on()) return true;
+    if (hqd.dequeue != Dequeue::None) return true;
+    const uint64_t now = env_.clock.ns();
+    if (const_cast<Mec*>(this)->pipe_free_ns(hqd) > now) return false;
+    const bool in_flight = !hqd.in_flight.empty() || !hqd.dispatches.empty() || !hqd.end_of_pipe.empty() || hqd.restoring;
+    return hqd.turn_ns <= now || (hqd.turn_ns == kNever && in_flight);
+}
+
+void Mec::took_turn(Hqd& hqd) {
+    if (!env_.clock.on()) return;
+    const uint64_t now = env_.clock.ns();
+    const uint64_t cost = env_.clock.collect();
+    if (cost != 0) pipe_free_ns(hqd) = now + cost;
+    switch (hqd.last) {
+        case RunState::Busy: hqd.turn_ns = now + std::max(cost, kShortestTurnNs); break;
+        case RunState::Polling: hqd.turn_ns = now + std::max(cost, env_.timing.poll_ns); break;
+        case RunState::Idle: hqd.turn_ns = kNever; break;
+    }
+}
+
+uint64_t Mec::next_turn_ns() const {
+    uint64_t next = kNever;
+    const uint64_t now = env_.clock.ns();
+    const auto look = [&](const Hqd& hqd) {
+        if (!hqd.active() || (halted_[hqd.me] && hqd.dequeue == Dequeue::None)) return;
+        uint64_t turn = std::max(hqd.turn_ns, const_cast<Mec*>(this)->pipe_free_ns(hqd));
+        if (hqd.dequeue != Dequeue::None) {
+            turn = std::max(hqd.dequeue_look_ns, now + 1);
+            if (hqd.save_after_ns > now) turn = std::min(turn, hqd.save_after_ns);
+        }
+        next = std::min(next, turn);
+    };
+    look(gfx_);
+    for (const Hqd& hqd : slots_) look(hqd);
+    return next;
+}
+
+void Mec::wake() {
+    const uint64_t now = env_.clock.ns();
+    const auto look = [&](Hqd& hqd) {
+        if (hqd.active() && hqd.turn_ns == kNever) hqd.turn_ns = now;
+    };
+    look(gfx_);
+    for (Hqd& hqd : slots_) look(hqd);
+}
+
+/// A doorbell needs its time only when the queue is not being looked at anyway.
+void Mec::rang(Hqd& hqd) {
+    if (env_.clock.on() && hqd.turn_ns == kNever) hqd.turn_ns = env_.clock.ns() + env_.timing.doorbell_ns;
+}
+
+/// CP_IQ_WAIT_TIME2: waves may end by themselves for SCH_WAVE (0: for ever), then they are saved.
+/// @source front-end.md 2.5; Linux 6.12 kgd_gfx_v9_build_grace_period_packet_info()
+void Mec::begin_dequeue_wait(Hqd& hqd) {
+    if (!env_.clock.on()) return;
+    const uint64_t grace = SchWave::get(bus_.read_register(kIqWaitTime2)) * env_.timing.iq_wait_unit_ns;
+    hqd.save_after_ns = grace ? env_.clock.ns() + grace : kNever;
+    hqd.dequeue_look_ns = env_.clock.ns();
+}
+
+/// Whether the conditions of a dequeue are met is looked at once every QUE_SLEEP.
+/// @source Linux commit 8a7820c07224, pm_config_dequeue_wait_counts()
+bool Mec::dequeue_seen(Hqd& hqd, bool met) {
+    if (!env_.clock.on()) return met;
+    const uint64_t now = env_.clock.ns();
+    if (now < hqd.dequeue_look_ns) return false;
+    if (met) return true;
+    const uint64_t sleep = std::max(1u, QueSleep::get(bus_.read_register(kIqWaitTime2))) * env_.timing.iq_wait_unit_ns;
+    hqd.dequeue_look_ns += ((now - hqd.dequeue_look_ns) / sleep + 1) * sleep;
+    return false;
+}
+
+}  // namespace lyra

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+// The loop that steps the waves of a compute unit in virtual time; step 6 of the data flow.
+#include "gcn-interp/cu/paced.h"
+
+#include <algorithm>
+
+#include "gcn-interp/cu/plan.h"
+#include "gcn-interp/exec/flow.h"
+
+namespace lyra::gcn {
+namespace {
+
+/// SIMM16 of s_waitcnt. @source LLVM AMDGPU AMDGPUBaseInfo.h, gfx9
+unsigned vmcnt(const Inst& inst) { return (inst.imm & 0xf) | (static_cast<unsigned>(inst.imm) >> 14 & 3) << 4; }
+unsigned lgkmcnt(const Inst& inst) { return static_cast<unsigned>(inst.imm) >> 8 & 0xf; }
+
+}  // namespace
+
+void ComputeUnit::Paced::begin(Wave& wave, uint64_t clk) {
+    waves[wave.slot] = {};
+    waves[wave.slot].ready_clk = std::max(clk, now_clk);
+    wave.seen = wave.state;
+}
+
+/// The first clock at which the wave is ready, what it waits for has come, and the unit that it needs is free.
+uint64_t ComputeUnit::Paced::issue_at(const Env&, const Wave& wave, Pace pace, const Inst& inst) const {
+    const WavePace& own = waves[wave.slot];
+    const unsigned simd = wave.slot % kSimdsPerCu;
+    switch (pace) {
+    case Pace::Vector:
+    case Pace::VectorQuarter:
+    case Pace::VectorF64: return std::max(own.ready_clk, vector_free[simd]);
+    case Pace::Wait: return std::max({own.ready_clk, own.vector.at_most(vmcnt(inst)), own.local.at_most(lgkmcnt(inst))});
+    // The hardware waits for everything before it ends a wave. @source AMD Vega ISA document, S_ENDPGM
+    case Pace::End: return std::max({own.ready_clk, own.vector.at_most(0), own.local.at_most(0)});
+    case Pace::Lds: return std::max({own.ready_clk, lds_free, own.local.at_most(15)});
+    case Pace::ScalarMemory: return std::max({own.ready_clk, scalar_free[simd], own.local.at_most(15)});
+    case Pace::VectorMemory: return std::max({own.ready_clk, memory_free, own.vector.at_most(63)});
+    case Pace::FlatMemory: return std::max({own.ready_clk, memory_free, own.vector.at_most(63), own.local.at_most(15)});
+    default: return std::max(own.ready_clk, scalar_free[simd]);
+    }
+}
+
+void ComputeUnit::Paced::issued(Env& env, const Wave& wave, Pace pace, const Inst& inst, uint64_t clk, const Traffic& traffic) {
+    const Timing& timing = env.timing;
+    WavePace& own = waves[wave.slot];
+    const unsigned simd = wave.slot % kSimdsPerCu;
+    own.ready_clk = clk + timing.issue_clk;
+    const auto vector = [&](uint64_t busy_clk) {
+        vector_free[simd] = clk + busy_clk;
+        own.ready_clk = std::max(own.ready_clk, clk + busy_clk);
+    };
+    switch (pace) {
+    case Pace::Vector: return vector(timing.valu_clk);
+    case Pace::VectorQuarter: return vector(timing.valu_quarter_clk);
+    case Pace::VectorF64: return vector(timing.valu_f64_clk);
+    case Pace::Branch: own.ready_clk = clk + std::max(timing.branch_clk, timing.issue_clk); break;
+    case Pace::Nop: own.ready_clk = clk + timing.issue_clk * ((inst.imm & 0xf) + 1u); return;
+    case Pace::Wait:
+    case Pace::End: return;
+    case Pace::Lds:
+        lds_free = clk + timing.lds_clk;
+        own.local.issue(clk + timing.lds_latency_clk);
+        return;
+    case Pace::ScalarMemory: own.local.issue(clk + env.clock.to_clk(timing.scalar_latency_ns)); break;
+    case Pace::VectorMemory:
+    case Pace::FlatMemory: {
+        const uint64_t bytes = traffic.vram_bytes + traffic.system_bytes;
+        memory_free = clk + std::max(timing.issue_clk, bytes / timing.cu_bytes_per_clk);
+        uint64_t done = memory_free;
+        if (traffic.vram_bytes) {
+            done = std::max(done, clk + env.clock.to_clk(timing.vram_latency_ns) +
+                                      env.vram_traffic.send(clk, traffic.vram_bytes, timing.vram_speed(), timing.shader_clock_mhz));
+        }
+        if (traffic.system_bytes) {
+            done = std::max(done, clk + env.clock.to_clk(timing.system_latency_ns) +
+                                      env.system_traffic.send(clk, traffic.system_bytes, timing.system_mb_per_s,
+                                                              timing.shader_clock_mhz));
+        }
+        own.vector.issue(done);
+        if (pace == Pace::FlatMemory) own.local.issue(bytes ? done : clk + timing.lds_latency_clk);
+        return;
+    }
+    default: break;
+    }
+    scalar_free[simd] = clk + timing.issue_clk;
+}
+
+uint64_t ComputeUnit::next_clk() {
+    uint64_t next = kNever;
+    if (live_ == 0) return next;
+    for (Wave& wave : waves_) {
+        if (wave.state == WaveState::Running || wave.state == WaveState::Sleeping) next = std::min(next, ready_clk(wave));
+    }
+    return next;
+}
+
+/// When the wave may go on. One that something else has set running since the last look goes on now.
+uint64_t ComputeUnit::ready_clk(Wave& wave) {
+    uint64_t& ready = paced_->waves[wave.slot].ready_clk;
+    if (wave.seen != wave.state) {
+        const uint64_t now = std::max(paced_->now_clk, env_.clock.clk());
+        ready = wave.seen == WaveState::Sleeping ? now : std::max(ready, now);
+        wave.seen = wave.state;
+    }
+    return ready;
+}
+
+uint64_t ComputeUnit::run_until(uint64_t limit_clk) {
+    if (live_ == 0) return limit_clk;
+    Paced& paced = *paced_;
+    paced.now_clk = std::max(paced.now_clk, env_.clock.clk());
+    paced.room = false;
+    while (live_ != 0) {
+        Wave* first = nullptr;
+        uint64_t earliest = kNever, second = kNever;
+        for (Wave& wave : waves_) {
+            if (wave.state != WaveState::Running && wave.state != WaveState::Sleeping) {
+                wave.seen = wave.state;
+                continue;
+            }
+            const uint64_t ready = ready_clk(wave);
+            if (ready < earliest) {
+                second = earliest;
+                earliest = ready;
+                first = &wave;
+            } else {
+                second = std::min(second, ready);
+            }
+        }
+        if (earliest >= limit_clk) break;
+        const uint64_t ahead = second == kNever ? kNever : std::max(second, earliest) + env_.timing.wave_turn_clk;
+        first->state = first->seen = WaveState::Running;
+        env_.stats.add(Stat::instructions, turn(*first, std::min(limit_clk, ahead)));
+        if (paced.room) return paced.now_clk;
+    }
+    paced.now_clk = limit_clk;
+    return limit_clk;
+}
+
+/// Step one wave until it has to wait or has come to a time. @return instructions executed
+uint64_t ComputeUnit::turn(Wave& wave, uint64_t limit_clk) {
+    Paced& paced = *paced_;
+    uint64_t& ready = paced.waves[wave.slot].ready_clk;
+    TrafficCounter traffic(env_, storage_->pages, wave.vmid);
+    ExecContext ctx{wave, this, &env_, &memory_, &services_, storage_->lds.data()};
+    ctx.pages = &storage_->pages;
+    ctx.traffic = &traffic;
+    uint64_t done = 0, page_va = 1;
+    CodePage* page = nullptr;
+    while (ready < limit_clk) {
+        const uint64_t pc = wave.pc;
+        if ((pc & ~(kPageBytes - 1)) != page_va) {
+            page = storage_->code.page(wave.vmid, pc);
+            page_va = page ? pc & ~(kPageBytes - 1) : 1;
+        }
+        const CodeEntry* entry = page ? page->at(memory_, pc) : nullptr;
+        if (!entry || !entry->fn) {
+            ++done;
+            paced.now_clk = std::max(paced.now_clk, ready);
+            env_.clock.set_clk(ready);
+            ready += env_.timing.issue_clk;
+            if (!(entry ? cannot_execute(wave, entry->inst, pc) : fetch_failed(wave, pc))) break;
+            continue;
+        }
+        const Inst& inst = entry->inst;
+        const Pace pace = entry->pace;
+        const uint64_t clk = paced.issue_at(env_, wave, pace, inst);
+        if (clk >= limit_clk) {
+            ready = clk;
+            break;
+        }
+        ++done;
+        ++wave.instructions;
+        wave.pc = pc + inst.size_bytes;
+        env_.clock.set_clk(clk);
+        paced.now_clk = std::max(paced.now_clk, clk);
+        const unsigned sleep = inst.imm & 0x7f;
+        const bool skip = flow::skipped(wave, inst);
+        if (!skip) entry->fn(ctx, inst);
+        paced.issued(env_, wave, skip ? Pace::Scalar : pace, inst, clk, traffic.take());
+        if ((ctx.yield || ctx.fault != Fault::None) && !after(ctx, pc)) {
+            if (wave.state == WaveState::Sleeping) ready = clk + std::max<uint64_t>(sleep * env_.timing.sleep_clk, env_.timing.issue_clk);
+            wave.seen = wave.state;
+            paced.room |= wave.state == WaveState::Free;
+            break;
+        }
+    }
+    return done;
+}
+
+}  // namespace lyra::gcn
