@@ -15,34 +15,36 @@ namespace {
 struct Options {
     GuestOptions guest;
     std::string filter = "*", junit;
-    bool all = false, json = false, list = false;
+    bool all = false, excluded = false, json = false, list = false;
     unsigned watchdog_s = 300;
 };
 
 const char* word(KfdtestOutcome outcome) {
-    constexpr const char* kWords[] = {"passed", "FAILED", "vacuous", "excluded"};
+    constexpr const char* kWords[] = {"passed", "FAILED", "vacuous", "excluded", "slow"};
     return kWords[static_cast<size_t>(outcome)];
 }
 
 struct Totals {
-    unsigned counts[4] = {};
+    unsigned counts[5] = {};
     void add(const KfdtestResult& result) { ++counts[static_cast<size_t>(result.outcome)]; }
     unsigned passed() const { return counts[0]; }
     unsigned failed() const { return counts[1]; }
     unsigned vacuous() const { return counts[2]; }
     unsigned excluded() const { return counts[3]; }
+    unsigned not_run() const { return counts[4]; }
     /// Cases whose body ran.
     unsigned executed() const { return passed() + failed(); }
 };
 
 nlohmann::json to_json(const std::vector<KfdtestResult>& results, const Totals& totals) {
     nlohmann::json json{{"executed", totals.executed()}, {"passed", totals.passed()}, {"failed", totals.failed()},
-                        {"vacuous", totals.vacuous()}, {"excluded", totals.excluded()}, {"tests", nlohmann::json::array()}};
+                        {"vacuous", totals.vacuous()}, {"excluded", totals.excluded()}, {"not_run", totals.not_run()}, {"tests", nlohmann::json::array()}};
     for (const KfdtestResult& r : results) {
         std::string outcome = word(r.outcome);
         std::transform(outcome.begin(), outcome.end(), outcome.begin(), [](unsigned char c) { return std::tolower(c); });
         json["tests"].push_back({{"name", r.test.name}, {"step", r.test.step}, {"result", outcome},
-                                 {"seconds", r.seconds}, {"reason", r.test.reason}});
+                                 {"expectation", r.test.expectation}, {"slow", r.test.slow}, {"seconds", r.seconds},
+                                 {"reason", r.test.reason}});
     }
     return json;
 }
@@ -61,24 +63,25 @@ std::string xml_safe(const std::string& text) {
 
 std::string to_junit(const std::vector<KfdtestResult>& results, const Totals& totals) {
     std::string xml = fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"kfdtest\" tests=\"{}\" failures=\"{}\" "
-                                  "skipped=\"{}\">\n", results.size(), totals.failed(), totals.vacuous() + totals.excluded());
+                                  "skipped=\"{}\">\n", results.size(), totals.failed(), totals.vacuous() + totals.excluded() + totals.not_run());
     for (const KfdtestResult& r : results) {
         const size_t dot = r.test.name.find('.');
         xml += fmt::format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\">", xml_safe(r.test.name.substr(0, dot)),
                            xml_safe(r.test.name.substr(dot + 1)), r.seconds);
         if (r.outcome == KfdtestOutcome::Failed) xml += fmt::format("<failure>{}</failure>", xml_safe(r.output));
         if (r.outcome == KfdtestOutcome::Vacuous) xml += fmt::format("<skipped message=\"vacuous: {}\"/>", xml_safe(r.test.reason));
-        if (r.outcome == KfdtestOutcome::Excluded) xml += fmt::format("<skipped message=\"{}\"/>", xml_safe(r.test.reason));
+        if (r.outcome == KfdtestOutcome::Excluded || r.outcome == KfdtestOutcome::NotRun) xml += fmt::format("<skipped message=\"{}\"/>", xml_safe(r.test.reason));
         xml += "</testcase>\n";
     }
     return xml + "</testsuite>\n";
 }
 
 void print_row(const KfdtestResult& r) {
-    if (r.outcome == KfdtestOutcome::Excluded)
-        fmt::print("{:<9}{:<4}{:<52}{}\n", word(r.outcome), r.test.step, r.test.name, r.test.reason);
+    if (r.outcome == KfdtestOutcome::Excluded || r.outcome == KfdtestOutcome::NotRun)
+        fmt::print("{:<9}{:<4}{:<52}           {}\n", word(r.outcome), r.test.step, r.test.name, r.test.reason);
     else
-        fmt::print("{:<9}{:<4}{:<52}{:7.1f} s\n", word(r.outcome), r.test.step, r.test.name, r.seconds);
+        fmt::print("{:<9}{:<4}{:<52}{:7.1f} s  {}\n", word(r.outcome), r.test.step, r.test.name, r.seconds,
+                   r.outcome == KfdtestOutcome::Vacuous ? r.test.reason : "");
     if (r.outcome == KfdtestOutcome::Failed) fmt::print("{}\n", r.output);
     std::fflush(stdout);
 }
@@ -96,19 +99,20 @@ int run(const Options& options) {
     for (const KfdtestCase& test : read_kfdtest_cases(options.guest.kernel)) {
         if (!matches_filter(test.name, options.filter)) continue;
         if (options.list) {
-            fmt::print("{}\t{}\t{}\t{}\n", test.name, test.step, test.expectation, test.reason);
+            fmt::print("{}\t{}\t{}\t{}\t{}\n", test.name, test.step, test.expectation, test.slow ? "slow" : "-", test.reason);
             continue;
         }
-        if (options.all || test.expectation == "pass") chosen.push_back(test);
-        else keep(KfdtestResult{test, KfdtestOutcome::Excluded, 0, ""});
+        const bool excluded = test.expectation == "exclude";
+        if (excluded ? options.excluded : options.all || (test.has_to_pass() && !test.slow)) chosen.push_back(test);
+        else keep(KfdtestResult{test, test.has_to_pass() ? KfdtestOutcome::NotRun : KfdtestOutcome::Excluded, 0, ""});
     }
     if (options.list) return kOk;
     if (chosen.empty() && results.empty()) throw UserError(fmt::format("no case matches --filter {}", options.filter));
     if (!chosen.empty()) run_kfdtest(options.guest, chosen, options.watchdog_s, keep);
     if (options.json) fmt::print("{}\n", to_json(results, totals).dump(2));
     else
-        fmt::print("{} executed, {} passed, {} failed, {} vacuous, {} excluded\n", totals.executed(), totals.passed(),
-                   totals.failed(), totals.vacuous(), totals.excluded());
+        fmt::print("{} bodies executed: {} passed, {} failed; {} vacuous, {} excluded, {} slow and not run\n", totals.executed(),
+                   totals.passed(), totals.failed(), totals.vacuous(), totals.excluded(), totals.not_run());
     if (!options.junit.empty()) write_text(options.junit, to_junit(results, totals));
     return std::all_of(results.begin(), results.end(), [](const KfdtestResult& r) { return r.good(); }) ? kOk : kFailed;
 }
@@ -119,13 +123,14 @@ std::function<int()> set_up_kfdtest(CLI::App& app) {
     auto options = std::make_shared<Options>();
     add_guest_options(app, options->guest);
     app.add_option("--filter", options->filter, "gtest filter, such as 'KFDQMTest.*-*Sdma*'")->type_name("F");
-    app.add_flag("--all", options->all, "run the excluded cases and the vacuous ones, too");
+    app.add_flag("--all", options->all, "run the slow cases and those that return early, too");
+    app.add_flag("--excluded", options->excluded, "try the excluded cases, too; most of them fail, for the reason that the table gives");
     app.add_flag("--list", options->list, "print the table of expectations and run nothing");
     app.add_flag("--json", options->json, "print the results as JSON");
     app.add_option("--junit", options->junit, "write the results as JUnit XML")->type_name("FILE");
-    app.add_option("--watchdog", options->watchdog_s, "seconds for one case")->check(CLI::Range(1, 100000))->capture_default_str()->type_name("S");
+    app.add_option("--watchdog", options->watchdog_s, "seconds for one case (slow ones: 3000 at least)")->check(CLI::Range(1, 100000))->capture_default_str()->type_name("S");
     app.footer("A case counts as executed only when its body ran: kfdtest itself calls a skipped body a pass.\n"
-               "vacuous: it returned early; excluded: not run, with the reason. 0: everything as expected, 1: not.");
+               "vacuous: it returned early; excluded: not run, with the reason; slow: only with --all. 0: everything as expected, 1: not.");
     return [options] { return run(*options); };
 }
 

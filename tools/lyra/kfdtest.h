@@ -15,10 +15,14 @@ struct KfdtestCase {
     std::string name;         ///< Suite.Case
     std::string step;         ///< S0..S16, or "-"
     std::string expectation;  ///< pass, vacuous, exclude
-    std::string reason;       ///< why it is vacuous or excluded
+    bool slow = false;        ///< too long for every day: only `lyra kfdtest --all` runs it
+    std::string reason;       ///< why it is vacuous, excluded or slow
+
+    bool has_to_pass() const { return expectation == "pass"; }
 };
 
-enum class KfdtestOutcome { Passed, Failed, Vacuous, Excluded };
+/// NotRun: a slow case, without --all.
+enum class KfdtestOutcome { Passed, Failed, Vacuous, Excluded, NotRun };
 
 struct KfdtestResult {
     KfdtestCase test;
@@ -26,7 +30,10 @@ struct KfdtestResult {
     double seconds = 0;       ///< host time
     std::string output;       ///< what the test printed, for failures
     /// Passed as expected, or left out as expected.
-    bool good() const { return outcome == KfdtestOutcome::Passed || (outcome != KfdtestOutcome::Failed && test.expectation != "pass"); }
+    bool good() const {
+        if (outcome == KfdtestOutcome::Passed || outcome == KfdtestOutcome::NotRun) return true;
+        return outcome != KfdtestOutcome::Failed && !test.has_to_pass();
+    }
 };
 
 /// Throws UserError when there is no table for the kernel.
@@ -38,8 +45,12 @@ bool matches_filter(const std::string& name, const std::string& filter);
 /// A gtest case passes also when it skips its body. Its output tells: @return true when it did.
 bool is_vacuous(const std::string& output);
 
+/// What the guest's kernel said that it does not say while the GPU is well: @return the first such line, or "".
+std::string kernel_complaint(const std::string& test, const std::string& dmesg);
+
 /// Run the cases, one process each under a watchdog, in as few guests as possible: a guest that dies or hangs fails the
-/// case it was at, and another guest goes on with the rest. done is called for each case as it ends.
+/// case it was at, and another guest goes on with the rest; also after a case that the watchdog had to end. done is called
+/// for each case as it ends.
 void run_kfdtest(const GuestOptions& options, const std::vector<KfdtestCase>& cases, unsigned watchdog_s,
                  const std::function<void(const KfdtestResult&)>& done);
 
