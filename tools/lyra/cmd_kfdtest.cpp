@@ -99,7 +99,8 @@ int run(const Options& options) {
     for (const KfdtestCase& test : read_kfdtest_cases(options.guest.kernel)) {
         if (!matches_filter(test.name, options.filter)) continue;
         if (options.list) {
-            fmt::print("{}\t{}\t{}\t{}\t{}\n", test.name, test.step, test.expectation, test.slow ? "slow" : "-", test.reason);
+            fmt::print("{}\t{}\t{}\t{}\t{}\t{}\n", test.name, test.step, test.expectation, test.slow ? "slow" : "-",
+                       test.guest.empty() ? "-" : test.guest, test.reason);
             continue;
         }
         const bool excluded = test.expectation == "exclude";

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <sstream>
 
 namespace lyra::cli {
@@ -120,6 +121,8 @@ std::vector<KfdtestCase> read_kfdtest_cases(const std::string& kernel) {
         std::string pace;
         std::getline(columns, pace, '\t');
         row.slow = pace == "slow";
+        std::getline(columns, row.guest, '\t');
+        if (row.guest == "-") row.guest.clear();
         std::getline(columns, row.reason, '\t');
         cases.push_back(row);
     }
@@ -175,9 +178,22 @@ std::string kernel_complaint(const std::string& test, const std::string& dmesg) 
     return "";
 }
 
-void run_kfdtest(const GuestOptions& options, const std::vector<KfdtestCase>& cases, unsigned watchdog_s,
-                 const std::function<void(const KfdtestResult&)>& done) {
-    const fs::path program = build_kfdtest();
+namespace {
+
+GuestOptions guest_for(GuestOptions options, const std::string& needs) {
+    std::istringstream list(needs);
+    for (std::string need; std::getline(list, need, ',');) {
+        const size_t equals = need.find('=');
+        const std::string key = need.substr(0, equals), value = equals == std::string::npos ? "" : need.substr(equals + 1);
+        if (key == "mem") options.mem = value;
+        else if (key == "vram") options.vram = value;
+        else throw UserError(fmt::format("table of kfdtest cases: a guest with {}", need));
+    }
+    return options;
+}
+
+void run_in_one_kind(const GuestOptions& options, const fs::path& program, const std::vector<KfdtestCase>& cases,
+                     unsigned watchdog_s, const std::function<void(const KfdtestResult&)>& done) {
     GuestMachine guest(options);
     guest.prepare();
     size_t next = 0;
@@ -205,6 +221,16 @@ void run_kfdtest(const GuestOptions& options, const std::vector<KfdtestCase>& ca
         }
         next = reader.next();
     }
+}
+
+}  // namespace
+
+void run_kfdtest(const GuestOptions& options, const std::vector<KfdtestCase>& cases, unsigned watchdog_s,
+                 const std::function<void(const KfdtestResult&)>& done) {
+    const fs::path program = build_kfdtest();
+    std::map<std::string, std::vector<KfdtestCase>> kinds;
+    for (const KfdtestCase& test : cases) kinds[test.guest].push_back(test);
+    for (const auto& [needs, group] : kinds) run_in_one_kind(guest_for(options, needs), program, group, watchdog_s, done);
 }
 
 }  // namespace lyra::cli

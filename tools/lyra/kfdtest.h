@@ -16,6 +16,7 @@ struct KfdtestCase {
     std::string step;         ///< S0..S16, or "-"
     std::string expectation;  ///< pass, vacuous, exclude
     bool slow = false;        ///< too long for every day: only `lyra kfdtest --all` runs it
+    std::string guest;        ///< what the guest needs that others have not: mem=SIZE, vram=SIZE, separated by commas
     std::string reason;       ///< why it is vacuous, excluded or slow
 
     bool has_to_pass() const { return expectation == "pass"; }
@@ -48,7 +49,7 @@ bool is_vacuous(const std::string& output);
 /// What the guest's kernel said that it does not say while the GPU is well: @return the first such line, or "".
 std::string kernel_complaint(const std::string& test, const std::string& dmesg);
 
-/// Run the cases, one process each under a watchdog, in as few guests as possible: a guest that dies or hangs fails the
+/// Run the cases, one process each under a watchdog, in as few guests as possible (one per kind of guest): a guest that dies or hangs fails the
 /// case it was at, and another guest goes on with the rest; also after a case that the watchdog had to end. done is called
 /// for each case as it ends.
 void run_kfdtest(const GuestOptions& options, const std::vector<KfdtestCase>& cases, unsigned watchdog_s,
