@@ -50,6 +50,7 @@ struct TimedBench : CpBench {
 
     static Words process() {
         Words words = map_process(0x8001);
+        words[1] = 0x8001 | 1u << 25;  // quantum: 1 ms
         words[6] = lo32(kHandler >> 8);
         words[7] = 0;
         return words;
@@ -118,7 +119,7 @@ uint64_t preempt(uint32_t groups, uint32_t vgprs, uint64_t& saved, std::string_v
 TEST(VirtualTime, SaveTakesTimeByItsBytes) {
     READY_OR_SKIP(TimedBench());
     // 1 GB/s: the memory is what takes the time.
-    constexpr std::string_view kSlow = "vram_mb_per_s=1000,vram_efficiency_percent=100";
+    const std::string_view kSlow = "vram_mb_per_s=1000,vram_efficiency_percent=100";
     std::vector<double> bytes, times;
     for (const auto& [groups, vgprs] : std::vector<std::pair<uint32_t, uint32_t>>{
              {8, 8}, {8, 64}, {32, 16}, {32, 64}, {32, 128}, {64, 64}, {64, 32}, {96, 32}, {128, 32}}) {
@@ -135,12 +136,11 @@ TEST(VirtualTime, SaveTakesTimeByItsBytes) {
         yy += (times[i] - mean_y) * (times[i] - mean_y);
     }
     const double slope = xy / xx, r2 = xy * xy / (xx * yy);
-    RecordProperty("slope_ns_per_byte", std::to_string(slope));
-    RecordProperty("r2", std::to_string(r2));
     EXPECT_GE(r2, 0.99);
     EXPECT_NEAR(slope, 1.0, 0.05);  // ns per byte at 1 GB/s
-    for (size_t i = 0; i < n; ++i) std::printf("%8.0f bytes %9.0f ns\n", bytes[i], times[i]);
-    std::printf("slope %.4f ns/byte, intercept %.0f ns, R2 %.5f\n", slope, mean_y - slope * mean_x, r2);
+    const double intercept = mean_y - slope * mean_x;
+    EXPECT_GT(intercept, 2000.0);  // the packets, the handler's waits
+    EXPECT_LT(intercept, 10000.0);
 }
 
 TEST(VirtualTime, GracePeriodAndDequeueRetryAreWaitedFor) {
@@ -155,7 +155,7 @@ TEST(VirtualTime, GracePeriodAndDequeueRetryAreWaitedFor) {
     EXPECT_NEAR(static_cast<double>(retry), 64'000.0, 10'000.0);
 }
 
-/// Two queues in one slot take turns. @return hash of everything that happened in 35 ms
+/// Two queues in one slot take turns. @return hash of everything that happened in 6 ms
 uint64_t shared_slot(std::string_view timing, uint32_t vgprs = 16) {
     TimedBench bench(timing);
     if (!bench.ready) return 0;
@@ -165,10 +165,10 @@ uint64_t shared_slot(std::string_view timing, uint32_t vgprs = 16) {
     bench.submit_endless(first, 4, vgprs);
     bench.submit_endless(second, 6, vgprs);
     bench.run_list({TimedBench::process(), CpBench::map_queue(first), CpBench::map_queue(second)}, 8, true);
-    bench.run_us(35'000);
+    bench.run_us(6'000);
     EXPECT_GT(bench.env.stats.get(Stat::waves_saved), 10u);
     EXPECT_GT(bench.env.stats.get(Stat::waves_restored), 4u);
-    EXPECT_GT(bench.hash.events(), 100u);
+    EXPECT_GT(bench.hash.events(), 60u);
     return bench.hash.hash();
 }
 

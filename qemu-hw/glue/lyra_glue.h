@@ -14,6 +14,7 @@
 #endif
 #include "lyra.h"
 #include "qemu/notify.h"
+#include "qemu/timer.h"
 #include "qom/object.h"
 
 #define TYPE_LYRA "lyra"
@@ -27,6 +28,9 @@ struct LyraState {
     uint32_t compute_units;
     char *chip;
     char *trace_path;
+    char *pump;
+    char *timing;
+    char *stats_path;
 
     lyra_device *device; /* NULL before realize and after exit */
     MemoryRegion vram;
@@ -35,6 +39,10 @@ struct LyraState {
     Notifier exit_notifier;
 
     /* lyra_host.c */
+    bool virtual_time; /* pump=virtual */
+    QEMUTimer *timer;  /* virtual time: the device's next event */
+    bool msi_pending;
+    bool delivering;
     QEMUBH *msi_bh;
     MemoryListener listener;
     bool listening;
@@ -46,11 +54,17 @@ struct LyraState {
 
 extern const lyra_host_ops lyra_glue_host_ops;
 
-/** Make the interrupt bottom half. Before lyra_create(). */
+/** Make the interrupt bottom half and the timer. Before lyra_create(). */
 void lyra_glue_host_init(LyraState *s);
 
 /** Begin to tell liblyra which RAM the device reaches. After lyra_create(). */
 void lyra_glue_listen(LyraState *s);
+
+/**
+ * Virtual time: bring the device up to now, deliver its interrupt, and come back when it has something to do. After every
+ * call that gave it something. Nothing in the free-running mode.
+ */
+void lyra_glue_advance(LyraState *s);
 
 /** Undo both. After lyra_destroy(): nothing may use guest RAM any more. */
 void lyra_glue_host_fini(LyraState *s);

@@ -10,6 +10,10 @@
 #include "hw/pci/msi.h"
 #include "lyra_glue.h"
 
+enum {
+    LYRA_MSI_AGAIN_NS = 1000,
+};
+
 /* ---- interrupt ---- */
 
 /* Runs in the main loop with the big lock, so that it may touch PCI state. */
@@ -28,7 +32,46 @@ static void lyra_raise_msi(void *opaque)
 {
     LyraState *s = opaque;
 
-    qemu_bh_schedule(s->msi_bh);
+    if (s->virtual_time) {
+        s->msi_pending = true; /* a bottom half would run at a moment that the host decides */
+    } else {
+        qemu_bh_schedule(s->msi_bh);
+    }
+}
+
+/* ---- virtual time ---- */
+
+/*
+ * Only from where the big lock is held: accesses of the guest and the timer. Under -icount both happen at the same instruction in every run.
+ * A guest may have pointed the MSI at our own doorbells; what that leads to waits for the timer.
+ */
+void lyra_glue_advance(LyraState *s)
+{
+    uint64_t next;
+
+    if (!s->virtual_time || !s->device) {
+        return;
+    }
+    next = lyra_run_until(s->device, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
+    if (next > INT64_MAX) {
+        timer_del(s->timer);
+    } else {
+        timer_mod(s->timer, next);
+    }
+    if (s->msi_pending && !s->delivering) {
+        s->msi_pending = false;
+        s->delivering = true;
+        lyra_msi_bh(s);
+        s->delivering = false;
+        if (s->msi_pending) {
+            timer_mod_anticipate(s->timer, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + LYRA_MSI_AGAIN_NS);
+        }
+    }
+}
+
+static void lyra_timer(void *opaque)
+{
+    lyra_glue_advance(opaque);
 }
 
 /* ---- time and log ---- */
@@ -150,6 +193,7 @@ void lyra_glue_listen(LyraState *s)
 void lyra_glue_host_init(LyraState *s)
 {
     s->msi_bh = qemu_bh_new(lyra_msi_bh, PCI_DEVICE(s));
+    s->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, lyra_timer, s);
 }
 
 void lyra_glue_host_fini(LyraState *s)
@@ -161,6 +205,8 @@ void lyra_glue_host_fini(LyraState *s)
         g_array_free(s->ranges, true);
         g_ptr_array_free(s->gone, true);
     }
+    timer_free(s->timer);
+    s->timer = NULL;
     if (s->msi_bh) {
         qemu_bh_delete(s->msi_bh);
         s->msi_bh = NULL;

@@ -7,6 +7,7 @@
 
 #include "qapi/error.h"
 #include "qapi/visitor.h"
+#include "qemu/error-report.h"
 #include "qemu/host-utils.h"
 #include "qemu/module.h"
 #include "qemu/units.h"
@@ -49,8 +50,10 @@ enum {
 static uint64_t lyra_registers_read(void *opaque, hwaddr offset, unsigned size)
 {
     LyraState *s = opaque;
+    uint64_t value = s->device ? lyra_mmio_read(s->device, offset, size) : UINT64_MAX;
 
-    return s->device ? lyra_mmio_read(s->device, offset, size) : UINT64_MAX;
+    lyra_glue_advance(s);
+    return value;
 }
 
 static void lyra_registers_write(void *opaque, hwaddr offset, uint64_t value, unsigned size)
@@ -59,6 +62,7 @@ static void lyra_registers_write(void *opaque, hwaddr offset, uint64_t value, un
 
     if (s->device) {
         lyra_mmio_write(s->device, offset, value, size);
+        lyra_glue_advance(s);
     }
 }
 
@@ -75,6 +79,7 @@ static void lyra_doorbells_write(void *opaque, hwaddr offset, uint64_t value, un
 
     if (s->device) {
         lyra_doorbell_write(s->device, offset, value, size);
+        lyra_glue_advance(s);
     }
 }
 
@@ -108,6 +113,7 @@ static void lyra_tell_config(LyraState *s)
     lyra_set_bar_addresses(s->device, pci->io_regions[LYRA_BAR_VRAM].addr, pci->io_regions[LYRA_BAR_DOORBELLS].addr,
                            pci->io_regions[LYRA_BAR_REGISTERS].addr);
     lyra_set_bus_master(s->device, pci_get_word(pci->config + PCI_COMMAND) & PCI_COMMAND_MASTER);
+    lyra_glue_advance(s);
 }
 
 static void lyra_config_write(PCIDevice *pci, uint32_t address, uint32_t value, int length)
@@ -137,6 +143,15 @@ static bool lyra_check_properties(LyraState *s, Error **errp)
     }
     if (s->compute_units < 1 || s->compute_units > LYRA_CUS_MAX) {
         error_setg(errp, "cus=%u is not possible: it must be from 1 to %u", s->compute_units, LYRA_CUS_MAX);
+        return false;
+    }
+    s->virtual_time = s->pump && !strcmp(s->pump, "virtual");
+    if (s->pump && !s->virtual_time && strcmp(s->pump, "free")) {
+        error_setg(errp, "pump=%s is not possible: it must be free or virtual", s->pump);
+        return false;
+    }
+    if (s->timing && !s->virtual_time) {
+        error_setg(errp, "timing= needs pump=virtual");
         return false;
     }
     return true;
@@ -185,6 +200,8 @@ static lyra_device *lyra_make(LyraState *s, Error **errp)
     config.vram_bytes = s->vram_bytes;
     config.compute_units = s->compute_units;
     config.trace_path = s->trace_path;
+    config.virtual_time = s->virtual_time;
+    config.timing = s->timing;
     device = lyra_create(&config, &lyra_glue_host_ops, s, memory_region_get_ram_ptr(&s->vram), message, sizeof(message));
     if (!device) {
         error_setg(errp, "%s", message[0] ? message : "the device cannot be made");
@@ -229,10 +246,29 @@ static void lyra_add_bars(LyraState *s)
     pci_register_bar(pci, LYRA_BAR_REGISTERS, PCI_BASE_ADDRESS_SPACE_MEMORY, &s->registers);
 }
 
+static void lyra_write_stats(LyraState *s)
+{
+    const char *counter;
+    FILE *file = fopen(s->stats_path, "w");
+    size_t i;
+
+    if (!file) {
+        warn_report("lyra: stats=%s: %s", s->stats_path, strerror(errno));
+        return;
+    }
+    for (i = 0; (counter = lyra_stat_name(i)) != NULL; i++) {
+        fprintf(file, "%s %" PRIu64 "\n", counter, lyra_stat(s->device, counter));
+    }
+    fclose(file);
+}
+
 static void lyra_take_down(LyraState *s)
 {
     lyra_device *device = s->device;
 
+    if (device && s->stats_path) {
+        lyra_write_stats(s);
+    }
     s->device = NULL;
     if (device) {
         lyra_stop(device);
@@ -284,7 +320,7 @@ static void lyra_realize(PCIDevice *pci, Error **errp)
     }
     lyra_add_bars(s);
     lyra_glue_listen(s);
-    if (!lyra_start(s->device)) {
+    if (!s->virtual_time && !lyra_start(s->device)) {
         error_setg(errp, "the thread of the device cannot be started");
         lyra_pci_exit(pci);
         return;
@@ -300,6 +336,9 @@ static Property lyra_properties[] = {
     DEFINE_PROP_UINT32("cus", LyraState, compute_units, 8),
     DEFINE_PROP_STRING("chip", LyraState, chip),
     DEFINE_PROP_STRING("trace", LyraState, trace_path),
+    DEFINE_PROP_STRING("pump", LyraState, pump),
+    DEFINE_PROP_STRING("timing", LyraState, timing),
+    DEFINE_PROP_STRING("stats", LyraState, stats_path),
     DEFINE_PROP_END_OF_LIST(),
 };
 
@@ -310,6 +349,9 @@ static const struct {
     {"vram", "Size of the video memory, a power of two from 256M to 64G"},
     {"cus", "Number of compute units, 1 to 64"},
     {"chip", "Chip to be, a row of the chip table (default gfx900)"},
+    {"pump", "free: a thread, as fast as it can; virtual: timers, everything takes the time of the timing parameters"},
+    {"timing", "Timing parameters to replace, NAME=VALUE; needs pump=virtual"},
+    {"stats", "File that gets all counters of the device when it ends"},
     {"trace", "File for a Perfetto trace of doorbells, packets, dispatches, waves and interrupts"},
 };
 

@@ -136,7 +136,7 @@ typedef enum lyra_run_state {
 
 /**
  * Do a bounded piece of work (about instruction_budget wave instructions at most). Not while lyra_start() is in force.
- * With virtual time the piece is one of 10 us, or the jump over a time in which nothing happens.
+ * With virtual time the piece is one of 1 us, or the jump over a time in which nothing happens.
  */
 LYRA_API lyra_run_state lyra_run(lyra_device *device, uint64_t instruction_budget);
 

@@ -35,7 +35,7 @@ constexpr uint32_t kMaxComputeUnits = 64;
 /// Instructions per hold of the device lock: about 50 us, the longest that a vCPU waits for a register.
 constexpr uint64_t kSliceInstructions = 4000;
 /// Virtual time: one lyra_run().
-constexpr uint64_t kRunNs = 10'000;
+constexpr uint64_t kRunNs = 1000;
 constexpr size_t kMaxPostedDoorbells = 4096;
 constexpr auto kPollInterval = std::chrono::microseconds(20);
 /// A waiting device looks up by itself now and then, so that a missed wake-up can never hang a guest.
@@ -321,10 +321,11 @@ void lyra_stop(lyra_device* device) {
 
 lyra_run_state lyra_run(lyra_device* device, uint64_t instruction_budget) {
     if (device->timed) {
-        const uint64_t now = device->env.clock.ns(), next = lyra_run_until(device, now + kRunNs);
+        const auto done = [&] { return device->env.stats.get(Stat::instructions) + device->hash->events(); };
+        const uint64_t before = done(), now = device->env.clock.ns(), next = lyra_run_until(device, now + kRunNs);
         if (next == kNever) return LYRA_IDLE;
         if (next > now + 2 * kRunNs) lyra_run_until(device, next);
-        return LYRA_BUSY;
+        return done() == before ? LYRA_POLLING : LYRA_BUSY;
     }
     return device->locked([&] { return static_cast<lyra_run_state>(device->soc.run(instruction_budget)); });
 }

@@ -49,6 +49,22 @@ expect("text", run("add", "--grid=2", "--block=4", *add_arguments(8, "out:f32:8:
 expect("partial group", run("add", "--threads=6", "--block=4", *add_arguments(8, "fill:f32:8:9:-")), 0,
        "0.5\n1.5\n2.5\n3.5\n4.5\n5.5\n9\n9\n")
 expect("LDS argument", run("reverse", "--grid=1", "--block=4", "--arg=iota:i32:4:-", "--arg=lds:16"), 0, "3\n2\n1\n0\n")
+
+# Virtual time: equal runs print equal hashes.
+def trace_line(*more):
+    result = run("add", "--grid=8", "--block=64", *add_arguments(512, "fill:f32:512:0"), "--deterministic", *more)
+    expect(" ".join(("deterministic", *more)), result, 0, "", "lyra: trace hash ")
+    return result.stderr
+
+
+lines = [trace_line(), trace_line(), trace_line("--timing=dispatch_ns=1301"), trace_line("--cus=4")]
+if lines[0] != lines[1] or len(set(lines)) != 3:
+    print("FAILED equal runs, equal hashes", *lines)
+    failures += 1
+expect("timing parameter", run("add", "--grid=1", *add_arguments(1, "fill:f32:1:0"), "--deterministic", "--timing=speed=3"), 2, "",
+       "there is no timing parameter 'speed'")
+expect("timing without virtual time", run("add", "--grid=1", "--timing=packet_ns=3"), 2, "", "--deterministic")
+
 with tempfile.TemporaryDirectory() as folder:
     source, target = os.path.join(folder, "in"), os.path.join(folder, "out")
     with open(source, "wb") as file:

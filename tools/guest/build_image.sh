@@ -177,7 +177,7 @@ make_initramfs() (
     set -e
     version=$(ls "$work/kernel/usr/lib/modules")
     tree=$work/initramfs
-    mkdir -p "$tree/bin" "$tree/dev" "$tree/root" "$tree/modules"
+    mkdir -p "$tree/bin" "$tree/dev" "$tree/root" "$tree/modules" "$tree/modules-loop"
     cp "$root/usr/bin/busybox" "$tree/bin/busybox"
     install -m 755 "$here/init/initramfs_init" "$tree/init"
     n=10
@@ -192,6 +192,11 @@ make_initramfs() (
         esac
         n=$((n + 1))
     done
+    loop=$(modprobe -d "$work/kernel/usr" -S "$version" --show-depends loop | sed -n 's/^insmod \([^ ]*\).*/\1/p')
+    case $loop in
+    *.xz) xz -dc "$loop" >"$tree/modules-loop/loop.ko" ;;
+    *) cp "$loop" "$tree/modules-loop/loop.ko" ;;
+    esac
     (cd "$tree" && find . | LC_ALL=C sort | cpio -o -H newc --owner=0:0 --quiet) >"$work/out/initramfs"
 )
 

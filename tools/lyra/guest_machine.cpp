@@ -12,9 +12,13 @@
 #include <bit>
 #include <charconv>
 #include <chrono>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <sstream>
+
+#include "common/timing.h"
+#include "tools/lyra/guest_initrd.h"
 
 namespace lyra::cli {
 
@@ -32,6 +36,12 @@ constexpr Accelerator kAccelerators[] = {
     {"tcg", "tcg,thread=single", "max,la57=off"},
     {"kvm", "kvm", "host,arch-capabilities=off"},
 };
+
+/// Instructions of the guest's processor take 1 << shift ns: 1 GHz. Its random numbers come from --seed. Without ERMS the
+/// kernel copies by eight bytes an instruction.
+constexpr const char* kDeterministicCpu = "max,la57=off,erms=off";
+constexpr const char* kInstructionCount = "shift=0,sleep=off,align=off";
+constexpr const char* kFixedDate = "base=2025-01-01T00:00:00,clock=vm";
 
 /// A stream from the guest: virtio port lyra.NAME.
 struct Port {
@@ -137,6 +147,33 @@ GuestResult::End pump(std::vector<Port>& ports, double timeout_s) {
     }
 }
 
+// The same with files that QEMU writes: a reader of a socket could make the guest wait. Ends with QEMU.
+GuestResult::End pump_files(std::vector<Port>& ports, Child& child, double timeout_s) {
+    const auto start = std::chrono::steady_clock::now();
+    bool running = true;
+    while (true) {
+        running = running && !child.ended();
+        for (Port& port : ports) {
+            char chunk[65536];
+            for (ssize_t got; (got = read(port.ours, chunk, sizeof chunk)) > 0;) port.sink(chunk, static_cast<size_t>(got));
+        }
+        if (!running) return GuestResult::End::Finished;
+        if (interrupted) return GuestResult::End::Interrupted;
+        const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+        if (timeout_s > 0 && taken.count() > timeout_s) return GuestResult::End::TimedOut;
+        poll(nullptr, 0, 100);
+    }
+}
+
+std::optional<GuestResult::Trace> read_stats(const fs::path& path) {
+    std::ifstream file(path);
+    std::map<std::string, uint64_t> counters;
+    std::string name;
+    for (uint64_t value = 0; file >> name >> value;) counters[name] = value;
+    if (counters.find("trace_hash") == counters.end()) return {};
+    return GuestResult::Trace{counters["trace_hash"], counters["trace_events"], counters["virtual_ns"]};
+}
+
 void read_control(const std::string& control, GuestResult& result) {
     std::istringstream lines(control);
     for (std::string line; std::getline(lines, line);) {
@@ -165,6 +202,10 @@ void add_guest_options(CLI::App& app, GuestOptions& options) {
     app.add_option("--accel", options.accel, "how the guest's processors run")->check(CLI::IsMember({"tcg", "kvm"}))->capture_default_str()->type_name("tcg|kvm");
     app.add_flag("--stock-driver", options.stock_driver,
                  "load Debian's amdgpu.ko itself: under TCG 10 s slower than its copy without ftrace's table (KVM: always)");
+    CLI::Option* deterministic = app.add_flag("--deterministic", options.deterministic,
+                 "virtual time: every run has the same events at the same times; prints a hash of the GPU's events at the end");
+    app.add_option("--seed", options.seed, "seed of everything random in a deterministic guest")->needs(deterministic)->capture_default_str()->type_name("N");
+    app.add_option("--timing", options.timing, "a timing parameter of virtual time (docs/design/timing.md)")->needs(deterministic)->allow_extra_args(false)->type_name("NAME=VALUE");
     app.add_option("--share", options.share, "folder of the host that the guest sees as /mnt/share")->check(CLI::ExistingDirectory)->type_name("DIR");
     app.add_option("--timeout", options.timeout_s, "give up after so many seconds")->check(CLI::NonNegativeNumber)->type_name("S");
     app.add_option("--log", options.log, "write the boot log there")->type_name("FILE");
@@ -178,6 +219,10 @@ GuestMachine::GuestMachine(const GuestOptions& options) : options_(options) {
     if (options.accel == "kvm" && access("/dev/kvm", R_OK | W_OK) != 0) {
         throw UserError("--accel kvm: /dev/kvm cannot be used here");
     }
+    if (options.deterministic && (options.accel != "tcg" || options.smp != 1 || !options.share.empty())) {
+        throw UserError("--deterministic is with --accel tcg, one processor and without --share: the others depend on the host's speed");
+    }
+    if (const std::string wrong = Timing().set(fmt::format("{}", fmt::join(options.timing, ","))); !wrong.empty()) throw UserError(wrong);
     for (const std::string& path : {options.log, options.trace}) {
         const fs::path folder = fs::absolute(path.empty() ? "x" : path).parent_path();
         if (!fs::is_directory(folder)) throw UserError(fmt::format("there is no folder {}", folder.string()));
@@ -196,13 +241,35 @@ std::string GuestMachine::kernel_words() const {
     return words + (options_.share.empty() ? "" : " lyra.share=share");
 }
 
+std::string GuestMachine::device_words() const {
+    std::string device = fmt::format("lyra,vram={},cus={}", options_.vram, options_.cus);
+    if (!options_.trace.empty()) device += ",trace=" + comma_safe(fs::absolute(options_.trace).string());
+    if (options_.deterministic) device += ",pump=virtual";
+    if (!options_.timing.empty()) device += fmt::format(",timing={}", fmt::join(options_.timing, ",,"));
+    for (const std::string& property : options_.device_options) device += "," + property;
+    return device;
+}
+
+// Nothing that answers when the host has time: root and job are in memory, the ports write files and are served at once.
+std::vector<std::string> GuestMachine::deterministic_machine(const fs::path& work, const fs::path& job) const {
+    const fs::path initrd = work / "initrd";
+    write_guest_initrd(image_ / "initramfs", image_ / "root.erofs", job, initrd);
+    std::vector<std::string> argv{
+        (qemu_ / "bin/qemu-system-x86_64").string(), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+        "-M", "q35", "-accel", "tcg,thread=single", "-cpu", kDeterministicCpu, "-smp", "1", "-m", options_.mem,
+        "-icount", kInstructionCount, "-rtc", kFixedDate, "-seed", std::to_string(options_.seed),
+        "-kernel", (image_ / "vmlinux").string(), "-initrd", initrd.string(),
+        "-device", "virtio-serial-pci,ioeventfd=off", "-serial", "file:" + comma_safe((work / "serial").string()),
+        "-device", device_words() + ",stats=" + comma_safe((work / "stats").string()),
+    };
+    argv.insert(argv.end(), options_.qemu_words.begin(), options_.qemu_words.end());
+    return argv;
+}
+
 // What a job and a shell have in common.
 std::vector<std::string> GuestMachine::machine(const fs::path& serial_log) const {
     const Accelerator& accelerator = *std::find_if(std::begin(kAccelerators), std::end(kAccelerators),
                                                    [&](const Accelerator& each) { return options_.accel == each.name; });
-    std::string device = fmt::format("lyra,vram={},cus={}", options_.vram, options_.cus);
-    if (!options_.trace.empty()) device += ",trace=" + comma_safe(fs::absolute(options_.trace).string());
-    for (const std::string& property : options_.device_options) device += "," + property;
     std::vector<std::string> argv{
         (qemu_ / "bin/qemu-system-x86_64").string(), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
         "-M", "q35", "-accel", accelerator.words, "-cpu", accelerator.cpu,
@@ -210,7 +277,7 @@ std::vector<std::string> GuestMachine::machine(const fs::path& serial_log) const
         "-kernel", (image_ / "vmlinux").string(), "-initrd", (image_ / "initramfs").string(),
         "-drive", "if=none,id=root,format=raw,readonly=on,file=" + comma_safe((image_ / "root.erofs").string()),
         "-device", "virtio-blk-pci,drive=root", "-device", "virtio-serial-pci",
-        "-serial", "file:" + comma_safe(serial_log.string()), "-device", device,
+        "-serial", "file:" + comma_safe(serial_log.string()), "-device", device_words(),
     };
     if (!options_.share.empty()) {
         argv.insert(argv.end(), {"-virtfs", fmt::format("local,path={},mount_tag=share,security_model=none",
@@ -237,16 +304,27 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
     std::vector<Port> ports{{"stdout", out}, {"stderr", err}, {"control", keep_in(control)}, {"dmesg", keep_in(result.dmesg)}};
 
     Command command;
-    command.argv = machine(work.path() / "serial");
+    const fs::path archive = pack(job, work.path());
+    const bool timed = options_.deterministic;
+    command.argv = timed ? deterministic_machine(work.path(), archive) : machine(work.path() / "serial");
     const auto add = [&](std::initializer_list<std::string> words) { command.argv.insert(command.argv.end(), words); };
-    add({"-drive", "if=none,id=job,format=raw,readonly=on,file=" + comma_safe(pack(job, work.path()).string()),
-         "-device", "virtio-blk-pci,drive=job", "-append", kernel_words() + " lyra.driver=amdgpu",
-         "-d", "guest_errors,unimp", "-D", (work.path() / "device").string()});
+    if (!timed) {
+        add({"-drive", "if=none,id=job,format=raw,readonly=on,file=" + comma_safe(archive.string()), "-device",
+             "virtio-blk-pci,drive=job"});
+    }
+    add({"-append", kernel_words() + " lyra.driver=amdgpu", "-d", "guest_errors,unimp", "-D", (work.path() / "device").string()});
     for (Port& port : ports) {
-        std::tie(port.ours, port.theirs) = stream_pair();
-        command.keep.push_back(port.theirs);
-        add({"-chardev", fmt::format("socket,id={},fd={}", port.name, port.theirs),
-             "-device", fmt::format("virtserialport,chardev={0},name=lyra.{0}", port.name)});
+        if (timed) {
+            const fs::path file = work.path() / fmt::format("port-{}", port.name);
+            write_text(file, "");
+            port.ours = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+            add({"-chardev", fmt::format("file,id={},path={}", port.name, comma_safe(file.string()))});
+        } else {
+            std::tie(port.ours, port.theirs) = stream_pair();
+            command.keep.push_back(port.theirs);
+            add({"-chardev", fmt::format("socket,id={},fd={}", port.name, port.theirs)});
+        }
+        add({"-device", fmt::format("virtserialport,chardev={0},name=lyra.{0}", port.name)});
     }
     command.environment = {{"LD_LIBRARY_PATH", library_dir().string()}};
     command.err = open((work.path() / "qemu").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -256,11 +334,14 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
     {
         Child child(command);
         close(command.err);
-        for (Port& port : ports) close(port.theirs);
-        const GuestResult::End end = pump(ports, options_.timeout_s);
+        for (Port& port : ports) {
+            if (port.theirs >= 0) close(port.theirs);
+        }
+        const GuestResult::End end = timed ? pump_files(ports, child, options_.timeout_s) : pump(ports, options_.timeout_s);
         if (end == GuestResult::End::Finished) child.wait(10);
         child.stop();
         read_control(control, result);
+        if (timed) result.trace = read_stats(work.path() / "stats");
         if (result.end != GuestResult::End::Finished) result.end = end == GuestResult::End::Finished ? GuestResult::End::Died : end;
     }
     for (Port& port : ports) {
@@ -278,6 +359,7 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
 }
 
 int GuestMachine::shell() {
+    if (options_.deterministic) throw UserError("--deterministic: what is typed into a shell comes at any time");
     WorkDir work;
     Command command;
     const fs::path log = options_.log.empty() ? work.path() / "serial" : fs::absolute(options_.log);
@@ -309,6 +391,9 @@ int report(const GuestResult& result, const GuestOptions& options) {
     if (result.end == GuestResult::End::Died) complain("the guest ended before the program did");
     if (result.end == GuestResult::End::TimedOut) complain(fmt::format("not finished after {} s (--timeout)", options.timeout_s));
     if (!good && result.end != GuestResult::End::Interrupted) complain("boot log: " + result.log.string());
+    if (result.trace && result.end == GuestResult::End::Finished) {
+        talk(trace_summary(result.trace->hash, result.trace->events, result.trace->virtual_ns));
+    }
     switch (result.end) {
     case GuestResult::End::Finished: return result.status;
     case GuestResult::End::TimedOut: return kTimedOut;

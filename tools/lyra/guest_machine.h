@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct GuestOptions {
     std::string vram = "2G", mem = "4G", kernel = "6.12", accel = "tcg";
     unsigned cus = 8, smp = 1;
     bool stock_driver = false;            ///< Debian's amdgpu.ko itself; with KVM always
+    bool deterministic = false;           ///< virtual time, no disk, no clock of the host: equal runs
+    uint64_t seed = 1;                    ///< of everything random in a deterministic guest
+    std::vector<std::string> timing;      ///< timing parameters to replace, NAME=VALUE
     double timeout_s = 0;                 ///< 0: no limit
     std::string share, log, trace;        ///< empty: none
     std::vector<std::string> device_options;   ///< more properties of the device, NAME=VALUE
@@ -38,6 +42,10 @@ struct GuestResult {
     int status = -1;                      ///< exit status of the job when finished
     std::vector<std::string> errors;      ///< what the guest complained about (driver not loaded, ...)
     std::string dmesg;
+    struct Trace {
+        uint64_t hash = 0, events = 0, virtual_ns = 0;
+    };
+    std::optional<Trace> trace;           ///< of a deterministic run
     std::vector<std::pair<std::string, double>> times;   ///< stage, seconds since the kernel started
     double start_s = 0, total_s = 0;      ///< host: QEMU's start to the first stage is unknown, to the end is total_s
     std::filesystem::path log;            ///< exists unless it was removed after a good end
@@ -59,6 +67,8 @@ public:
 
 private:
     std::vector<std::string> machine(const std::filesystem::path& serial_log) const;
+    std::vector<std::string> deterministic_machine(const std::filesystem::path& work, const std::filesystem::path& job) const;
+    std::string device_words() const;
     std::string kernel_words() const;
     std::filesystem::path log_path() const;
 
