@@ -74,6 +74,9 @@ struct Custom {
 };
 /// An operation the model lacks: illegal instruction, counted.
 struct Todo {};
+/// A lane function that costs much more than the instruction around it: waves of few lanes have a loop of their own.
+template <auto kFn>
+inline constexpr bool kCostly = false;
 
 // How values lie in rows ------------------------------------------------------------------------------------------------------
 
@@ -222,7 +225,7 @@ struct Signature {
 
     /// flatten: a lane function that is not inlined is not vectorised. One pointer per parameter, not an array of them: the
     /// vectoriser follows only those.
-    template <auto kFn, bool kMasked, class... P>
+    template <auto kFn, bool kMasked, unsigned kCount, class... P>
     [[gnu::flatten]] static void loop(const Rows& rows, P... sources) {
         const ModeView mode = *rows.mode;
         uint32_t* const out_low = rows.dst_low;
@@ -231,7 +234,7 @@ struct Signature {
         const uint32_t* const mask = rows.mask;
         // A destination row is either the very row of a source or apart from it, so lanes are independent.
         LYRA_INDEPENDENT_LANES
-        for (unsigned l = 0; l < kLanes; ++l) {
+        for (unsigned l = 0; l < kCount; ++l) {
             const R r = kFn(argument<A>(sources.low, sources.high, l, mode)...);
             if constexpr (std::is_same_v<R, bool>) {
                 carry[l] = 0u - static_cast<uint32_t>(r);
@@ -248,7 +251,13 @@ struct Signature {
     template <auto kFn, bool kMasked, std::size_t... I>
     static void spread(const Rows& rows, std::index_sequence<I...>) {
         constexpr auto kSlots = slots();
-        loop<kFn, kMasked>(rows, RowPair{rows.low[kSlots[I]], rows.high[kSlots[I]]}...);
+        if constexpr (kCostly<kFn>) {
+            if (rows.lanes == kFewLanes) {
+                loop<kFn, kMasked, kFewLanes>(rows, RowPair{rows.low[kSlots[I]], rows.high[kSlots[I]]}...);
+                return;
+            }
+        }
+        loop<kFn, kMasked, kLanes>(rows, RowPair{rows.low[kSlots[I]], rows.high[kSlots[I]]}...);
     }
 
     template <auto kFn, bool kMasked>
@@ -378,6 +387,7 @@ void run(ExecContext& ctx, const Inst& inst) {
     Scratch scratch;
     Rows rows;
     rows.mode = &kDefaultMode;
+    rows.lanes = lanes_in_use(wave.exec);
     for (unsigned i = 0; i < kDesc.sources; ++i) fetch_source(wave, inst, i, kDesc.src[i], kDesc.reads_dst, scratch, rows);
     if (inst.neg | inst.abs) apply_signs(inst, kDesc, scratch, rows);
     if constexpr (kDesc.extra != Extra::None) fetch_extra(wave, inst, kDesc.extra, scratch, rows);

@@ -17,9 +17,10 @@ void flush_sources(const OpDesc& desc, const ModeView& mode, Scratch& scratch, R
         const Elem& elem = desc.src[n];
         const bool allowed = elem.bits == 32 ? mode.denorm_in32 : mode.denorm_in16_64;
         if (!elem.arithmetic || allowed) continue;
-        std::memcpy(scratch.src[n][0].lane, rows.low[n], sizeof(VgprRow));
-        if (elem.bits == 64) std::memcpy(scratch.src[n][1].lane, rows.high[n], sizeof(VgprRow));
-        flush_rows(elem.bits, scratch.src[n][0].lane, scratch.src[n][1].lane);
+        const size_t bytes = rows.lanes * sizeof(uint32_t);
+        if (rows.low[n] != scratch.src[n][0].lane) std::memcpy(scratch.src[n][0].lane, rows.low[n], bytes);
+        if (elem.bits == 64 && rows.high[n] != scratch.src[n][1].lane) std::memcpy(scratch.src[n][1].lane, rows.high[n], bytes);
+        flush_rows(elem.bits, scratch.src[n][0].lane, scratch.src[n][1].lane, rows.lanes);
         rows.low[n] = scratch.src[n][0].lane;
         rows.high[n] = scratch.src[n][1].lane;
     }
@@ -66,17 +67,15 @@ void place_result(const Inst& inst, const OpDesc& desc, const uint32_t* old, uin
     }
 }
 
-}  // namespace
-
-void run_general(ExecContext& ctx, const Inst& encoded, const OpDesc& desc) {
+void run_resolved(ExecContext& ctx, const Inst& inst, const OpDesc& desc) {
     Wave& wave = ctx.wave;
     const ModeView mode(wave.mode);
-    const Inst inst = ModeBits::GprIdxEn::get(wave.mode) ? with_gpr_index(wave, encoded) : encoded;
     if (!desc.has_carry && wave.exec == 0) return;
 
     Scratch scratch;
-    Rows rows{};
+    Rows rows;  // not zeroed: that would be a quarter of the time
     rows.mode = &mode;
+    rows.lanes = is_dpp(inst.format) ? kLanes : lanes_in_use(wave.exec);
     for (unsigned n = 0; n < desc.sources; ++n) fetch_source(wave, inst, n, desc.src[n], desc.reads_dst, scratch, rows);
     const uint64_t lanes = select_sources(wave, inst, desc, scratch, rows) & wave.exec;
     if (inst.neg | inst.abs) apply_signs(inst, desc, scratch, rows);
@@ -97,10 +96,20 @@ void run_general(ExecContext& ctx, const Inst& encoded, const OpDesc& desc) {
             expand_mask(lanes, partial);
             mask = partial.lane;
         }
-        store_masked(low, rows.dst_low, mask);
-        if (desc.dst.bits == 64) store_masked(vgpr_write_row(wave, inst.dst + 1u, scratch.dump), rows.dst_high, mask);
+        store_masked(low, rows.dst_low, mask, rows.lanes);
+        if (desc.dst.bits == 64) store_masked(vgpr_write_row(wave, inst.dst + 1u, scratch.dump), rows.dst_high, mask, rows.lanes);
     }
     if (desc.has_carry) write_mask(wave, inst, pack_mask(rows.carry) & lanes, desc.writes_exec);
+}
+
+}  // namespace
+
+void run_general(ExecContext& ctx, const Inst& inst, const OpDesc& desc) {
+    if (ModeBits::GprIdxEn::get(ctx.wave.mode)) [[unlikely]] {
+        run_resolved(ctx, with_gpr_index(ctx.wave, inst), desc);
+    } else {
+        run_resolved(ctx, inst, desc);
+    }
 }
 
 void enter(ExecTable& table, Op op, const Handlers& handlers) {

@@ -92,15 +92,15 @@ void modify_result(const OpDesc& desc, const Rows& rows, uint8_t omod, bool clam
 
 }  // namespace
 
-void flush_rows(unsigned bits, uint32_t* low, uint32_t* high) {
-    for (unsigned l = 0; l < kLanes; ++l) {
+void flush_rows(unsigned bits, uint32_t* low, uint32_t* high, unsigned lanes) {
+    for (unsigned l = 0; l < lanes; ++l) {
         if (bits == 64) {
             if ((high[l] & 0x7ff00000) == 0) {
                 low[l] = 0;
                 high[l] &= 0x80000000;
             }
         } else if (bits == 32) {
-            if ((low[l] & 0x7f800000) == 0) low[l] &= 0x80000000;
+            low[l] &= (low[l] & 0x7f800000) == 0 ? 0x80000000 : ~0u;
         } else if ((low[l] & 0x7c00) == 0) {
             low[l] &= 0xffff8000;
         }
@@ -159,7 +159,7 @@ void finish_value(const Inst& inst, const OpDesc& desc, const ModeView& mode, co
         if (mode.fp16_ovfl) limit_half_overflow(rows.dst_low);
         finish_half(mode, rows);
     }
-    if (!denormals) flush_rows(dst.bits, rows.dst_low, rows.dst_high);
+    if (!denormals) flush_rows(dst.bits, rows.dst_low, rows.dst_high, rows.lanes);
 }
 
 void compute_rounded(const Inst& inst, const OpDesc& desc, const ModeView& mode, const Rows& rows) {

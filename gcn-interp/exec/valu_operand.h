@@ -24,6 +24,10 @@ struct Elem {
 /// The row a lane function reads beside its sources.
 enum class Extra : uint8_t { None, Mask, Vcc, Literal };
 
+/// Waves with so few active lanes, the lowest ones, are worth a shorter loop.
+inline constexpr unsigned kFewLanes = 8;
+inline unsigned lanes_in_use(uint64_t exec) { return exec >> kFewLanes == 0 ? kFewLanes : kLanes; }
+
 /// Where a lane function's loop finds its operands. Slots 0..2 are the sources, slot 3 the extra row.
 struct Rows {
     const uint32_t* low[4];
@@ -33,6 +37,7 @@ struct Rows {
     uint32_t* carry;
     const uint32_t* mask;
     const ModeView* mode;
+    unsigned lanes;  ///< kLanes, or kFewLanes: those beyond are not active and need not be looked at
 };
 
 using ComputeFn = void (*)(const Rows&);
@@ -90,7 +95,7 @@ void apply_signs(const Inst& inst, const OpDesc& desc, Scratch& scratch, Rows& r
 void finish_value(const Inst& inst, const OpDesc& desc, const ModeView& mode, const Rows& rows);
 
 /// Denormals become zeros of the same sign; rows of 16-, 32- or 64-bit floats.
-void flush_rows(unsigned bits, uint32_t* low, uint32_t* high);
+void flush_rows(unsigned bits, uint32_t* low, uint32_t* high, unsigned lanes);
 
 /// Run desc.compute with the host rounding as MODE asks.
 void compute_rounded(const Inst& inst, const OpDesc& desc, const ModeView& mode, const Rows& rows);

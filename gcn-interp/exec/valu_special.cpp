@@ -79,6 +79,7 @@ void exec_v_mqsad_u32_u8(ExecContext& ctx, const Inst& encoded) {
     const Inst inst = resolved(wave, encoded);
     Scratch scratch;
     Rows rows{};
+    rows.lanes = kLanes;
     const Elem wide{64, false, false}, narrow{};
     fetch_source(wave, inst, 0, wide, false, scratch, rows);
     fetch_source(wave, inst, 1, narrow, false, scratch, rows);

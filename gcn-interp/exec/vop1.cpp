@@ -125,6 +125,21 @@ HalfFloat v_cos_f16(HalfFloat s0) { return {fp::cosine(s0.value)}; }
 
 }  // namespace lane
 
+template <>
+inline constexpr bool kCostly<&lane::v_exp_f32> = true;
+template <>
+inline constexpr bool kCostly<&lane::v_log_f32> = true;
+template <>
+inline constexpr bool kCostly<&lane::v_rcp_f32> = true;
+template <>
+inline constexpr bool kCostly<&lane::v_rsq_f32> = true;
+template <>
+inline constexpr bool kCostly<&lane::v_sqrt_f32> = true;
+template <>
+inline constexpr bool kCostly<&lane::v_sin_f32> = true;
+template <>
+inline constexpr bool kCostly<&lane::v_cos_f32> = true;
+
 void register_vop1(ExecTable& table) {
 #define VOP1(opcode, name, profile, flags) add<Op::name, lane::name>(table);
 #include "gcn-interp/isa/vop1.def"

@@ -127,16 +127,18 @@ void run_packed(ExecContext& ctx, const Inst& encoded, const OpDesc& desc) {
     const Inst inst = ModeBits::GprIdxEn::get(wave.mode) ? with_gpr_index(wave, encoded) : encoded;
     Scratch scratch;
     Rows sources{};
+    sources.lanes = kLanes;
     for (unsigned n = 0; n < desc.sources; ++n) fetch_source(wave, inst, n, desc.src[n], false, scratch, sources);
 
     VgprRow halves[3];
     Rows rows{};
+    rows.lanes = kLanes;
     rows.mode = &mode;
     rows.carry = scratch.carry.lane;
     for (unsigned h = 0; h < 2; ++h) {
         for (unsigned n = 0; n < desc.sources; ++n) {
             select_half(inst, desc, n, h, sources.low[n], halves[n].lane);
-            if (desc.src[n].arithmetic && !mode.denorm_in16_64) flush_rows(16, halves[n].lane, nullptr);
+            if (desc.src[n].arithmetic && !mode.denorm_in16_64) flush_rows(16, halves[n].lane, nullptr, kLanes);
             rows.low[n] = halves[n].lane;
         }
         rows.dst_low = scratch.result[h].lane;
@@ -159,6 +161,7 @@ void run_mix(ExecContext& ctx, const Inst& encoded, const OpDesc& operation, Mix
 
     Scratch scratch;
     Rows rows{};
+    rows.lanes = kLanes;
     rows.mode = &mode;
     VgprRow wide[3];
     for (unsigned n = 0; n < 3; ++n) {

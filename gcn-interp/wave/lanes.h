@@ -66,9 +66,9 @@ inline void fill_row(uint32_t* row, uint32_t value) {
 }
 
 /// dst = src where mask is ~0. dst and src may be the same row.
-inline void store_masked(uint32_t* dst, const uint32_t* src, const uint32_t* mask) {
+inline void store_masked(uint32_t* dst, const uint32_t* src, const uint32_t* mask, unsigned lanes = kLanes) {
     LYRA_INDEPENDENT_LANES
-    for (unsigned l = 0; l < kLanes; ++l) dst[l] = (src[l] & mask[l]) | (dst[l] & ~mask[l]);
+    for (unsigned l = 0; l < lanes; ++l) dst[l] = (src[l] & mask[l]) | (dst[l] & ~mask[l]);
 }
 
 /// Row of VGPR n for reading. Numbers past the allocation read v0. @source isa.md pitfall 12

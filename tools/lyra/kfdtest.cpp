@@ -36,12 +36,12 @@ constexpr const char* kScript =
     "    esac\n"
     "    timeout -s KILL \"$limit\" ./kfdtest --gtest_filter=\"$name\" --timeout=$patience >out.txt 2>&1 </dev/null\n"
     "    status=$?\n"
-    "    truncate -s '<100000' out.txt\n"
+    "    tail -c 100000 out.txt >end.txt\n"
     "    dmesg | tail -n +$((seen + 1)) >kernel.txt\n"
     "    seen=$((seen + $(wc -l <kernel.txt)))\n"
     "    truncate -s '<30000' kernel.txt\n"
-    "    echo \"@@ $status $(stat -c %s out.txt) $(stat -c %s kernel.txt)\"\n"
-    "    cat out.txt kernel.txt\n"
+    "    echo \"@@ $status $(stat -c %s end.txt) $(stat -c %s kernel.txt)\"\n"
+    "    cat end.txt kernel.txt\n"
     "    [ $status = 137 ] && exit\n"
     "done <cases\n";
 
