@@ -12,14 +12,10 @@ constexpr uint32_t kFlushEngine = 17;        // the engine that drivers use dire
 constexpr uint32_t kContextCntl = 1 | 3 << 1; // ENABLE, DEPTH 3: four levels
 constexpr uint32_t kFlushAll = 0x00f80000;   // PTEs, all directories and L1, legacy flush
 
-// BARs where a PC's firmware might have put them: away from system memory.
-constexpr uint64_t kVramBar = uint64_t{1} << 40, kDoorbellBar = uint64_t{0xe} << 28,
-                   kRegisterBar = kDoorbellBar + LYRA_DOORBELL_BAR_BYTES;
-
 }  // namespace
 
 InProcessDevice::InProcessDevice(const InProcessOptions& options)
-    : options_(options), memory_(options.vram_bytes, options.system_bytes) {}
+    : options_(options), memory_(options.vram_bytes, options.system_bytes), space_(memory_) {}
 
 InProcessDevice::~InProcessDevice() { lyra_destroy(device_); }
 
@@ -29,11 +25,11 @@ std::unique_ptr<InProcessDevice> InProcessDevice::create(const InProcessOptions&
         error = "the host gives no memory for VRAM";
         return nullptr;
     }
-    if (!made->set_up(error)) return nullptr;
+    if (!made->power_on(error) || (options.prepared && !made->prepare(error))) return nullptr;
     return made;
 }
 
-bool InProcessDevice::set_up(std::string& error) {
+bool InProcessDevice::power_on(std::string& error) {
     lyra_config config;
     lyra_config_init(&config);
     config.chip = options_.chip.c_str();
@@ -43,7 +39,12 @@ bool InProcessDevice::set_up(std::string& error) {
     config.virtual_time = options_.virtual_time;
     config.timing = options_.timing.empty() ? nullptr : options_.timing.c_str();
     lyra_host_ops ops{};
-    ops.raise_msi = [](void* opaque) { ++static_cast<InProcessDevice*>(opaque)->msi_count_; };
+    ops.raise_msi = [](void* opaque) {
+        auto* self = static_cast<InProcessDevice*>(opaque);
+        ++self->msi_count_;
+        if (self->options_.on_msi) self->options_.on_msi();
+    };
+    if (options_.now_ns) ops.now_ns = [](void* opaque) { return static_cast<InProcessDevice*>(opaque)->options_.now_ns(); };
     if (options_.log) {
         ops.log = [](void* opaque, lyra_log_level level, const char* text) {
             static_cast<InProcessDevice*>(opaque)->options_.log(level, text);
@@ -59,8 +60,11 @@ bool InProcessDevice::set_up(std::string& error) {
     lyra_set_ram_map(device_, &ram, 1);
     lyra_set_bar_addresses(device_, kVramBar, kDoorbellBar, kRegisterBar);
     lyra_set_bus_master(device_, true);
-
     write_register(reg::kDoorbellAperEn, 1);
+    return true;
+}
+
+bool InProcessDevice::prepare(std::string& error) {
     set_up_address_space(kGfxhub);
     set_up_address_space(kMmhub);
     select(0, 0, 0, kUserVmid);
@@ -77,7 +81,7 @@ bool InProcessDevice::set_up(std::string& error) {
 }
 
 void InProcessDevice::set_up_address_space(const HubRegisters& hub) {
-    const uint64_t base = memory_.root_table_offset() | pte::kValid;
+    const uint64_t base = space_.root_table_offset() | pte::kValid;
     const uint64_t last_page = (uint64_t{1} << 36) - 1;
     const auto write64 = [&](uint32_t offset, uint64_t value) {
         write_register(offset + 8 * kUserVmid, static_cast<uint32_t>(value));
@@ -90,7 +94,7 @@ void InProcessDevice::set_up_address_space(const HubRegisters& hub) {
 }
 
 GpuBuffer InProcessDevice::allocate(uint64_t bytes, Domain domain, uint64_t access) {
-    return memory_.allocate(bytes, domain, access);
+    return space_.allocate(bytes, domain, access);
 }
 
 uint32_t InProcessDevice::read_register(uint32_t byte_offset) {
@@ -106,7 +110,7 @@ void InProcessDevice::select(uint32_t me, uint32_t pipe, uint32_t queue, uint32_
 }
 
 void InProcessDevice::ring_doorbell(uint32_t byte_offset, uint64_t value) {
-    if (memory_.changed()) flush_tlb();
+    if (space_.changed()) flush_tlb();
     lyra_doorbell_write(device_, byte_offset, value, 8);
 }
 
@@ -116,7 +120,7 @@ bool InProcessDevice::flush_tlb() {
         write_register(hub->invalidate_req + 4 * kFlushEngine, kFlushAll | 1u << kUserVmid);
         acknowledged &= (read_register(hub->invalidate_ack + 4 * kFlushEngine) >> kUserVmid & 1) != 0;
     }
-    memory_.clear_changed();
+    space_.clear_changed();
     return acknowledged;
 }
 

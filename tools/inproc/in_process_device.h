@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "qemu-hw/include/lyra.h"
-#include "tools/inproc/gpu_memory.h"
+#include "tools/inproc/address_space.h"
 #include "tools/inproc/registers.h"
 
 namespace lyra::inproc {
@@ -20,6 +20,10 @@ inline constexpr uint32_t kUserVmid = 8;  ///< the first VMID of user processes
 
 /// Bases of the flat address space's windows, as the Linux driver sets them.
 inline constexpr uint64_t kSharedBase = uint64_t{1} << 48, kPrivateBase = uint64_t{2} << 48;
+
+/// BARs where a PC's firmware might have put them: away from system memory.
+inline constexpr uint64_t kVramBar = uint64_t{1} << 40, kDoorbellBar = uint64_t{0xe} << 28,
+                          kRegisterBar = kDoorbellBar + LYRA_DOORBELL_BAR_BYTES;
 
 struct InProcessOptions {
     std::string chip = "gfx900";
@@ -30,6 +34,9 @@ struct InProcessOptions {
     bool virtual_time = false;                   ///< its own clock: run() moves it
     std::string timing;                          ///< timing parameters to replace, "name=value,..."
     std::function<void(lyra_log_level, const char*)> log;  ///< empty: errors and warnings go to standard error
+    bool prepared = true;                        ///< false: registers as after power-on; the caller plays the driver
+    std::function<uint64_t()> now_ns;            ///< device time, never backwards; empty: the host's clock
+    std::function<void()> on_msi;                ///< on whatever thread the device runs; must not call into it
 };
 
 /// A page that the GPU could not reach, as VM_L2_PROTECTION_FAULT_STATUS and _ADDR report it.
@@ -40,7 +47,7 @@ struct VmFault {
     bool permission = false; ///< the page is there, but this access is not allowed
 };
 
-/// liblyra with VRAM, system memory and page tables; the command processor runs, VMID 8 is ready for queues.
+/// liblyra with VRAM, system memory and page tables; when prepared, the command processor runs and VMID 8 is ready for queues.
 /// One thread at a time; work is done only inside run().
 class InProcessDevice {
 public:
@@ -54,7 +61,7 @@ public:
     const InProcessOptions& options() const { return options_; }
     GpuMemory& memory() { return memory_; }
 
-    /// GpuMemory::allocate() and, before the next doorbell, a TLB flush.
+    /// AddressSpace::allocate() in kUserVmid and, before the next doorbell, a TLB flush.
     GpuBuffer allocate(uint64_t bytes, Domain domain = Domain::Vram, uint64_t access = pte::kAll);
 
     uint32_t read_register(uint32_t byte_offset);
@@ -82,11 +89,13 @@ public:
 
 private:
     explicit InProcessDevice(const InProcessOptions& options);
-    bool set_up(std::string& error);
+    bool power_on(std::string& error);
+    bool prepare(std::string& error);
     void set_up_address_space(const HubRegisters& hub);
 
     InProcessOptions options_;
     GpuMemory memory_;
+    AddressSpace space_;
     lyra_device* device_ = nullptr;
     std::atomic<uint64_t> msi_count_{0};
 };
