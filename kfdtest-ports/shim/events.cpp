@@ -16,12 +16,12 @@ void EventTable::set_page(const inproc::GpuBuffer& page) {
 }
 
 Status EventTable::create(EventType type, bool auto_reset, uint32_t& id) {
-    id = type == EventType::Signal ? 1 : kFirstOtherId;
+    id = type == EventType::Signal ? lowest_free_ : kFirstOtherId;
     while (events_.contains(id)) ++id;
     if (type == EventType::Signal) {
+        lowest_free_ = id;
         if (id >= kSignalLimit) return Status::OutOfResources;
         slot(id) = kUnsignaled;
-        ++signal_events_;
     }
     Event event;
     event.type = type;
@@ -34,7 +34,7 @@ Status EventTable::destroy(uint32_t id) {
     const auto found = events_.find(id);
     if (found == events_.end()) return Status::InvalidParameter;
     for (WaitItem* waiter : found->second.waiters) waiter->destroyed = true;
-    signal_events_ -= found->second.type == EventType::Signal;
+    lowest_free_ = std::min(lowest_free_, id);
     events_.erase(found);
     return Status::Success;
 }

@@ -43,7 +43,6 @@ public:
     /// Where the GPU writes to signal; what the thunk calls HWData2.
     uint64_t slot_va(uint32_t id) const { return page_.va + 8 * uint64_t{id}; }
     const MemoryException& memory_exception(uint32_t id) { return events_.at(id).memory; }
-    size_t signal_events() const { return signal_events_; }
 
     /// @param bits of the id that the interrupt carries
     void signal_from_interrupt(uint32_t partial_id, unsigned bits);
@@ -70,7 +69,7 @@ private:
 
     inproc::GpuBuffer page_;
     std::map<uint32_t, Event> events_;
-    size_t signal_events_ = 0;
+    uint32_t lowest_free_ = 1;  ///< no signal event below it can be made
     uint64_t exhaustive_searches_ = 0;
 };
 

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// KFDCWSRTest: queues leave and come back while their waves run. What each means upstream: README.md.
+#include <tuple>
+
+#include "kfdtest-ports/ports/kfd_test.h"
+
+namespace lyra::kfd {
+namespace {
+
+/// Groups of one work-item that write their word again and again until they are told to stop (programs.s, iterate).
+class Iteration {
+public:
+    static constexpr uint32_t kMark = 0x87654321;
+
+    Iteration(Process& process, uint64_t program, uint32_t groups)
+        : groups_(groups), stop_(process.allocate(kBytes)), out_(process.allocate(3 * kBytes)), dispatch_(process, program) {
+        for (uint32_t i = 0; i < 3 * kBytes / 4; ++i) out()[i] = i < groups ? kMark : kUnset;
+        dispatch_.args(stop_.va, out_.va).dim(groups);
+    }
+    bool submit(UserQueue& queue) { return dispatch_.submit(queue); }
+    uint32_t event() const { return dispatch_.event(); }
+    void expect_marks() const {
+        for (uint32_t i = 0; i < groups_; ++i) ASSERT_EQ(out()[i], kMark) << i;
+    }
+    /// All of them end, and none has lost or repeated a turn.
+    void finish(uint64_t timeout_ms) {
+        *reinterpret_cast<volatile uint32_t*>(stop_.host) = 0x12345678;
+        ASSERT_SUCCESS(dispatch_.sync(timeout_ms));
+        expect_marks();
+        for (uint32_t i = 0; i < groups_; ++i) {
+            ASSERT_EQ(out()[kBytes / 4 + i], 0u) << "turns counted in an SGPR and in a VGPR differ, group " << i;
+            ASSERT_NE(out()[2 * kBytes / 4 + i], kUnset) << i;
+            ASSERT_GT(out()[2 * kBytes / 4 + i], 0u) << i;
+        }
+    }
+
+private:
+    static constexpr uint32_t kBytes = 4096, kUnset = 0xffffffff;
+    volatile uint32_t* out() const { return reinterpret_cast<volatile uint32_t*>(out_.host); }
+    uint32_t groups_;
+    GpuBuffer stop_, out_;
+    Dispatch dispatch_;
+};
+
+/// Work-groups, and how often they are saved.
+class KFDCWSRTest : public KfdTest, public ::testing::WithParamInterface<std::tuple<uint32_t, uint32_t>> {
+protected:
+    static constexpr uint64_t kEndMs = 180'000;
+    /// Waves that began anew.
+    uint64_t launched() { return stat("waves") - stat("waves_restored"); }
+};
+
+TEST_P(KFDCWSRTest, BasicTest) {
+    const auto [groups, switches] = GetParam();
+    UserQueue queue;
+    ASSERT_SUCCESS(queue.create(process()));
+    Iteration work(process(), program("iterate"), groups);
+    ASSERT_TRUE(work.submit(queue));
+    ASSERT_TRUE(gpu().wait([&] { return stat("waves") > 0; }, kTimeoutMs));
+    gpu().delay_us(500);
+    uint64_t images = 0;
+    for (uint32_t n = 0; n < switches; ++n) {
+        ASSERT_SUCCESS(queue.update(0, Priority::Normal, false)) << n;
+        const cwsr::Image image = queue.image();
+        ASSERT_EQ(image.error, "") << n;
+        ASSERT_FALSE(image.waves.empty()) << n;
+        images += image.waves.size();
+        gpu().delay_us(100);
+        ASSERT_SUCCESS(queue.update(100, Priority::Normal, false)) << n;
+        ASSERT_TRUE(gpu().wait([&] { return stat("waves_restored") == images; }, kTimeoutMs)) << n;
+        gpu().delay_us(200 + n % 13 * 77);
+        work.expect_marks();
+        ASSERT_EQ(process().wait_on_event(work.event(), 0), Status::WaitTimeout) << n;
+        ASSERT_FALSE(HasFailure()) << n;
+    }
+    EXPECT_EQ(stat("waves_saved"), images);
+    work.finish(kEndMs);
+    EXPECT_EQ(launched(), groups);
+    EXPECT_SUCCESS(queue.destroy());
+}
+
+INSTANTIATE_TEST_SUITE_P(, KFDCWSRTest,
+                         ::testing::Values(std::make_tuple(1, 10), std::make_tuple(256, 25), std::make_tuple(512, 25),
+                                           std::make_tuple(1024, 50)));
+
+/// Queues come and go while the waves of others are on their way back.
+TEST_F(KFDCWSRTest, InterruptRestore) {
+    constexpr uint32_t kGroups = 1024, kTurns = 8;
+    UserQueue first, second;
+    ASSERT_SUCCESS(first.create(process()));
+    Iteration one(process(), program("iterate"), kGroups), two(process(), program("iterate"), kGroups);
+    ASSERT_TRUE(one.submit(first));
+    ASSERT_SUCCESS(second.create(process()));
+    ASSERT_TRUE(two.submit(second));
+    ASSERT_TRUE(gpu().wait([&] { return stat("waves") > 0; }, kTimeoutMs));
+    unsigned in_restore = 0;
+    for (uint32_t turn = 0; turn < kTurns; ++turn) {
+        UserQueue third;
+        ASSERT_SUCCESS(third.create(process())) << turn;
+        // Some waves are back, most are not.
+        const uint64_t saved = stat("waves_saved"), before = stat("waves_restored");
+        gpu().wait([&] { return stat("waves_restored") > before; }, kTimeoutMs);
+        in_restore += stat("waves_restored") < saved;
+        ASSERT_SUCCESS(third.destroy()) << turn;
+    }
+    EXPECT_GT(in_restore, 0u);
+    for (UserQueue* queue : {&first, &second}) {
+        ASSERT_SUCCESS(queue->update(0, Priority::Normal, false));
+        EXPECT_EQ(queue->image().error, "");
+        ASSERT_SUCCESS(queue->update(100, Priority::Normal, false));
+    }
+    one.finish(kEndMs);
+    two.finish(kEndMs);
+    EXPECT_EQ(launched(), 2 * kGroups);
+    EXPECT_SUCCESS(first.destroy());
+    EXPECT_SUCCESS(second.destroy());
+}
+
+}  // namespace
+}  // namespace lyra::kfd
