@@ -54,6 +54,10 @@ protected:
         EXPECT_EQ(words(to)[0], 1u);
         EXPECT_SUCCESS(queue.destroy());
     }
+    /// Compute units that a grid of a queue with this mask uses, by shader engine * 16 + number in it.
+    std::set<uint32_t> units_used(const std::vector<uint32_t>& mask);
+    /// A grid in a queue of low and one in a queue of high priority: both end, and the slots show what the driver asked for.
+    void two_priorities(bool same_pipe);
     uint32_t queue_event() {
         uint32_t event = 0;
         EXPECT_SUCCESS(create_queue_event(process(), false, event));
