@@ -67,14 +67,14 @@ private:
     void* opaque_;
 };
 
-/// "fault-<name>" for counters of faults, the stat's own name otherwise.
+/// "fault-<name>" for counters of faults, the stat's own name otherwise. Never destroyed: hosts ask while the process ends.
 const std::vector<std::string>& stat_names() {
-    static const std::vector<std::string> names = [] {
-        std::vector<std::string> n(std::begin(kStatNames), std::end(kStatNames));
-        for (const FaultInfo& fault : kFaults) n.push_back(std::string("fault-") + fault.name);
+    static const std::vector<std::string>* const names = [] {
+        auto* n = new std::vector<std::string>(std::begin(kStatNames), std::end(kStatNames));
+        for (const FaultInfo& fault : kFaults) n->push_back(std::string("fault-") + fault.name);
         return n;
     }();
-    return names;
+    return *names;
 }
 
 GpuShape shape_of(uint32_t compute_units) {
