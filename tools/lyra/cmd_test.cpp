@@ -261,6 +261,45 @@ void test_guest(const Options& options, Report& report) {
     report.add("guest", "boots and loads the driver", good ? Verdict::Passed : Verdict::Failed, why);
 }
 
+/// A program in a deterministic guest. @return what the GPU did; why says what went wrong
+std::optional<GuestResult::Trace> deterministic_run(const GuestOptions& options, const std::filesystem::path& program, std::string& why) {
+    GuestMachine guest(options);
+    guest.prepare();
+    GuestJob job;
+    job.files.emplace_back("program", program);
+    job.run = "#!/bin/sh\nchmod +x program\nexec ./program\n";
+    std::string out;
+    const auto keep = [&](const char* data, size_t bytes) { out.append(data, bytes); };
+    const GuestResult result = guest.run(job, keep, keep);
+    if (result.end == GuestResult::End::Interrupted) throw Interrupted();
+    const bool good = result.end == GuestResult::End::Finished && result.status == 0 && result.errors.empty();
+    if (!good || out.find("PASSED") == std::string::npos) why += fmt::format("boot log: {}\n{}", result.log.string(), out);
+    if (!result.trace || result.trace->events == 0) why += "no trace\n";
+    return result.trace;
+}
+
+void test_deterministic(const Options& options, Report& report) {
+    WorkDir work;
+    compile_hip(source_dir() / "examples/vector_add.hip", work.path() / "program", {});
+    GuestOptions guest = options.guest;
+    guest.deterministic = true;
+    if (guest.timeout_s == 0) guest.timeout_s = 900;
+    std::vector<std::string> lines;
+    std::string why;
+    for (const uint64_t seed : {1, 1, 2}) {
+        guest.seed = seed;
+        const auto trace = deterministic_run(guest, work.path() / "program", why);
+        if (trace) lines.push_back(trace_summary(trace->hash, trace->events, trace->virtual_ns));
+    }
+    const bool ran = lines.size() == 3 && why.empty();
+    const std::string all = fmt::format("{}{}", why, fmt::join(lines, "\n"));
+    const auto check = [&](const char* name, bool good) {
+        report.add("deterministic", name, ran && good ? Verdict::Passed : Verdict::Failed, ran && good ? "" : all);
+    };
+    check("equal runs have equal traces", ran && lines[0] == lines[1]);
+    check("another seed has another trace", ran && lines[0] != lines[2]);
+}
+
 // The cases that are expected to pass; one that skips its body has failed.
 void test_kfdtest(const Options& options, Report& report) {
     std::vector<KfdtestCase> cases;
@@ -285,6 +324,7 @@ constexpr Group kGroups[] = {
     {"in-process", "unit, packet and kernel tests under AddressSanitizer and UBSan", test_in_process},
     {"command", "exit codes and output of this program", test_commands},
     {"guest", "HIP programs and driver checks in a guest", test_guest},
+    {"deterministic", "a HIP program in virtual time: the same trace of the GPU in every run", test_deterministic},
     {"kfdtest", "the cases of kfdtest that are expected to pass", test_kfdtest},
 };
 
