@@ -126,6 +126,8 @@ void Dispatcher::finish_if_done(Grid& grid) {
     grids_.erase(grid.id);
 }
 
+void Dispatcher::set_priority(uint32_t queue_id, const QueuePriority& priority) { queue(queue_id).priority = priority; }
+
 void Dispatcher::stall_queue(uint32_t queue_id, bool stalled) {
     queue(queue_id).stalled = stalled;
     room_changed_ = true;
@@ -207,6 +209,8 @@ void Dispatcher::reset() {
     }
     grids_.clear();
     queues_.clear();
+    pipes_ = {};
+    weights_ = {};
     reserved_cu_ = -1;
     room_changed_ = false;
 }

@@ -156,22 +156,34 @@ RunState HwScheduler::rotate() {
     return RunState::Busy;
 }
 
+/// How long a queue may find no room before those with waves are saved. Against queues of a higher pipe priority it is
+/// longer by as much as they weigh more: the shares of time are then those of the launches.
+/// @return 0 when nobody waits
+uint64_t HwScheduler::share_patience_ns() {
+    unsigned waiting = 0, running = 0;
+    for (const Hqd& hqd : mec_.slots()) {
+        if (!hqd.active() || !hqd.mapped_by_hws || hqd.dequeue != Dequeue::None) continue;
+        unsigned& weight = mec_.starving(hqd) ? waiting : running;
+        if (&weight == &waiting || mec_.has_waves(hqd)) weight = std::max(weight, mec_.launch_weight(hqd));
+    }
+    return waiting == 0 ? 0 : kDefaultQuantumMs * kMillisecondNs * std::max(1u, running / waiting);
+}
+
 /// Every queue has a slot, but the waves of some leave no room for those of others: the first are saved for a quantum.
 RunState HwScheduler::share() {
     const uint64_t now = env_.now_ns();
-    const auto mapped = [](const Hqd& hqd) { return hqd.active() && hqd.mapped_by_hws && hqd.dequeue == Dequeue::None; };
-    const bool starving = std::any_of(mec_.slots().begin(), mec_.slots().end(),
-                                      [&](const Hqd& hqd) { return mapped(hqd) && mec_.starving(hqd); });
-    if (!starving) {
+    const uint64_t patience = share_patience_ns();
+    if (patience == 0) {
         list_.starving_since_ns = 0;
         return RunState::Idle;
     }
     if (list_.starving_since_ns == 0) list_.starving_since_ns = now;
-    if (now < list_.starving_since_ns + kDefaultQuantumMs * kMillisecondNs) return RunState::Polling;
+    if (now < list_.starving_since_ns + patience) return RunState::Polling;
     list_.starving_since_ns = 0;
     bool any = false;
     for (Hqd& hqd : mec_.slots()) {
-        if (!mapped(hqd) || !mec_.has_waves(hqd) || !mec_.can_save(hqd)) continue;
+        const bool mapped = hqd.active() && hqd.mapped_by_hws && hqd.dequeue == Dequeue::None;
+        if (!mapped || !mec_.has_waves(hqd) || !mec_.can_save(hqd)) continue;
         mec_.request_dequeue(hqd, Dequeue::Save);
         any = true;
     }

@@ -89,6 +89,7 @@ private:
     void end_of_list(bool chained, const pm4::Packet* packet);
     void start_quantum();
     RunState rotate();
+    uint64_t share_patience_ns();
     RunState share();
     void walk_again();
 

@@ -2,6 +2,8 @@
 // Queue slots of the micro engines: doorbell to write pointer, MQD to slot and back, round robin; steps 3 and 4.
 #include "cp-firmware-model/mec/mec.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cp-firmware-model/mqd/mqd.h"
@@ -11,8 +13,8 @@ namespace lyra {
 
 namespace {
 
-/// Packets of one queue per turn: small enough that a ring of long copies does not hold up the others.
-constexpr unsigned kPacketsPerTurn = 16;
+/// Packets of a queue that leaves its slot: only those of a buffer that has begun.
+constexpr unsigned kPacketsOfLeaving = 16;
 constexpr uint32_t kDoorbellEnable = 1u << 30, kDoorbellOffset = 0x0ffffffc;
 }  // namespace
 
@@ -40,6 +42,8 @@ void Mec::reset() {
     gfx_.kind = QueueKind::Kernel;
     gfx_.state = HqdState::Active;
     halted_ = {true, true, true, true};
+    pipes_ = {};
+    weights_ = {};
     first_ = 0;
 }
 
@@ -138,6 +142,7 @@ Fault Mec::map(Hqd& hqd, const QueueMapping& mapping) {
     hqd.is_static = mapping.is_static;
     hqd.state = hqd.regs[kHqdError] ? HqdState::Stopped : HqdState::Active;
     hqd.last = RunState::Busy;
+    priority_changed(hqd);
     take_positions(hqd);
     // Doorbells rung while the queue had no slot were dropped; memory has the newest value.
     if (!hqd.aql()) poll_wptr(hqd);
@@ -160,6 +165,7 @@ void Mec::activate(Hqd& hqd, QueueKind kind) {
         report(env_, Fault::MqdUnreadable, fmt::format("queue {}: {:#x}", hqd.id(), hqd.mqd_address()));
     }
     hqd.state = HqdState::Active;
+    priority_changed(hqd);
     take_positions(hqd);
     if (poll) poll_wptr(hqd);
     env_.stats.add(Stat::queues_mapped);
@@ -221,7 +227,7 @@ bool Mec::try_dequeue(Hqd& hqd) {
     if (hqd.dequeue == Dequeue::None) return false;
     hqd.flight = {};
     if (hqd.dequeue != Dequeue::Reset) {
-        step_queue(hqd);
+        step_queue(hqd, kPacketsOfLeaving);
         const bool drained = pm4_.drained(hqd) && (!hqd.aql() || aql_.drained(hqd));
         if (drained && !hqd.saving) {
             // nothing to save
@@ -241,27 +247,77 @@ bool Mec::try_dequeue(Hqd& hqd) {
     return true;
 }
 
-RunState Mec::step_queue(Hqd& hqd) {
-    if (!hqd.aql()) return pm4_.step(hqd, kPacketsPerTurn);
-    return aql_.step(hqd);
+void Mec::priority_changed(const Hqd& hqd) { dispatcher_.set_priority(hqd.id(), priority_of(hqd)); }
+
+/// Of the engine that runs the user queues, the launches follow the same weights.
+void Mec::set_pipe_weights(unsigned me, const PipeWeights& weights) {
+    weights_[me >= 2 ? 1 : 0] = weights;
+    if (me < 2) dispatcher_.set_pipe_weights(weights);
 }
 
-RunState Mec::step() {
+bool Mec::quantum_runs(const Hqd& hqd) const {
+    const bool holds = pipes_[pipe_number(hqd.me, hqd.pipe)].hold.queue == hqd.id();
+    return hqd.active() && holds && hqd.last == RunState::Busy && priority_of(hqd).quantum_ns != 0;
+}
+
+RunState Mec::step_queue(Hqd& hqd, unsigned max_packets) {
+    if (!hqd.aql()) return pm4_.step(hqd, max_packets);
+    return aql_.step(hqd, max_packets);
+}
+
+/// Active queues of a pipe, the one that may go first at the front.
+Mec::PipeOrder Mec::order_of(unsigned number) {
+    PipeOrder order;
+    for (unsigned q = 0; q < kQueuesPerPipe; ++q) {
+        Hqd& hqd = slots_[number * kQueuesPerPipe + q];
+        if (hqd.active()) order.queue[order.count++] = &hqd;
+    }
+    if (order.count < 2) return order;
+    PipeHold& hold = pipes_[number].hold;
+    const uint64_t quantum = hold.queue < slots_.size() ? priority_of(slots_[hold.queue]).quantum_ns : 0;
+    const bool over = quantum != 0 && env_.now_ns() - hold.since_ns >= quantum;
+    std::sort(order.queue.begin(), order.queue.begin() + order.count, [&](const Hqd* a, const Hqd* b) {
+        const unsigned first = priority_of(*a).queue, second = priority_of(*b).queue;
+        return first != second ? first > second : hold.place(a->id(), over) < hold.place(b->id(), over);
+    });
+    if (over) hold = {};
+    return order;
+}
+
+/// A queue that has packets to execute has the pipe: the ones after it only see their work end. One that waits, for memory
+/// or for its own waves, does not keep the others from it.
+RunState Mec::step_pipe(unsigned number) {
+    Pipe& pipe = pipes_[number];
+    const unsigned packets = weights_[number / kPipesPerMec].of_pipe_level(pipe.level);
     RunState state = RunState::Idle;
-    if (!halted_[0]) state = busier(state, gfx_.last = pm4_.step(gfx_, kPacketsPerTurn));
-    for (unsigned n = 0; n < slots_.size(); ++n) {
-        Hqd& hqd = slots_[(first_ + n) % slots_.size()];
+    bool taken = false;
+    const PipeOrder order = order_of(number);
+    for (unsigned n = 0; n < order.count; ++n) {
+        Hqd& hqd = *order.queue[n];
+        // A packet of another queue may have taken it down.
         if (!hqd.active() || (halted_[hqd.me] && hqd.dequeue == Dequeue::None)) continue;
         if (hqd.dequeue != Dequeue::None) {
             // What it waits for ends with a dispatch or by somebody's store.
             hqd.last = try_dequeue(hqd) ? RunState::Busy : RunState::Polling;
         } else {
-            hqd.last = step_queue(hqd);
+            const RunState found = step_queue(hqd, taken ? 0 : packets);
+            if (!taken || found == RunState::Busy) hqd.last = found;
             if (hqd.restoring) watch_restore(hqd);
+            if (!taken && found == RunState::Busy) {
+                taken = true;
+                if (pipe.hold.queue != hqd.id()) pipe.hold = {hqd.id(), env_.now_ns()};
+            }
         }
         state = busier(state, hqd.last);
     }
-    first_ = (first_ + 1) % slots_.size();
+    return state;
+}
+
+RunState Mec::step() {
+    RunState state = RunState::Idle;
+    if (!halted_[0]) state = busier(state, gfx_.last = pm4_.step(gfx_, weights_[0].second));
+    for (unsigned n = 0; n < pipes_.size(); ++n) state = busier(state, step_pipe((first_ + n) % pipes_.size()));
+    first_ = (first_ + 1) % pipes_.size();
     return state;
 }
 

@@ -12,6 +12,7 @@
 #include "cp-firmware-model/mec/aql.h"
 #include "cp-firmware-model/mec/pm4.h"
 #include "cp-firmware-model/queue/hqd.h"
+#include "cp-firmware-model/queue/pipe_hold.h"
 
 namespace lyra {
 
@@ -68,6 +69,16 @@ public:
     /// Saved waves of a mapped queue have not yet come back to their programs.
     bool restoring() const;
 
+    /// The priority registers of an active queue have changed.
+    void priority_changed(const Hqd& hqd);
+    /// CP_MEn_PIPE_PRIORITY_CNTS and CP_MEn_PIPEn_PRIORITY. @param me 1 or 2
+    void set_pipe_weights(unsigned me, const PipeWeights& weights);
+    void set_pipe_level(unsigned me, unsigned pipe, unsigned level) { pipes_[pipe_number(me, pipe)].level = level & 3; }
+    /// Turns at launching that its pipe gets while the queue has it.
+    unsigned launch_weight(const Hqd& hqd) const { return weights_[0].of_queue_level(priority_of(hqd).pipe); }
+    /// The queue has its pipe now, and its quantum counts.
+    bool quantum_runs(const Hqd& hqd) const;
+
     void halt(unsigned me, bool halted) { halted_[me & 3] = halted; }  ///< me 0: the gfx ring
     bool halted(unsigned me) const { return halted_[me & 3]; }
 
@@ -76,7 +87,14 @@ public:
     void reset();
 
 private:
-    RunState step_queue(Hqd& hqd);
+    static unsigned pipe_number(unsigned me, unsigned pipe) { return (me >= 2 ? 1 : 0) * kPipesPerMec + (pipe & 3); }
+    struct PipeOrder {
+        std::array<Hqd*, kQueuesPerPipe> queue{};
+        unsigned count = 0;
+    };
+    PipeOrder order_of(unsigned pipe);
+    RunState step_pipe(unsigned pipe);
+    RunState step_queue(Hqd& hqd, unsigned max_packets);
     void take_positions(Hqd& hqd);
     void save_positions(Hqd& hqd);
     // save.cpp
@@ -96,7 +114,14 @@ private:
     std::array<Hqd, kGfxQueueId> slots_;
     Hqd gfx_;
     std::array<bool, 4> halted_{};
-    unsigned first_ = 0;  ///< slot that the next step begins with
+    struct Pipe {
+        PipeHold hold;
+        unsigned level = kDefaultPipeLevel;
+    };
+    static constexpr unsigned kDefaultPipeLevel = 2;
+    std::array<Pipe, kMecs * kPipesPerMec> pipes_;
+    std::array<PipeWeights, kMecs> weights_;
+    unsigned first_ = 0;  ///< pipe that the next step begins with
 };
 
 }  // namespace lyra

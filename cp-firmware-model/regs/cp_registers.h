@@ -49,6 +49,8 @@ public:
     void write_gfx_cntl(const Access& access, uint32_t value);
     void write_gfx_wptr(const Access& access, uint32_t value);
     void write_wptr_poll(const Access& access, uint32_t value);
+    void write_pipe_weights(const Access& access, uint32_t value);
+    void write_pipe_level(const Access& access, uint32_t value);
     void write_vmid_reset(const Access& access, uint32_t value);
     void write_int_status(const Access& access, uint32_t value);
     void write_queue_reset(const Access& access, uint32_t value);
