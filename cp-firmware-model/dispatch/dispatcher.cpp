@@ -154,7 +154,8 @@ bool Dispatcher::only_halted_waves(uint32_t queue_id) const {
             if (grid == nullptr || grid->request.queue_id != queue_id) continue;
             if (wave.state == gcn::WaveState::Halted)
                 halted = true;
-            else if (wave.state != gcn::WaveState::AtBarrier && wave.state != gcn::WaveState::Saving)
+            else if (wave.state != gcn::WaveState::AtBarrier && wave.state != gcn::WaveState::AtGws &&
+                     wave.state != gcn::WaveState::Saving)
                 return false;
         }
     }
@@ -209,6 +210,7 @@ void Dispatcher::reset() {
     }
     grids_.clear();
     queues_.clear();
+    gws_.reset();
     pipes_ = {};
     weights_ = {};
     reserved_cu_ = -1;

@@ -10,6 +10,7 @@
 
 #include "common/env.h"
 #include "cp-firmware-model/cp_bus.h"
+#include "cp-firmware-model/dispatch/gws.h"
 #include "cp-firmware-model/dispatch/sq_interrupt.h"
 #include "cp-firmware-model/queue/pipe_hold.h"
 #include "cwsr/control_stack.h"
@@ -97,6 +98,11 @@ public:
     /// Waves of any queue are still in the trap handler's restore entry.
     bool restoring() const;
 
+    /// Global wave sync resources of a queue that gets a slot, or loses it. Waves of others that wait there ask again.
+    void load_gws(GwsRange range, const GwsWords& words);
+    void store_gws(GwsRange range, GwsWords& words);
+    const Gws& gws() const { return gws_; }
+
     void kill_vmid(uint32_t vmid);
     void reset();
     void invalidate_code();
@@ -115,6 +121,8 @@ public:
     void workgroup_ended(uint64_t dispatch) override;
     void wave_save_ready(const gcn::Wave& wave) override;
     void workgroup_saved(uint64_t dispatch) override;
+    gcn::GwsAnswer gws(const gcn::Wave& wave, gcn::GwsOp op, uint32_t resource, uint32_t value) override;
+    void gws_left(const gcn::Wave& wave) override;
     uint64_t shader_clock() override;
     uint64_t reference_clock() override;
 
@@ -166,6 +174,7 @@ private:
     std::vector<unsigned> cu_scratch_waves_;
     std::map<uint64_t, std::unique_ptr<Grid>> grids_;  ///< by dispatch id: launch order
     std::map<uint32_t, std::unique_ptr<Queue>> queues_;
+    Gws gws_;
     uint64_t next_id_ = 1;
     PipeWeights weights_;
     struct PipeTurn {

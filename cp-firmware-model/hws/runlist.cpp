@@ -92,11 +92,13 @@ HwScheduler::Walk HwScheduler::walk_packet() {
     return result;
 }
 
-/// A round that read the whole list has mapped everything; otherwise the next round goes on from the list's start.
+/// A round that read the whole list has mapped everything; otherwise the next round goes on from the list's start. A list
+/// that goes on in another one has its quantum, and then the other one.
 void HwScheduler::end_of_list(bool chained, const pm4::Packet* packet) {
-    const bool all = list_.round_start_dw == 0 && !list_.wrapped;
+    const uint64_t next = chained ? make64((*packet)[0] & ~3u, (*packet)[1]) : list_.base;
+    const bool all = list_.round_start_dw == 0 && !list_.wrapped && next == list_.base;
     if (chained) {
-        list_.base = make64((*packet)[0] & ~3u, (*packet)[1]);
+        list_.base = next;
         list_.size_dw = bits((*packet)[2], 0, 20);
     }
     list_.cursor_dw = 0;
@@ -149,7 +151,7 @@ RunState HwScheduler::rotate() {
     for (SdmaQueue& queue : sdma_queues_) queue.leaving = false;
     release_idle_processes();
     list_.phase = Phase::Walking;
-    list_.wrapped = false;
+    list_.wrapped = list_.mapped_any = false;
     list_.round_start_dw = list_.cursor_dw;
     // The process at the cursor may have lost its VMID with its last queue.
     if (list_.has_process && bind(list_.process) == Walk::Full) start_quantum();
@@ -182,7 +184,7 @@ RunState HwScheduler::share() {
     list_.starving_since_ns = 0;
     bool any = false;
     for (Hqd& hqd : mec_.slots()) {
-        const bool mapped = hqd.active() && hqd.mapped_by_hws && hqd.dequeue == Dequeue::None;
+        const bool mapped = hqd.active() && hqd.mapped_by_hws && !hqd.is_static && hqd.dequeue == Dequeue::None;
         if (!mapped || !mec_.has_waves(hqd) || !mec_.can_save(hqd)) continue;
         mec_.request_dequeue(hqd, Dequeue::Save);
         any = true;

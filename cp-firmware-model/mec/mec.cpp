@@ -15,6 +15,12 @@ namespace {
 
 /// Packets of a queue that leaves its slot: only those of a buffer that has begun.
 constexpr unsigned kPacketsOfLeaving = 16;
+/// CP_IQ_WAIT_TIME2.SCH_WAVE counts 1000 clocks. @source Linux 6.12 kfd_device_queue_manager.c start_cpsch(); the clock is
+/// taken to be the shader clock of 1500 MHz
+constexpr uint64_t kSchWaveUnitNs = 667;
+constexpr uint32_t kSchWaveReset = 0x40;  ///< @source Linux 6.12 gc_9_0_default.h
+constexpr uint64_t kForEverNs = ~uint64_t{0};
+static_assert(kHqdGwsWords == kGwsWords);
 constexpr uint32_t kDoorbellEnable = 1u << 30, kDoorbellOffset = 0x0ffffffc;
 }  // namespace
 
@@ -42,6 +48,7 @@ void Mec::reset() {
     gfx_.kind = QueueKind::Kernel;
     gfx_.state = HqdState::Active;
     halted_ = {true, true, true, true};
+    grace_ns_ = 0;
     pipes_ = {};
     weights_ = {};
     first_ = 0;
@@ -143,6 +150,7 @@ Fault Mec::map(Hqd& hqd, const QueueMapping& mapping) {
     hqd.state = hqd.regs[kHqdError] ? HqdState::Stopped : HqdState::Active;
     hqd.last = RunState::Busy;
     priority_changed(hqd);
+    take_gws(hqd, mapping);
     take_positions(hqd);
     // Doorbells rung while the queue had no slot were dropped; memory has the newest value.
     if (!hqd.aql()) poll_wptr(hqd);
@@ -154,20 +162,39 @@ Fault Mec::map(Hqd& hqd, const QueueMapping& mapping) {
     return Fault::None;
 }
 
+/// GDS_RESOURCE_STATE: size 9:4, first 17:12. All 64 do not fit into the field and read as 63.
+void Mec::take_gws(Hqd& hqd, const QueueMapping& mapping) {
+    hqd.gws_base = mapping.gws_base;
+    hqd.gws_size = mapping.gws_size;
+    hqd.regs[kHqdGdsResourceState] = std::min<uint32_t>(hqd.gws_size, 63) << 4 | uint32_t{hqd.gws_base} << 12;
+    if (hqd.gws_size == 0) return;
+    const GwsRange range{hqd.gws_base, hqd.gws_size};
+    bus_.write_register(kGdsGwsVmid0 + hqd.vmid(), range.reg());
+    dispatcher_.load_gws(range, hqd.gws);
+}
+
+void Mec::give_back_gws(Hqd& hqd) {
+    if (hqd.gws_size == 0) return;
+    bus_.write_register(kGdsGwsVmid0 + hqd.vmid(), 0);
+    dispatcher_.store_gws({hqd.gws_base, hqd.gws_size}, hqd.gws);
+}
+
 void Mec::activate(Hqd& hqd, QueueKind kind) {
     const auto regs = hqd.regs;
     const bool poll = hqd.wptr_poll_once;
     forget(hqd);
     hqd.regs = regs;
     hqd.regs[kHqdError] = 0;
+    hqd.regs[kHqdDequeueRequest] = 0;
     hqd.kind = kind;
-    if (hqd.mqd_address() != 0 && mqd::load_compute(bus_.gfxhub(), hqd, hqd.mqd_address()) != Fault::None) {
+    if (hqd.mqd_address() != 0 && mqd::load_private(bus_.gfxhub(), hqd, hqd.mqd_address()) != Fault::None) {
         report(env_, Fault::MqdUnreadable, fmt::format("queue {}: {:#x}", hqd.id(), hqd.mqd_address()));
     }
     hqd.state = HqdState::Active;
     priority_changed(hqd);
     take_positions(hqd);
     if (poll) poll_wptr(hqd);
+    resume_saved(hqd);
     env_.stats.add(Stat::queues_mapped);
     if (env_.tracer.on()) {
         emit<event::queue_mapped>(env_.tracer, env_.now_ns(), hqd.id(), hqd.vmid(), hqd.doorbell_bytes(), hqd.mqd_address());
@@ -191,12 +218,21 @@ void Mec::kill_waves(Hqd& hqd) {
 
 void Mec::drop(Hqd& hqd) {
     kill_waves(hqd);
+    give_back_gws(hqd);
+    hqd.gws_size = 0;
     hqd.state = HqdState::Idle;
     hqd.dequeue = Dequeue::None;
     hqd.regs[kHqdDequeueRequest] = 0;
     hqd.ib_stack.clear();
     env_.stats.add(Stat::queues_unmapped);
     if (env_.tracer.on()) emit<event::queue_unmapped>(env_.tracer, env_.now_ns(), hqd.id());
+}
+
+/// The reset value gives no time, so that unmapping costs nothing where nobody asked for it; 0 is without end, as the driver
+/// says of the firmware. @source Linux 6.12 kgd_gfx_v9_build_grace_period_packet_info()
+void Mec::set_wait_times(uint32_t value) {
+    const uint32_t wave = bits(value, 8, 8);
+    grace_ns_ = wave == kSchWaveReset ? 0 : wave == 0 ? kForEverNs : wave * kSchWaveUnitNs;
 }
 
 void Mec::request_dequeue(Hqd& hqd, Dequeue kind) {
@@ -208,6 +244,11 @@ void Mec::request_dequeue(Hqd& hqd, Dequeue kind) {
         kind = Dequeue::Drain;
     }
     if (hqd.saving && kind != Dequeue::Reset) return;
+    if (kind == Dequeue::Save && hqd.dequeue == Dequeue::None && grace_ns_ != 0) {
+        const uint64_t now = env_.now_ns();
+        hqd.save_after_ns = grace_ns_ > kForEverNs - now ? kForEverNs : now + grace_ns_;
+        dispatcher_.stall_queue(hqd.id(), true);
+    }
     // A reset may follow a drain that hangs, not the other way round.
     if (hqd.dequeue != Dequeue::Reset) hqd.dequeue = kind;
     if (hqd.state == HqdState::Active) hqd.state = HqdState::Draining;
@@ -218,6 +259,8 @@ bool Mec::cancel_dequeue(Hqd& hqd) {
     if (hqd.dequeue == Dequeue::None) return true;
     if (hqd.dequeue == Dequeue::Reset || hqd.saving) return false;
     hqd.dequeue = Dequeue::None;
+    if (hqd.save_after_ns != 0) dispatcher_.stall_queue(hqd.id(), false);
+    hqd.save_after_ns = 0;
     if (hqd.state == HqdState::Draining) hqd.state = HqdState::Active;
     return true;
 }
@@ -240,6 +283,7 @@ bool Mec::try_dequeue(Hqd& hqd) {
         }
     }
     save_positions(hqd);
+    give_back_gws(hqd);
     if (hqd.mqd_address() != 0 && mqd::store(bus_.gfxhub(), hqd, hqd.mqd_address()) != Fault::None) {
         report(env_, Fault::MqdUnreadable, fmt::format("queue {}: write back to {:#x}", hqd.id(), hqd.mqd_address()));
     }

@@ -26,6 +26,7 @@ struct QueueMapping {
     QueueKind kind = QueueKind::User;
     bool by_hws = false;
     bool is_static = false;
+    uint8_t gws_base = 0, gws_size = 0;  ///< global wave sync resources that come with the queue
 };
 
 class Mec {
@@ -57,6 +58,8 @@ public:
     bool cancel_dequeue(Hqd& hqd);
     /// Finish a requested dequeue when nothing of the queue runs any more. @return true: the slot is free
     bool try_dequeue(Hqd& hqd);
+    /// CP_IQ_WAIT_TIME2: SCH_WAVE 15:8 is the time that waves get before they are saved.
+    void set_wait_times(uint32_t value);
     /// Kill the waves of a queue; its dispatches end without any completion.
     void kill_waves(Hqd& hqd);
     /// Free the slot at once, without writing the MQD.
@@ -95,6 +98,8 @@ private:
     PipeOrder order_of(unsigned pipe);
     RunState step_pipe(unsigned pipe);
     RunState step_queue(Hqd& hqd, unsigned max_packets);
+    void take_gws(Hqd& hqd, const QueueMapping& mapping);
+    void give_back_gws(Hqd& hqd);
     void take_positions(Hqd& hqd);
     void save_positions(Hqd& hqd);
     // save.cpp
@@ -114,6 +119,7 @@ private:
     std::array<Hqd, kGfxQueueId> slots_;
     Hqd gfx_;
     std::array<bool, 4> halted_{};
+    uint64_t grace_ns_ = 0;
     struct Pipe {
         PipeHold hold;
         unsigned level = kDefaultPipeLevel;

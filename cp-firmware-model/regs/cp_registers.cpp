@@ -195,6 +195,11 @@ void CpRegisters::write_pipe_weights(const Access& access, uint32_t value) {
     mec_.set_pipe_weights(kRows[access.row].byte == CP_ME1_PIPE_PRIORITY_CNTS ? 1 : 2, PipeWeights::of(value));
 }
 
+void CpRegisters::write_wait_times(const Access& access, uint32_t value) {
+    access.stored = value;
+    mec_.set_wait_times(value);
+}
+
 void CpRegisters::write_pipe_level(const Access& access, uint32_t value) {
     access.stored = value & 3;
     const uint32_t byte = kRows[access.row].byte;
@@ -258,6 +263,13 @@ void CpRegisters::write_gfx_wptr(const Access& access, uint32_t value) {
     access.stored = value;
     const uint64_t wptr = make64(one(CP_RB0_WPTR), one(CP_RB0_WPTR_HI));
     if (kRows[access.row].byte == CP_RB0_WPTR_HI) mec_.set_wptr(mec_.gfx(), wptr);
+}
+
+/// The resource that GDS_GWS_RESOURCE_CNTL.INDEX names: its state, or how many waves wait.
+uint32_t CpRegisters::read_gws(const Access& access) {
+    const uint32_t index = one(GDS_GWS_RESOURCE_CNTL) & 0x3f;
+    const bool state = kRows[access.row].byte == GDS_GWS_RESOURCE;
+    return state ? dispatcher_.gws().state(index) : dispatcher_.gws().waiting(index);
 }
 
 // --- waves ---
