@@ -134,6 +134,8 @@ void Dispatcher::finish_if_done(Grid& grid) {
     grids_.erase(grid.id);
 }
 
+void Dispatcher::set_priority(uint32_t queue_id, const QueuePriority& priority) { queue(queue_id).priority = priority; }
+
 void Dispatcher::stall_queue(uint32_t queue_id, bool stalled) {
     queue(queue_id).stalled = stalled;
     room_changed_ = true;
@@ -160,7 +162,8 @@ bool Dispatcher::only_halted_waves(uint32_t queue_id) const {
             if (grid == nullptr || grid->request.queue_id != queue_id) continue;
             if (wave.state == gcn::WaveState::Halted)
                 halted = true;
-            else if (wave.state != gcn::WaveState::AtBarrier && wave.state != gcn::WaveState::Saving)
+            else if (wave.state != gcn::WaveState::AtBarrier && wave.state != gcn::WaveState::AtGws &&
+                     wave.state != gcn::WaveState::Saving)
                 return false;
         }
     }
@@ -216,6 +219,9 @@ void Dispatcher::reset() {
     grids_.clear();
     queues_.clear();
     ended_.clear();
+    gws_.reset();
+    pipes_ = {};
+    weights_ = {};
     reserved_cu_ = -1;
     room_changed_ = false;
 }

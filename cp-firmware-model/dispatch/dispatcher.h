@@ -10,7 +10,9 @@
 
 #include "common/env.h"
 #include "cp-firmware-model/cp_bus.h"
+#include "cp-firmware-model/dispatch/gws.h"
 #include "cp-firmware-model/dispatch/sq_interrupt.h"
+#include "cp-firmware-model/queue/pipe_hold.h"
 #include "cwsr/control_stack.h"
 #include "gcn-interp/cu/compute_unit.h"
 
@@ -60,6 +62,10 @@ public:
     /// No work-group is left to launch and none is running. Ids that were killed or are unknown are complete.
     bool complete(uint64_t dispatch) const;
 
+    /// Which queue's groups are launched first: registers of the queue, and the weights of pipes.
+    void set_priority(uint32_t queue_id, const QueuePriority& priority);
+    void set_pipe_weights(const PipeWeights& weights) { weights_ = weights; }
+
     /// Do not launch more work-groups of a queue (its waves go on), or launch again.
     void stall_queue(uint32_t queue_id, bool stalled);
     unsigned waves_live(uint32_t queue_id) const;
@@ -92,6 +98,11 @@ public:
     /// Waves of any queue are still in the trap handler's restore entry.
     bool restoring() const;
 
+    /// Global wave sync resources of a queue that gets a slot, or loses it. Waves of others that wait there ask again.
+    void load_gws(GwsRange range, const GwsWords& words);
+    void store_gws(GwsRange range, GwsWords& words);
+    const Gws& gws() const { return gws_; }
+
     void kill_vmid(uint32_t vmid);
     void reset();
     void invalidate_code();
@@ -115,6 +126,8 @@ public:
     void workgroup_ended(uint64_t dispatch) override;
     void wave_save_ready(const gcn::Wave& wave) override;
     void workgroup_saved(uint64_t dispatch) override;
+    gcn::GwsAnswer gws(const gcn::Wave& wave, gcn::GwsOp op, uint32_t resource, uint32_t value) override;
+    void gws_left(const gcn::Wave& wave) override;
     uint64_t shader_clock() override;
     uint64_t reference_clock() override;
 
@@ -130,6 +143,9 @@ private:
 
     gcn::WorkgroupLaunch make_launch(const DispatchRequest& request) const;
     unsigned launch_groups();
+    void begin_turns();
+    Queue* next_to_launch();
+    void take_turn(Queue& queue);
     bool launch_next(Queue& queue);
     bool restore_next(Queue& queue);
     int choose_restore_cu(const Queue& queue, const Grid& grid, const gcn::WorkgroupRestore& group, unsigned engine) const;
@@ -167,8 +183,17 @@ private:
     std::vector<unsigned> cu_scratch_waves_;
     std::map<uint64_t, std::unique_ptr<Grid>> grids_;  ///< by dispatch id: launch order
     std::map<uint32_t, std::unique_ptr<Queue>> queues_;
+    Gws gws_;
     uint64_t next_id_ = 1;
-    uint32_t last_queue_ = 0;  ///< queue that launched last, for fair turns
+    PipeWeights weights_;
+    struct PipeTurn {
+        PipeHold hold;
+        bool over = false;      ///< the holder's quantum, when this pass began
+        unsigned top = 0;       ///< highest rank that waits, when this pass began
+        int64_t credit = 0;     ///< turns it is owed, times the weight of all
+        Queue* best = nullptr;  ///< its queue that launches next
+    };
+    std::array<PipeTurn, kQueueIds / kQueuesPerPipe + 1> pipes_{};
     unsigned next_cu_ = 0;
     unsigned current_cu_ = 0;  ///< whose services are being called
     bool room_changed_ = false;

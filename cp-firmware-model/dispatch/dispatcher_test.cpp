@@ -167,9 +167,9 @@ TEST_F(DispatcherTest, KeepsTheOrderWithinAQueue) {
     EXPECT_EQ(fake_cus().launches.back().launch.dispatch, second);
 }
 
-TEST_F(DispatcherTest, GivesQueuesTheirTurns) {
+TEST_F(DispatcherTest, GivesPipesTheirTurns) {
     dispatcher.start(request(64 * 4000, 64, 1));
-    dispatcher.start(request(64 * 4000, 64, 2));
+    dispatcher.start(request(64 * 4000, 64, 1 + kQueuesPerPipe));
     dispatcher.run(1);
     unsigned of_first = 0;
     for (const auto& l : fake_cus().launches) of_first += l.launch.dispatch == 1;

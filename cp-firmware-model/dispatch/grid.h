@@ -66,6 +66,8 @@ struct Dispatcher::Queue {
     unsigned failed_passes = 0;  ///< since a group of it last found room
     unsigned next_reserved = 0;  ///< CU to keep free when it comes to that
     bool stalled = false;
+    QueuePriority priority;
+    bool no_room = false;  ///< in this pass of launch_groups()
 
     enum class Save : uint8_t { None, Collecting, Storing };
     Save save = Save::None;
@@ -75,6 +77,11 @@ struct Dispatcher::Queue {
         cwsr::SavedGroup image;
     };
     std::deque<Saved> saved;  ///< groups in the save area, in the order of their restore
+
+    bool waits_for_room() const { return !stalled && !(pending.empty() && saved.empty()); }
+    /// What was there before comes back before anything new is launched.
+    unsigned rank() const { return (saved.empty() ? 0u : 16u) + priority.queue; }
+    unsigned pipe() const { return id / kQueuesPerPipe; }
 };
 
 }  // namespace lyra

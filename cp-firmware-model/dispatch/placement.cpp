@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which work-group goes to which compute unit, and with which scratch slots; step 5 of the data flow.
 #include <algorithm>
+#include <tuple>
 
 #include "cp-firmware-model/dispatch/grid.h"
 
@@ -19,35 +20,85 @@ bool cu_enabled(const DispatchRequest& request, unsigned engine, unsigned cu_in_
 
 }  // namespace
 
-/// Launch until no queue finds room: one group per queue in turn, beginning after the queue that launched last.
-/// @return work-groups launched; bounded by what the CUs hold
+/// Launch until no queue finds room. @return work-groups launched; bounded by what the CUs hold
 unsigned Dispatcher::launch_groups() {
     room_changed_ = false;
     unsigned launched = 0;
-    unsigned failures = 0;
-    auto it = queues_.upper_bound(last_queue_);
-    while (failures < queues_.size()) {
-        if (it == queues_.end()) it = queues_.begin();
-        Queue& q = *it->second;
-        if (launch_next(q)) {
-            last_queue_ = q.id;
-            ++launched;
-            failures = 0;
-        } else {
-            ++failures;
-        }
-        ++it;
+    begin_turns();
+    while (Queue* q = next_to_launch()) {
+        q->no_room = !launch_next(*q);
+        if (q->no_room) continue;
+        take_turn(*q);
+        ++launched;
     }
     return launched;
 }
 
-bool Dispatcher::launch_next(Queue& q) {
-    if (!may_launch(q.saved.empty() && !q.pending.empty() ? q.pending.front()->ready_ns : 0)) return false;
-    if (!q.stalled && !q.saved.empty()) return restore_next(q);
-    if (q.stalled || q.pending.empty()) {
-        if (reserved_cu_ >= 0 && reserved_for_ == q.id) reserved_cu_ = -1;
-        return false;
+void Dispatcher::begin_turns() {
+    std::array<bool, std::tuple_size_v<decltype(pipes_)>> waits{};
+    for (PipeTurn& pipe : pipes_) pipe.top = 0;
+    for (auto& [id, q] : queues_) {
+        q->no_room = false;
+        if (!q->waits_for_room()) {
+            if (reserved_cu_ >= 0 && reserved_for_ == id) reserved_cu_ = -1;
+            continue;
+        }
+        waits[q->pipe()] = true;
+        pipes_[q->pipe()].top = std::max(pipes_[q->pipe()].top, q->rank());
     }
+    for (unsigned n = 0; n < pipes_.size(); ++n) {
+        PipeTurn& pipe = pipes_[n];
+        if (!waits[n]) pipe.credit = 0;
+        const auto holder = queues_.find(pipe.hold.queue);
+        const uint64_t quantum = waits[n] && holder != queues_.end() ? holder->second->priority.quantum_ns : 0;
+        pipe.over = quantum != 0 && env_.now_ns() - pipe.hold.since_ns >= quantum;
+    }
+}
+
+/// On each pipe the queue of the highest priority, equals in turn by their quantum; of the pipes the one that is owed most.
+/// Who finds no room lets the others have what he cannot use.
+Dispatcher::Queue* Dispatcher::next_to_launch() {
+    for (PipeTurn& pipe : pipes_) pipe.best = nullptr;
+    for (auto& [id, q] : queues_) {
+        if (q->no_room || !q->waits_for_room()) continue;
+        PipeTurn& pipe = pipes_[q->pipe()];
+        const auto place = [&](const Queue& of) { return pipe.hold.place(of.id, pipe.over); };
+        const Queue* best = pipe.best;
+        if (best == nullptr || q->rank() > best->rank() || (q->rank() == best->rank() && place(*q) < place(*best))) {
+            pipe.best = q.get();
+        }
+    }
+    PipeTurn* most = nullptr;
+    int64_t most_owed = 0;
+    for (PipeTurn& pipe : pipes_) {
+        if (pipe.best == nullptr) continue;
+        const int64_t owed = pipe.credit + weights_.of_queue_level(pipe.best->priority.pipe);
+        if (most != nullptr && owed <= most_owed) continue;
+        most = &pipe;
+        most_owed = owed;
+    }
+    return most == nullptr ? nullptr : most->best;
+}
+
+/// A queue has launched: each pipe that waits gains its weight, this one pays for all.
+void Dispatcher::take_turn(Queue& q) {
+    PipeTurn& turn = pipes_[q.pipe()];
+    for (PipeTurn& pipe : pipes_) {
+        if (pipe.best == nullptr) continue;
+        const unsigned weight = weights_.of_queue_level(pipe.best->priority.pipe);
+        pipe.credit += weight;
+        turn.credit -= weight;
+    }
+    const auto holder = queues_.find(turn.hold.queue);
+    const bool stays = holder != queues_.end() && holder->second->waits_for_room() && holder->second->rank() >= q.rank();
+    if (stays && !turn.over) return;
+    turn.hold = {q.id, env_.now_ns()};
+    turn.over = false;
+}
+
+bool Dispatcher::launch_next(Queue& q) {
+    if (!may_launch(q.saved.empty() ? q.pending.front()->ready_ns : 0)) return false;
+    if (!q.saved.empty()) return restore_next(q);
     Grid& grid = *q.pending.front();
     const int cu = choose_cu(q, grid);
     update_reservation(q, grid, cu >= 0);
@@ -117,7 +168,8 @@ void Dispatcher::update_reservation(Queue& q, const Grid& grid, bool placed) {
         if (holder) reserved_cu_ = -1;
         return;
     }
-    if (++q.failed_passes < kPatience) return;
+    // A queue that comes after another one of its pipe has no claim against it.
+    if (q.rank() < pipes_[q.pipe()].top || ++q.failed_passes < kPatience) return;
     q.failed_passes = 0;
     // The CU did not become free: waves there may wait for this very group or for the ones kept out. Try another later.
     if (holder)

@@ -60,6 +60,28 @@ uint64_t Dispatcher::shader_clock() {
     return env_.clock.on() ? env_.clock.clk() : env_.now_ns() * env_.timing.shader_clock_mhz / 1000;
 }
 
+gcn::GwsAnswer Dispatcher::gws(const gcn::Wave& wave, gcn::GwsOp op, uint32_t resource, uint32_t value) {
+    const GwsRange range = GwsRange::of(bus_.read_register(kGdsGwsVmid0 + wave.vmid % kVmids));
+    if (resource >= range.size) return gcn::GwsAnswer::Refused;
+    Gws::Waiters released;
+    const bool done = gws_.execute(op, range.base + resource, value, {current_cu_, wave.slot}, released);
+    for (const Gws::Waiter& waiter : released) cus_[waiter.cu]->gws_done(waiter.slot);
+    return done ? gcn::GwsAnswer::Done : gcn::GwsAnswer::Wait;
+}
+
+void Dispatcher::gws_left(const gcn::Wave& wave) { gws_.leave(current_cu_, wave.slot); }
+
+void Dispatcher::load_gws(GwsRange range, const GwsWords& words) {
+    for (const Gws::Waiter& waiter : gws_.evict(range)) cus_[waiter.cu]->gws_again(waiter.slot);
+    gws_.load(range, words);
+}
+
+void Dispatcher::store_gws(GwsRange range, GwsWords& words) {
+    for (const Gws::Waiter& waiter : gws_.evict(range)) cus_[waiter.cu]->gws_again(waiter.slot);
+    gws_.store(range, words);
+}
+
+
 uint64_t Dispatcher::reference_clock() { return gpu_clock(env_); }
 
 }  // namespace lyra

@@ -66,7 +66,14 @@ struct Fuzz : CpBench {
             submit(hiq, unmap(3));
             settle(20);
             fill(user.mqd, 512, input);
-            run_list({map_process(0x8001), map_queue(user)});
+            // Two queues, of one process or of two, whose packets have a few words of the input: types, engines, GWS, quantum.
+            TestRing second = user_ring(1);
+            Words process = map_process(0x8001), other = map_process(bit(mode, 7) ? 0x8002 : 0x8001);
+            other[13] = input.word();
+            process[1 + mode % 15] = input.word();
+            const uint32_t control = input.word();
+            run_list({process, map_queue(user, control), other, map_queue(second, control >> 8 | 1u << 4)}, mode >> 12 & 15,
+                     bit(mode, 6));
             settle(20);
         }
         const uint32_t dwords = std::min<uint32_t>(static_cast<uint32_t>(input.size / 4), static_cast<uint32_t>(ring.dwords));

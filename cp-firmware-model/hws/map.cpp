@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kEngineCompute = 0, kEngineHiq = 1, kEngineSdma0 = 2, kEngineSdma1 = 3, kEngineGfx = 4;
 constexpr uint32_t kDoorbellMask = 0x0ffffffc;
-constexpr uint32_t kStaticQueueType = 2;  ///< 2 and 3: static queues
+constexpr uint32_t kDynamicQueueType = 0;  ///< 1: debug interface queue; 2 and 3: static queues
 
 /// TBA and TMA are given as address >> 8; the driver may set a bit of later chips above the field.
 uint64_t shader_base(uint32_t lo, uint32_t hi) { return static_cast<uint64_t>(sign_extend(make64(lo, hi & 0xff) << 8, 48)); }
@@ -35,6 +35,7 @@ bool HwScheduler::take_process(const pm4::Packet& packet, Process& process) {
     process.binding.sh_mem_config = packet[4];
     process.binding.tba = shader_base(packet[5], packet[6]);
     process.binding.tma = shader_base(packet[7], packet[8]);
+    process.gws_count = bits(packet[12], 0, 7);
     return true;
 }
 
@@ -83,7 +84,21 @@ Hqd* HwScheduler::free_slot() {
     return nullptr;
 }
 
-/// dw2: doorbell 27:2; dw3,4 MQD; dw5,6 write pointer.
+/// The global wave sync resources of a process go with the one queue that controls them.
+void HwScheduler::give_gws(QueueMapping& mapping) {
+    const unsigned count = std::min<unsigned>(list_.process.gws_count, kGwsResources);
+    const uint64_t run = count >= kGwsResources ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+    unsigned base = 0;
+    while (base + count <= kGwsResources && (resources_.gws_mask >> base & run) != run) ++base;
+    if (count == 0 || base + count > kGwsResources) {
+        report(env_, Fault::NoGws, fmt::format("PASID {:#x}, {} resources", mapping.pasid, count));
+        return;
+    }
+    mapping.gws_base = static_cast<uint8_t>(base);
+    mapping.gws_size = static_cast<uint8_t>(count);
+}
+
+/// dw1: control of GWS 12, queue type 23:21; dw2: doorbell 27:2; dw3,4 MQD; dw5,6 write pointer.
 HwScheduler::Walk HwScheduler::map_compute(const pm4::Packet& packet) {
     QueueMapping mapping;
     mapping.mqd = make64(packet[2], packet[3]);
@@ -96,7 +111,7 @@ HwScheduler::Walk HwScheduler::map_compute(const pm4::Packet& packet) {
     mapping.vmid = list_.process.vmid;
     mapping.pasid = list_.process.binding.pasid;
     mapping.by_hws = true;
-    mapping.is_static = bits(packet[0], 21, 3) >= kStaticQueueType;
+    mapping.is_static = bits(packet[0], 21, 3) != kDynamicQueueType;
     Hqd* slot = free_slot();
     if (!slot) {
         const bool any =
@@ -105,7 +120,18 @@ HwScheduler::Walk HwScheduler::map_compute(const pm4::Packet& packet) {
         report(env_, Fault::NoHqd, fmt::format("queue mask {:#x}", resources_.queue_mask));
         return Walk::Next;
     }
+    if (bit(packet[0], 12)) {
+        const auto owns = [](const Hqd& h) { return h.active() && h.gws_size != 0; };
+        if (std::any_of(mec_.slots().begin(), mec_.slots().end(), owns)) {
+            if (list_.mapped_any) return Walk::Full;
+            // An owner that outlasts the round, as static queues do, keeps this queue out, but not the ones after it.
+            report(env_, Fault::NoGws, fmt::format("PASID {:#x}: another queue keeps them", mapping.pasid));
+            return Walk::Next;
+        }
+        give_gws(mapping);
+    }
     mec_.map(*slot, mapping);
+    list_.mapped_any = true;
     return Walk::Next;
 }
 

@@ -93,11 +93,13 @@ HwScheduler::Walk HwScheduler::walk_packet() {
     return result;
 }
 
-/// A round that read the whole list has mapped everything; otherwise the next round goes on from the list's start.
+/// A round that read the whole list has mapped everything; otherwise the next round goes on from the list's start. A list
+/// that goes on in another one has its quantum, and then the other one.
 void HwScheduler::end_of_list(bool chained, const pm4::Packet* packet) {
-    const bool all = list_.round_start_dw == 0 && !list_.wrapped;
+    const uint64_t next = chained ? make64((*packet)[0] & ~3u, (*packet)[1]) : list_.base;
+    const bool all = list_.round_start_dw == 0 && !list_.wrapped && next == list_.base;
     if (chained) {
-        list_.base = make64((*packet)[0] & ~3u, (*packet)[1]);
+        list_.base = next;
         list_.size_dw = bits((*packet)[2], 0, 20);
     }
     list_.cursor_dw = 0;
@@ -151,29 +153,41 @@ RunState HwScheduler::rotate() {
     for (SdmaQueue& queue : sdma_queues_) queue.leaving = false;
     release_idle_processes();
     list_.phase = Phase::Walking;
-    list_.wrapped = false;
+    list_.wrapped = list_.mapped_any = false;
     list_.round_start_dw = list_.cursor_dw;
     // The process at the cursor may have lost its VMID with its last queue.
     if (list_.has_process && bind(list_.process) == Walk::Full) start_quantum();
     return RunState::Busy;
 }
 
+/// How long a queue may find no room before those with waves are saved. Against queues of a higher pipe priority it is
+/// longer by as much as they weigh more: the shares of time are then those of the launches.
+/// @return 0 when nobody waits
+uint64_t HwScheduler::share_patience_ns() {
+    unsigned waiting = 0, running = 0;
+    for (const Hqd& hqd : mec_.slots()) {
+        if (!hqd.active() || !hqd.mapped_by_hws || hqd.dequeue != Dequeue::None) continue;
+        unsigned& weight = mec_.starving(hqd) ? waiting : running;
+        if (&weight == &waiting || mec_.has_waves(hqd)) weight = std::max(weight, mec_.launch_weight(hqd));
+    }
+    return waiting == 0 ? 0 : kDefaultQuantumMs * kMillisecondNs * std::max(1u, running / waiting);
+}
+
 /// Every queue has a slot, but the waves of some leave no room for those of others: the first are saved for a quantum.
 RunState HwScheduler::share() {
     const uint64_t now = env_.now_ns();
-    const auto mapped = [](const Hqd& hqd) { return hqd.active() && hqd.mapped_by_hws && hqd.dequeue == Dequeue::None; };
-    const bool starving = std::any_of(mec_.slots().begin(), mec_.slots().end(),
-                                      [&](const Hqd& hqd) { return mapped(hqd) && mec_.starving(hqd); });
-    if (!starving) {
+    const uint64_t patience = share_patience_ns();
+    if (patience == 0) {
         list_.starving_since_ns = 0;
         return RunState::Idle;
     }
     if (list_.starving_since_ns == 0) list_.starving_since_ns = now;
-    if (now < list_.starving_since_ns + kDefaultQuantumMs * kMillisecondNs) return RunState::Polling;
+    if (now < list_.starving_since_ns + patience) return RunState::Polling;
     list_.starving_since_ns = 0;
     bool any = false;
     for (Hqd& hqd : mec_.slots()) {
-        if (!mapped(hqd) || !mec_.has_waves(hqd) || !mec_.can_save(hqd)) continue;
+        const bool mapped = hqd.active() && hqd.mapped_by_hws && !hqd.is_static && hqd.dequeue == Dequeue::None;
+        if (!mapped || !mec_.has_waves(hqd) || !mec_.can_save(hqd)) continue;
         mec_.request_dequeue(hqd, Dequeue::Save);
         any = true;
     }

@@ -32,12 +32,14 @@ private:
     struct Resources {
         uint32_t vmid_mask = 0;
         uint64_t queue_mask = 0;  ///< bit = (me - 1) * 32 + pipe * 8 + queue
+        uint64_t gws_mask = 0;    ///< global wave sync resources
         uint64_t unmap_latency_ns = 0;
     };
     struct Process {
         uint32_t vmid = 0;
         ProcessBinding binding;
         uint32_t quantum_ms = 0;
+        uint32_t gws_count = 0;  ///< global wave sync resources that its queue gets
     };
     struct SdmaQueue {
         unsigned engine = 0, slot = 0;
@@ -61,6 +63,7 @@ private:
         uint32_t round_start_dw = 0;  ///< where this round began
         bool wrapped = false;         ///< this round went past the end of the list
         bool has_process = false;     ///< process is that of the packets at the cursor
+        bool mapped_any = false;      ///< a queue got its slot in this round
         Process process;
         bool sharing = false;   ///< all of the list has slots, but not all has room on the compute units
         uint64_t starving_since_ns = 0;  ///< 0 = nobody
@@ -77,6 +80,7 @@ private:
     Walk map_queue_of_list(const pm4::Packet& packet);
     Walk map_compute(const pm4::Packet& packet);
     Walk map_sdma(const pm4::Packet& packet, unsigned engine);
+    void give_gws(QueueMapping& mapping);
     Hqd* free_slot();
     Hqd* find_mqd(uint64_t mqd);
     void release_idle_processes();
@@ -89,6 +93,7 @@ private:
     void end_of_list(bool chained, const pm4::Packet* packet);
     void start_quantum();
     RunState rotate();
+    uint64_t share_patience_ns();
     RunState share();
     void walk_again();
 

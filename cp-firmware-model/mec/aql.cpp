@@ -13,7 +13,6 @@ namespace lyra {
 
 namespace {
 
-constexpr unsigned kPacketsPerStep = 16;
 /// Packets between fetch and retirement. A guest could otherwise fill memory with packets that are done behind one that is not.
 /// A context save has a bit for each.
 constexpr size_t kMaxInFlight = flight::kMaxPackets;
@@ -55,7 +54,7 @@ void AqlProcessor::doorbell(Hqd& hqd, uint64_t value) {
     hqd.regs[kHqdPqWptrHi] = hi32(hqd.wptr_dw);
 }
 
-RunState AqlProcessor::step(Hqd& hqd) {
+RunState AqlProcessor::step(Hqd& hqd, unsigned max_packets) {
     if (hqd.state == HqdState::Idle) return RunState::Idle;
     const bool completed = poll_completions(hqd);
     retire(hqd);
@@ -64,8 +63,7 @@ RunState AqlProcessor::step(Hqd& hqd) {
     }
     unsigned done = 0;
     Step last = Step::Next;
-    const unsigned most = env_.clock.on() ? 1 : kPacketsPerStep;
-    while (last == Step::Next && done < most && hqd.state != HqdState::Stopped) {
+    while (last == Step::Next && done < max_packets && hqd.state != HqdState::Stopped) {
         last = step_head(hqd);
         done += last == Step::Next;
     }

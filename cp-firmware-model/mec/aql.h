@@ -24,12 +24,14 @@ public:
     /// A doorbell of a mapped AQL queue. @param value index of the last packet that may be looked at
     void doorbell(Hqd& hqd, uint64_t value);
 
-    /// Complete, retire, and start what can be started: a few packets at most.
+    static constexpr unsigned kPacketsPerStep = 16;
+
+    /// Complete, retire, and start what can be started: max_packets at most.
     /// While hqd.state is Draining no new packet starts; while Stopped only running ones complete.
     /// @return Busy: something was started or completed, call again soon; Polling: a packet waits for memory that somebody else
     /// writes; Idle: nothing to do
     ///         until a doorbell comes or a dispatch ends
-    RunState step(Hqd& hqd);
+    RunState step(Hqd& hqd, unsigned max_packets = kPacketsPerStep);
 
     /// The queue gets its slot: hqd.regs and hqd.compute hold the MQD image. Takes the read index from the image
     /// (cp_mqd_readindex) and the write index from memory at the poll address.

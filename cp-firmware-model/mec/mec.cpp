@@ -2,6 +2,8 @@
 // Queue slots of the micro engines: doorbell to write pointer, MQD to slot and back, round robin; steps 3 and 4.
 #include "cp-firmware-model/mec/mec.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cp-firmware-model/mqd/mqd.h"
@@ -11,9 +13,11 @@ namespace lyra {
 
 namespace {
 
-/// Packets of one queue per turn: small enough that a ring of long copies does not hold up the others.
-constexpr unsigned kPacketsPerTurn = 16;
+/// Packets of a queue that leaves its slot: only those of a buffer that has begun.
+constexpr unsigned kPacketsOfLeaving = 16;
+static_assert(kHqdGwsWords == kGwsWords);
 constexpr uint32_t kDoorbellEnable = 1u << 30, kDoorbellOffset = 0x0ffffffc;
+
 }  // namespace
 
 Mec::Mec(Env& env, CpBus& bus, Dispatcher& dispatcher)
@@ -40,6 +44,9 @@ void Mec::reset() {
     gfx_.kind = QueueKind::Kernel;
     gfx_.state = HqdState::Active;
     halted_ = {true, true, true, true};
+    sch_wave_ = kSchWaveReset;
+    pipes_ = {};
+    weights_ = {};
     first_ = 0;
     pipe_free_ns_ = {};
 }
@@ -143,6 +150,8 @@ Fault Mec::map(Hqd& hqd, const QueueMapping& mapping) {
     hqd.last = RunState::Busy;
     env_.clock.owe(env_.timing.descriptor_ns);
     if (env_.clock.on()) hqd.turn_ns = env_.clock.ns() + env_.timing.descriptor_ns;
+    priority_changed(hqd);
+    take_gws(hqd, mapping);
     take_positions(hqd);
     // Doorbells rung while the queue had no slot were dropped; memory has the newest value.
     if (!hqd.aql()) poll_wptr(hqd);
@@ -154,19 +163,39 @@ Fault Mec::map(Hqd& hqd, const QueueMapping& mapping) {
     return Fault::None;
 }
 
+/// GDS_RESOURCE_STATE: size 9:4, first 17:12. All 64 do not fit into the field and read as 63.
+void Mec::take_gws(Hqd& hqd, const QueueMapping& mapping) {
+    hqd.gws_base = mapping.gws_base;
+    hqd.gws_size = mapping.gws_size;
+    hqd.regs[kHqdGdsResourceState] = std::min<uint32_t>(hqd.gws_size, 63) << 4 | uint32_t{hqd.gws_base} << 12;
+    if (hqd.gws_size == 0) return;
+    const GwsRange range{hqd.gws_base, hqd.gws_size};
+    bus_.write_register(kGdsGwsVmid0 + hqd.vmid(), range.reg());
+    dispatcher_.load_gws(range, hqd.gws);
+}
+
+void Mec::give_back_gws(Hqd& hqd) {
+    if (hqd.gws_size == 0) return;
+    bus_.write_register(kGdsGwsVmid0 + hqd.vmid(), 0);
+    dispatcher_.store_gws({hqd.gws_base, hqd.gws_size}, hqd.gws);
+}
+
 void Mec::activate(Hqd& hqd, QueueKind kind) {
     const auto regs = hqd.regs;
     const bool poll = hqd.wptr_poll_once;
     forget(hqd);
     hqd.regs = regs;
     hqd.regs[kHqdError] = 0;
+    hqd.regs[kHqdDequeueRequest] = 0;
     hqd.kind = kind;
-    if (hqd.mqd_address() != 0 && mqd::load_compute(bus_.gfxhub(), hqd, hqd.mqd_address()) != Fault::None) {
+    if (hqd.mqd_address() != 0 && mqd::load_private(bus_.gfxhub(), hqd, hqd.mqd_address()) != Fault::None) {
         report(env_, Fault::MqdUnreadable, fmt::format("queue {}: {:#x}", hqd.id(), hqd.mqd_address()));
     }
     hqd.state = HqdState::Active;
+    priority_changed(hqd);
     take_positions(hqd);
     if (poll) poll_wptr(hqd);
+    resume_saved(hqd);
     env_.stats.add(Stat::queues_mapped);
     if (env_.tracer.on()) {
         emit<event::queue_mapped>(env_.tracer, env_.now_ns(), hqd.id(), hqd.vmid(), hqd.doorbell_bytes(), hqd.mqd_address());
@@ -190,6 +219,8 @@ void Mec::kill_waves(Hqd& hqd) {
 
 void Mec::drop(Hqd& hqd) {
     kill_waves(hqd);
+    give_back_gws(hqd);
+    hqd.gws_size = 0;
     hqd.state = HqdState::Idle;
     hqd.dequeue = Dequeue::None;
     hqd.regs[kHqdDequeueRequest] = 0;
@@ -207,7 +238,7 @@ void Mec::request_dequeue(Hqd& hqd, Dequeue kind) {
         kind = Dequeue::Drain;
     }
     if (hqd.saving && kind != Dequeue::Reset) return;
-    if (hqd.dequeue == Dequeue::None) begin_dequeue_wait(hqd);
+    if (hqd.dequeue == Dequeue::None) begin_dequeue_wait(hqd, kind);
     // A reset may follow a drain that hangs, not the other way round.
     if (hqd.dequeue != Dequeue::Reset) hqd.dequeue = kind;
     if (hqd.state == HqdState::Active) hqd.state = HqdState::Draining;
@@ -218,6 +249,8 @@ bool Mec::cancel_dequeue(Hqd& hqd) {
     if (hqd.dequeue == Dequeue::None) return true;
     if (hqd.dequeue == Dequeue::Reset || hqd.saving) return false;
     hqd.dequeue = Dequeue::None;
+    if (hqd.save_after_ns != 0) dispatcher_.stall_queue(hqd.id(), false);
+    hqd.save_after_ns = 0;
     if (hqd.state == HqdState::Draining) hqd.state = HqdState::Active;
     return true;
 }
@@ -227,7 +260,7 @@ bool Mec::try_dequeue(Hqd& hqd) {
     if (hqd.dequeue == Dequeue::None) return false;
     hqd.flight = {};
     if (hqd.dequeue != Dequeue::Reset) {
-        step_queue(hqd);
+        step_queue(hqd, kPacketsOfLeaving);
         const bool drained = pm4_.drained(hqd) && (!hqd.aql() || aql_.drained(hqd));
         if (drained && !hqd.saving) {
             if (!dequeue_seen(hqd, true)) return false;
@@ -241,6 +274,7 @@ bool Mec::try_dequeue(Hqd& hqd) {
     }
     save_positions(hqd);
     env_.clock.owe(env_.timing.descriptor_ns);
+    give_back_gws(hqd);
     if (hqd.mqd_address() != 0 && mqd::store(bus_.gfxhub(), hqd, hqd.mqd_address()) != Fault::None) {
         report(env_, Fault::MqdUnreadable, fmt::format("queue {}: write back to {:#x}", hqd.id(), hqd.mqd_address()));
     }
@@ -248,31 +282,82 @@ bool Mec::try_dequeue(Hqd& hqd) {
     return true;
 }
 
-RunState Mec::step_queue(Hqd& hqd) {
-    if (!hqd.aql()) return pm4_.step(hqd, env_.clock.on() ? 1 : kPacketsPerTurn);
-    return aql_.step(hqd);
+void Mec::priority_changed(const Hqd& hqd) { dispatcher_.set_priority(hqd.id(), priority_of(hqd)); }
+
+/// Of the engine that runs the user queues, the launches follow the same weights.
+void Mec::set_pipe_weights(unsigned me, const PipeWeights& weights) {
+    weights_[me >= 2 ? 1 : 0] = weights;
+    if (me < 2) dispatcher_.set_pipe_weights(weights);
 }
 
-RunState Mec::step() {
-    RunState state = RunState::Idle;
-    if (!halted_[0] && due(gfx_)) {
-        state = busier(state, gfx_.last = step_queue(gfx_));
-        took_turn(gfx_);
+bool Mec::quantum_runs(const Hqd& hqd) const {
+    const bool holds = pipes_[pipe_number(hqd.me, hqd.pipe)].hold.queue == hqd.id();
+    return hqd.active() && holds && hqd.last == RunState::Busy && priority_of(hqd).quantum_ns != 0;
+}
+
+RunState Mec::step_queue(Hqd& hqd, unsigned max_packets) {
+    if (env_.clock.on()) max_packets = std::min(max_packets, 1u);  // each has its time
+    if (!hqd.aql()) return pm4_.step(hqd, max_packets);
+    return aql_.step(hqd, max_packets);
+}
+
+/// Active queues of a pipe, the one that may go first at the front.
+Mec::PipeOrder Mec::order_of(unsigned number) {
+    PipeOrder order;
+    for (unsigned q = 0; q < kQueuesPerPipe; ++q) {
+        Hqd& hqd = slots_[number * kQueuesPerPipe + q];
+        if (hqd.active()) order.queue[order.count++] = &hqd;
     }
-    for (unsigned n = 0; n < slots_.size(); ++n) {
-        Hqd& hqd = slots_[(first_ + n) % slots_.size()];
+    if (order.count < 2) return order;
+    PipeHold& hold = pipes_[number].hold;
+    const uint64_t quantum = hold.queue < slots_.size() ? priority_of(slots_[hold.queue]).quantum_ns : 0;
+    const bool over = quantum != 0 && env_.now_ns() - hold.since_ns >= quantum;
+    std::sort(order.queue.begin(), order.queue.begin() + order.count, [&](const Hqd* a, const Hqd* b) {
+        const unsigned first = priority_of(*a).queue, second = priority_of(*b).queue;
+        return first != second ? first > second : hold.place(a->id(), over) < hold.place(b->id(), over);
+    });
+    if (over) hold = {};
+    return order;
+}
+
+/// A queue that has packets to execute has the pipe: the ones after it only see their work end. One that waits, for memory
+/// or for its own waves, does not keep the others from it.
+RunState Mec::step_pipe(unsigned number) {
+    Pipe& pipe = pipes_[number];
+    const unsigned packets = weights_[number / kPipesPerMec].of_pipe_level(pipe.level);
+    RunState state = RunState::Idle;
+    bool taken = false;
+    const PipeOrder order = order_of(number);
+    for (unsigned n = 0; n < order.count; ++n) {
+        Hqd& hqd = *order.queue[n];
+        // A packet of another queue may have taken it down.
         if (!hqd.active() || (halted_[hqd.me] && hqd.dequeue == Dequeue::None) || !due(hqd)) continue;
         if (hqd.dequeue != Dequeue::None) {
             // What it waits for ends with a dispatch or by somebody's store.
             hqd.last = try_dequeue(hqd) ? RunState::Busy : RunState::Polling;
         } else {
-            hqd.last = step_queue(hqd);
+            const RunState found = step_queue(hqd, taken ? 0 : packets);
+            if (!taken || found == RunState::Busy) hqd.last = found;
             if (hqd.restoring) watch_restore(hqd);
+            if (!taken && found == RunState::Busy) {
+                taken = true;
+                if (pipe.hold.queue != hqd.id()) pipe.hold = {hqd.id(), env_.now_ns()};
+            }
         }
         took_turn(hqd);
         state = busier(state, hqd.last);
     }
-    first_ = (first_ + 1) % slots_.size();
+    return state;
+}
+
+RunState Mec::step() {
+    RunState state = RunState::Idle;
+    if (!halted_[0] && due(gfx_)) {
+        state = busier(state, gfx_.last = step_queue(gfx_, weights_[0].second));
+        took_turn(gfx_);
+    }
+    for (unsigned n = 0; n < pipes_.size(); ++n) state = busier(state, step_pipe((first_ + n) % pipes_.size()));
+    first_ = (first_ + 1) % pipes_.size();
     return state;
 }
 

@@ -12,6 +12,7 @@
 #include "cp-firmware-model/mec/aql.h"
 #include "cp-firmware-model/mec/pm4.h"
 #include "cp-firmware-model/queue/hqd.h"
+#include "cp-firmware-model/queue/pipe_hold.h"
 
 namespace lyra {
 
@@ -25,6 +26,7 @@ struct QueueMapping {
     QueueKind kind = QueueKind::User;
     bool by_hws = false;
     bool is_static = false;
+    uint8_t gws_base = 0, gws_size = 0;  ///< global wave sync resources that come with the queue
 };
 
 class Mec {
@@ -56,6 +58,8 @@ public:
     bool cancel_dequeue(Hqd& hqd);
     /// Finish a requested dequeue when nothing of the queue runs any more. @return true: the slot is free
     bool try_dequeue(Hqd& hqd);
+    /// CP_IQ_WAIT_TIME2: SCH_WAVE 15:8 is the time that waves get before they are saved.
+    void set_wait_times(uint32_t value);
     /// Kill the waves of a queue; its dispatches end without any completion.
     void kill_waves(Hqd& hqd);
     /// Free the slot at once, without writing the MQD.
@@ -67,6 +71,16 @@ public:
     bool has_waves(const Hqd& hqd) const { return dispatcher_.waves_live(hqd.id()) != 0; }
     /// Saved waves of a mapped queue have not yet come back to their programs.
     bool restoring() const;
+
+    /// The priority registers of an active queue have changed.
+    void priority_changed(const Hqd& hqd);
+    /// CP_MEn_PIPE_PRIORITY_CNTS and CP_MEn_PIPEn_PRIORITY. @param me 1 or 2
+    void set_pipe_weights(unsigned me, const PipeWeights& weights);
+    void set_pipe_level(unsigned me, unsigned pipe, unsigned level) { pipes_[pipe_number(me, pipe)].level = level & 3; }
+    /// Turns at launching that its pipe gets while the queue has it.
+    unsigned launch_weight(const Hqd& hqd) const { return weights_[0].of_queue_level(priority_of(hqd).pipe); }
+    /// The queue has its pipe now, and its quantum counts.
+    bool quantum_runs(const Hqd& hqd) const;
 
     void halt(unsigned me, bool halted) { halted_[me & 3] = halted; }  ///< me 0: the gfx ring
     bool halted(unsigned me) const { return halted_[me & 3]; }
@@ -80,7 +94,16 @@ public:
     void reset();
 
 private:
-    RunState step_queue(Hqd& hqd);
+    static unsigned pipe_number(unsigned me, unsigned pipe) { return (me >= 2 ? 1 : 0) * kPipesPerMec + (pipe & 3); }
+    struct PipeOrder {
+        std::array<Hqd*, kQueuesPerPipe> queue{};
+        unsigned count = 0;
+    };
+    PipeOrder order_of(unsigned pipe);
+    RunState step_pipe(unsigned pipe);
+    RunState step_queue(Hqd& hqd, unsigned max_packets);
+    void take_gws(Hqd& hqd, const QueueMapping& mapping);
+    void give_back_gws(Hqd& hqd);
     void take_positions(Hqd& hqd);
     void save_positions(Hqd& hqd);
     // save.cpp
@@ -96,7 +119,7 @@ private:
     void took_turn(Hqd& hqd);
     uint64_t& pipe_free_ns(const Hqd& hqd) { return pipe_free_ns_[hqd.me == 0 ? 0 : 1 + (hqd.me - 1u) * kPipesPerMec + hqd.pipe]; }
     void rang(Hqd& hqd);
-    void begin_dequeue_wait(Hqd& hqd);
+    void begin_dequeue_wait(Hqd& hqd, Dequeue kind);
     bool dequeue_seen(Hqd& hqd, bool met);
 
     Env& env_;
@@ -107,7 +130,16 @@ private:
     std::array<Hqd, kGfxQueueId> slots_;
     Hqd gfx_;
     std::array<bool, 4> halted_{};
-    unsigned first_ = 0;  ///< slot that the next step begins with
+    static constexpr uint32_t kSchWaveReset = 0x40;  ///< @source Linux 6.12 gc_9_0_default.h
+    uint32_t sch_wave_ = kSchWaveReset;  ///< grace period, in the unit of CP_IQ_WAIT_TIME2
+    struct Pipe {
+        PipeHold hold;
+        unsigned level = kDefaultPipeLevel;
+    };
+    static constexpr unsigned kDefaultPipeLevel = 2;
+    std::array<Pipe, kMecs * kPipesPerMec> pipes_;
+    std::array<PipeWeights, kMecs> weights_;
+    unsigned first_ = 0;  ///< pipe that the next step begins with
     std::array<uint64_t, 1 + kMecs * kPipesPerMec> pipe_free_ns_{};  ///< virtual time; the first is the gfx ring's
 };
 

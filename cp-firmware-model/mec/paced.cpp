@@ -69,13 +69,18 @@ void Mec::rang(Hqd& hqd) {
     if (env_.clock.on() && hqd.turn_ns == kNever) hqd.turn_ns = env_.clock.ns() + env_.timing.doorbell_ns;
 }
 
-/// CP_IQ_WAIT_TIME2: waves may end by themselves for SCH_WAVE (0: for ever), then they are saved.
+void Mec::set_wait_times(uint32_t value) { sch_wave_ = SchWave::get(value); }
+
+/// Waves may end by themselves for SCH_WAVE, nothing new is launched, then they are saved. 0 is without end, as the driver says of
+/// the firmware. Free-running, the reset value gives no time, so that unmapping costs nothing where nobody asked for it.
 /// @source front-end.md 2.5; Linux 6.12 kgd_gfx_v9_build_grace_period_packet_info()
-void Mec::begin_dequeue_wait(Hqd& hqd) {
-    if (!env_.clock.on()) return;
-    const uint64_t grace = SchWave::get(bus_.read_register(kIqWaitTime2)) * env_.timing.iq_wait_unit_ns;
-    hqd.save_after_ns = grace ? env_.clock.ns() + grace : kNever;
-    hqd.dequeue_look_ns = env_.clock.ns();
+void Mec::begin_dequeue_wait(Hqd& hqd, Dequeue kind) {
+    const uint64_t now = env_.now_ns();
+    hqd.dequeue_look_ns = now;
+    hqd.save_after_ns = 0;
+    if (kind != Dequeue::Save || (!env_.clock.on() && sch_wave_ == kSchWaveReset)) return;
+    hqd.save_after_ns = sch_wave_ ? now + sch_wave_ * env_.timing.iq_wait_unit_ns : kNever;
+    dispatcher_.stall_queue(hqd.id(), true);
 }
 
 /// Whether the conditions of a dequeue are met is looked at once every QUE_SLEEP.

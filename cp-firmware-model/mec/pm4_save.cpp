@@ -66,7 +66,7 @@ void Pm4Processor::save_flight(Hqd& hqd) {
         const uint32_t saved[flight::kActionWords] = {static_cast<uint32_t>(after - hqd.dispatches.begin()),
                                                       lo32(action.address), hi32(action.address), lo32(action.data),
                                                       hi32(action.data), action.context_id,
-                                                      uint32_t{action.data_sel} | uint32_t{action.int_sel} << 8, 0};
+                                                      uint32_t{action.data_sel} | uint32_t{action.int_sel} << 8};
         word = std::copy(std::begin(saved), std::end(saved), word);
         ++words[flight::kActions];
     }

@@ -44,9 +44,9 @@ bool Mec::can_save(const Hqd& hqd) {
 /// @return true when the queue's state is in its MQD, control stack and save area, and no wave of it is left
 bool Mec::step_save(Hqd& hqd) {
     if (!hqd.saving) {
+        if (env_.now_ns() < hqd.save_after_ns && dispatcher_.waves_live(hqd.id()) != 0) return dequeue_seen(hqd, false);
         // An indirect buffer of an AQL packet comes to its end first, and the grids that it started.
         if (hqd.aql() && !aql_.savable(hqd)) return dequeue_seen(hqd, false);
-        if (env_.clock.on() && env_.clock.ns() < hqd.save_after_ns) return dequeue_seen(hqd, false);
         hqd.saving = true;
         hqd.area = area_of(hqd);
         hqd.compute[mqd::SaveStartTime] = lo32(gpu_clock(env_));

@@ -52,24 +52,32 @@ SavedWords saved_buffers(const Hqd& hqd) {
 
 }  // namespace
 
-Fault load(MemoryPort& memory, Hqd& hqd, uint64_t address) {
-    Image image{};
-    if (memory.read(0, address, image.data(), sizeof image) != Fault::None) return Fault::MqdUnreadable;
+namespace {
+
+void take_private(const Image& image, Hqd& hqd) {
     std::copy_n(image.begin(), hqd.compute.size(), hqd.compute.begin());
-    const uint32_t vmid = hqd.regs[kHqdVmid];
-    std::copy_n(image.begin() + HqdFirst, hqd.regs.size(), hqd.regs.begin());
-    hqd.regs[kHqdVmid] = vmid;
     hqd.trap_present = bit(image[PgmRsrc2], kTrapPresent);
     load_buffers(image, hqd);
     std::copy_n(image.begin() + kMqdFlightFirst, hqd.flight.size(), hqd.flight.begin());
+    std::copy_n(image.begin() + kMqdGwsFirst, hqd.gws.size(), hqd.gws.begin());
+}
+
+}  // namespace
+
+Fault load(MemoryPort& memory, Hqd& hqd, uint64_t address) {
+    Image image{};
+    if (memory.read(0, address, image.data(), sizeof image) != Fault::None) return Fault::MqdUnreadable;
+    const uint32_t vmid = hqd.regs[kHqdVmid];
+    std::copy_n(image.begin() + HqdFirst, hqd.regs.size(), hqd.regs.begin());
+    hqd.regs[kHqdVmid] = vmid;
+    take_private(image, hqd);
     return Fault::None;
 }
 
-Fault load_compute(MemoryPort& memory, Hqd& hqd, uint64_t address) {
-    std::array<uint32_t, kComputeImage> image{};
+Fault load_private(MemoryPort& memory, Hqd& hqd, uint64_t address) {
+    Image image{};
     if (memory.read(0, address, image.data(), sizeof image) != Fault::None) return Fault::MqdUnreadable;
-    hqd.compute = image;
-    hqd.trap_present = bit(image[PgmRsrc2], kTrapPresent);
+    take_private(image, hqd);
     return Fault::None;
 }
 
@@ -87,6 +95,7 @@ Fault store(MemoryPort& memory, const Hqd& hqd, uint64_t address) {
     if (fault == Fault::None) fault = put(HqdFirst, regs.data(), regs.size());
     if (fault == Fault::None) fault = put(SavedMagic, saved.data(), saved.size());
     if (fault == Fault::None) fault = put(kMqdFlightFirst, hqd.flight.data(), hqd.flight.size());
+    if (fault == Fault::None && hqd.gws_size != 0) fault = put(kMqdGwsFirst, hqd.gws.data(), hqd.gws.size());
     return fault == Fault::None ? Fault::None : Fault::MqdUnreadable;
 }
 

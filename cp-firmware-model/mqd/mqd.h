@@ -23,8 +23,8 @@ using Image = std::array<uint32_t, kMqdDwords>;
 /// unmap left half-executed in it are taken over. @return MqdUnreadable: the queue is unchanged
 Fault load(MemoryPort& memory, Hqd& hqd, uint64_t address);
 
-/// Only the COMPUTE state, for a queue whose registers the driver writes itself.
-Fault load_compute(MemoryPort& memory, Hqd& hqd, uint64_t address);
+/// Everything but the registers, for a queue whose registers the driver writes itself.
+Fault load_private(MemoryPort& memory, Hqd& hqd, uint64_t address);
 
 /// Write the queue's state back with ACTIVE = 0, and VMID 0 when the scheduler had chosen it.
 Fault store(MemoryPort& memory, const Hqd& hqd, uint64_t address);

@@ -20,10 +20,10 @@ enum Word : unsigned {
     kActions = 6,    ///< end-of-pipe actions that wait
     kOnce = 7,       ///< 1 + number of the packet that gives its scratch back when it is done; 0 = none
     kRequest = 12,   ///< PM4: the partial dispatch, kRequestWords
-    kList = 56,      ///< AQL: bit per packet, 1 = done. PM4: TTMP6 numbers of the dispatches, oldest first
-    kAction = 96,    ///< kActionWords each
+    kList = 44,      ///< AQL: bit per packet, 1 = done. PM4: TTMP6 numbers of the dispatches, oldest first
+    kAction = 76,    ///< kActionWords each
 };
-inline constexpr unsigned kRequestWords = 40, kListWords = 32, kActionWords = 8, kMaxActions = 16;
+inline constexpr unsigned kRequestWords = 32, kListWords = 32, kActionWords = 7, kMaxActions = 16;
 inline constexpr unsigned kMaxPackets = kListWords * 32, kMaxDispatches = kListWords;
 static_assert(kRequest + kRequestWords <= kList && kList + kListWords <= kAction);
 static_assert(kAction + kMaxActions * kActionWords == kFlightWords);

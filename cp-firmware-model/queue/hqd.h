@@ -17,8 +17,11 @@ inline constexpr unsigned kMecs = 2, kPipesPerMec = 4, kQueuesPerPipe = 8;
 inline constexpr unsigned kHqdRegisters = 56;  ///< CP_MQD_BASE_ADDR 0x1245 .. CP_HQD_PQ_WPTR_HI 0x127c, MQD dwords 128..183
 inline constexpr unsigned kMqdDwords = 512;
 inline constexpr unsigned kMqdHqdFirst = 128;   ///< MQD dword of the first HQD register
-inline constexpr unsigned kMqdFlightFirst = 288;  ///< MQD dwords 288..511, reserved: what was in flight at a context save
-inline constexpr unsigned kFlightWords = kMqdDwords - kMqdFlightFirst;
+inline constexpr unsigned kMqdFlightFirst = 288;  ///< MQD dwords 288..475, reserved: what was in flight at a context save
+inline constexpr unsigned kFlightWords = 188;
+inline constexpr unsigned kMqdGwsFirst = kMqdFlightFirst + kFlightWords;  ///< 476..507, reserved: global wave sync
+inline constexpr unsigned kHqdGwsWords = 32;
+static_assert(kMqdGwsFirst + kHqdGwsWords <= kMqdDwords);
 inline constexpr unsigned kComputeImage = 128;  ///< MQD dwords 0..127: COMPUTE_* state
 
 /// Numbers of HQD registers in Hqd::regs (register offset - 0x1245). @source front-end.md Appendix A.1; gc_9_0_offset.h
@@ -123,6 +126,8 @@ struct Hqd {
     uint16_t pasid = 0;
     bool mapped_by_hws = false;
     bool is_static = false;       ///< left alone by UNMAP_QUEUES of the non-static queues
+    uint8_t gws_base = 0, gws_size = 0;  ///< global wave sync resources while it is mapped; size 0: none
+    std::array<uint32_t, kHqdGwsWords> gws{};  ///< what they hold, as the MQD keeps it
     bool trap_present = false;    ///< RSRC2.TRAP_PRESENT of the MQD: the process has a trap handler
     bool wptr_poll_once = false;  ///< CP_PQ_WPTR_POLL_CNTL1: read the write pointer from memory at activation
     Dequeue dequeue = Dequeue::None;
@@ -144,7 +149,7 @@ struct Hqd {
     // virtual time
     uint64_t turn_ns = 0;           ///< when it has its next turn; kNever: when something wakes it
     uint64_t dequeue_look_ns = 0;   ///< when the conditions of a dequeue are looked at next
-    uint64_t save_after_ns = 0;     ///< end of the grace period
+    uint64_t save_after_ns = 0;     ///< grace period: its waves may end until then, before they are asked to save themselves
     // context save
     bool saving = false;                 ///< its waves have been asked to save themselves: this cannot be taken back
     bool flight_lost = false;            ///< the words of flight made no sense when the queue was mapped

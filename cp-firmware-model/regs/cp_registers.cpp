@@ -103,6 +103,8 @@ void CpRegisters::write_none(const Access&, uint32_t) {}
 uint32_t CpRegisters::read_hqd(const Hqd& hqd, unsigned index) const {
     if (index == kHqdActive) return hqd.active() ? 1 : 0;
     if (hqd.active() && index == kHqdPqRptr) return static_cast<uint32_t>(hqd.rptr_dw & (hqd.ring_dwords() - 1));
+    // QUANTUM_ACTIVE
+    if (index == kHqdQuantum) return (hqd.regs[index] & 0x7fffffff) | (mec_.quantum_runs(hqd) ? 1u << 31 : 0);
     if (hqd.active() && index == kHqdPqWptrLo) return lo32(hqd.wptr_dw);
     if (hqd.active() && index == kHqdPqWptrHi) return hi32(hqd.wptr_dw);
     return hqd.regs[index];
@@ -115,6 +117,8 @@ void CpRegisters::write_hqd(Hqd& hqd, unsigned index, uint32_t value) {
         default: break;
     }
     hqd.regs[index] = value;
+    const bool priority = index == kHqdPipePriority || index == kHqdQueuePriority || index == kHqdQuantum;
+    if (priority && hqd.active()) mec_.priority_changed(hqd);
     const bool pointer = index == kHqdPqWptrLo || index == kHqdPqWptrHi;
     if (!pointer || !hqd.active() || hqd.aql()) return;
     // The low half first, then the high one: only the pair is a pointer.
@@ -186,6 +190,23 @@ void CpRegisters::write_mec_cntl(const Access& access, uint32_t value) {
     }
 }
 
+void CpRegisters::write_pipe_weights(const Access& access, uint32_t value) {
+    access.stored = value;
+    mec_.set_pipe_weights(kRows[access.row].byte == CP_ME1_PIPE_PRIORITY_CNTS ? 1 : 2, PipeWeights::of(value));
+}
+
+void CpRegisters::write_wait_times(const Access& access, uint32_t value) {
+    access.stored = value;
+    mec_.set_wait_times(value);
+}
+
+void CpRegisters::write_pipe_level(const Access& access, uint32_t value) {
+    access.stored = value & 3;
+    const uint32_t byte = kRows[access.row].byte;
+    const bool second = byte >= CP_ME2_PIPE0_PRIORITY;
+    mec_.set_pipe_level(second ? 2 : 1, (byte - (second ? CP_ME2_PIPE0_PRIORITY : CP_ME1_PIPE0_PRIORITY)) / 4, value);
+}
+
 /// ME_HALT 28, PFP_HALT 26.
 void CpRegisters::write_me_cntl(const Access& access, uint32_t value) {
     access.stored = value;
@@ -242,6 +263,13 @@ void CpRegisters::write_gfx_wptr(const Access& access, uint32_t value) {
     access.stored = value;
     const uint64_t wptr = make64(one(CP_RB0_WPTR), one(CP_RB0_WPTR_HI));
     if (kRows[access.row].byte == CP_RB0_WPTR_HI) mec_.set_wptr(mec_.gfx(), wptr);
+}
+
+/// The resource that GDS_GWS_RESOURCE_CNTL.INDEX names: its state, or how many waves wait.
+uint32_t CpRegisters::read_gws(const Access& access) {
+    const uint32_t index = one(GDS_GWS_RESOURCE_CNTL) & 0x3f;
+    const bool state = kRows[access.row].byte == GDS_GWS_RESOURCE;
+    return state ? dispatcher_.gws().state(index) : dispatcher_.gws().waiting(index);
 }
 
 // --- waves ---

@@ -38,6 +38,7 @@ public:
     uint32_t read_plain(const Access& access);
     uint32_t read_gfx_rptr(const Access& access);
     uint32_t read_gfx_wptr(const Access& access);
+    uint32_t read_gws(const Access& access);
     uint32_t read_wf_status(const Access& access);
     uint32_t read_wf_count(const Access& access);
     void write_plain(const Access& access, uint32_t value);
@@ -49,6 +50,9 @@ public:
     void write_gfx_cntl(const Access& access, uint32_t value);
     void write_gfx_wptr(const Access& access, uint32_t value);
     void write_wptr_poll(const Access& access, uint32_t value);
+    void write_pipe_weights(const Access& access, uint32_t value);
+    void write_wait_times(const Access& access, uint32_t value);
+    void write_pipe_level(const Access& access, uint32_t value);
     void write_vmid_reset(const Access& access, uint32_t value);
     void write_int_status(const Access& access, uint32_t value);
     void write_queue_reset(const Access& access, uint32_t value);

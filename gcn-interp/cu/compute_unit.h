@@ -25,6 +25,14 @@ inline constexpr unsigned kSgprsPerSimd = 800;
 /// s_sendmsg ids that leave the wave. @source LLVM AMDGPU SIDefines.h SendMsg
 enum class Message : uint8_t { Interrupt = 1, SaveWave = 4, GetDoorbell = 10 };
 
+/// DS_GWS_* instructions: semaphores and barriers that all compute units share. @source AMD Vega ISA document
+enum class GwsOp : uint8_t { Init, SemaV, SemaBr, SemaP, SemaReleaseAll, Barrier };
+enum class GwsAnswer : uint8_t {
+    Done,
+    Wait,     ///< until gws_done() or gws_again()
+    Refused,  ///< not a resource of the wave's address space: a memory violation
+};
+
 /// What a compute unit asks of the layer above it. Called from ComputeUnit::run() on the thread that called it.
 class CuServices {
 public:
@@ -40,6 +48,10 @@ public:
     virtual void wave_save_ready(const Wave&) {}
     /// In place of workgroup_ended(): its last wave has ended, and at least one of them in the save area.
     virtual void workgroup_saved(uint64_t) {}
+    /// A DS_GWS_* instruction. @param resource within those of the wave's VMID; value of the first active lane
+    virtual GwsAnswer gws(const Wave&, GwsOp, uint32_t, uint32_t) { return GwsAnswer::Refused; }
+    /// A wave that was told to wait does so no more: it saves itself, or is killed.
+    virtual void gws_left(const Wave&) {}
     /// s_memtime: shader clock, cycles. s_memrealtime: reference clock, 10 ns ticks.
     virtual uint64_t shader_clock() = 0;
     virtual uint64_t reference_clock() = 0;
@@ -122,6 +134,10 @@ public:
     void request_save(uint64_t dispatch);
     /// Answer to wave_save_ready(). @param record address of the wave's record; first: it saves the LDS of its work-group
     void grant_save(unsigned slot, uint64_t record, bool first);
+
+    /// A wave that waits in a DS_GWS_* instruction: it is done, or it is executed again.
+    void gws_done(unsigned slot);
+    void gws_again(unsigned slot);
 
     /// Step waves in turn, a few hundred instructions each, until the budget is used or nothing can run.
     /// @return instructions executed; 0 when no wave can run now

@@ -32,6 +32,7 @@ bool ComputeUnit::take_savectx(Wave& wave) {
         --workgroups_[wave.workgroup].waves_at_barrier;
         wave.status = StatusBits::InBarrier::set(wave.status, 0);
     }
+    if (wave.state == WaveState::AtGws) services_.gws_left(wave);
     wave.state = WaveState::Running;
     return true;
 }

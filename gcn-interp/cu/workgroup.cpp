@@ -177,6 +177,17 @@ bool ComputeUnit::arrive_at_barrier(Wave& wave) {
     return true;
 }
 
+void ComputeUnit::gws_done(unsigned slot) {
+    constexpr uint64_t kGwsBytes = 8;
+    if (slot >= kWaveSlots || waves_[slot].state != WaveState::AtGws) return;
+    waves_[slot].pc += kGwsBytes;
+    waves_[slot].state = WaveState::Running;
+}
+
+void ComputeUnit::gws_again(unsigned slot) {
+    if (slot < kWaveSlots && waves_[slot].state == WaveState::AtGws) waves_[slot].state = WaveState::Running;
+}
+
 void ComputeUnit::release_barrier(uint8_t group) {
     workgroups_[group].waves_at_barrier = 0;
     for (Wave& wave : waves_) {
@@ -190,6 +201,7 @@ void ComputeUnit::end_wave(Wave& wave) {
     if (env_.tracer.on()) emit<event::wave_end>(env_.tracer, env_.now_ns(), index_, wave.slot, wave.instructions);
     Workgroup& group = workgroups_[wave.workgroup];
     if (wave.state == WaveState::AtBarrier) --group.waves_at_barrier;
+    if (wave.state == WaveState::AtGws) services_.gws_left(wave);
     group.saved |= wave.saved();
     wave.state = WaveState::Ended;
     services_.wave_ended(wave);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // LDS access, and the lane exchanges that use its crossbar; step 6 of the data flow.
 // @source AMD Vega ISA document, "LDS and GDS instructions"
+#include "gcn-interp/cu/compute_unit.h"
 #include "gcn-interp/exec/formats.h"
 #include "gcn-interp/exec/lane_memory.h"
 
@@ -158,6 +159,23 @@ LdsAddresses thread_addresses(const Wave& wave, const Inst& inst) {
     return a;
 }
 
+/// The resource is M0[21:16] + offset, of the 64; the value is that of the first active lane. A wave that has to wait comes
+/// back to the instruction when it is saved meanwhile. @source LLVM SIISelDAGToDAG.cpp SelectDS_GWS(), hasGWSAutoReplay()
+template <GwsOp kOp, bool kHasValue>
+void global_sync(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    const U32 resource = (bits(wave.m0, 16, 6) + offset16(inst)) % 64;
+    const unsigned lane = wave.exec == 0 ? 0 : static_cast<unsigned>(std::countr_zero(wave.exec));
+    const U32 value = kHasValue ? vgpr_read_row(wave, inst.vdata)[lane] : 0;
+    switch (ctx.services->gws(wave, kOp, resource, value)) {
+    case GwsAnswer::Done: return;
+    case GwsAnswer::Refused: ctx.fault = Fault::GwsRange; return;
+    case GwsAnswer::Wait: break;
+    }
+    wave.pc -= inst.size_bytes;
+    wave.state = WaveState::AtGws;
+    ctx.yield = true;
+}
+
 namespace row {
 
 void ds_nop(ExecContext&, Wave&, const Inst&) {}
@@ -280,13 +298,13 @@ void ds_write_addtid_b32(ExecContext& ctx, Wave& wave, const Inst& inst) {
     if (!refused(ctx, inst)) store_lds<Shape{4}>(ctx, wave, thread_addresses(wave, inst), inst.vdata, false);
 }
 
-// Global wave sync and ordered append need state outside the CU and are not done.
-constexpr WaveFn ds_gws_sema_release_all = nullptr;
-constexpr WaveFn ds_gws_init = nullptr;
-constexpr WaveFn ds_gws_sema_v = nullptr;
-constexpr WaveFn ds_gws_sema_br = nullptr;
-constexpr WaveFn ds_gws_sema_p = nullptr;
-constexpr WaveFn ds_gws_barrier = nullptr;
+constexpr WaveFn ds_gws_sema_release_all = global_sync<GwsOp::SemaReleaseAll, false>;
+constexpr WaveFn ds_gws_init = global_sync<GwsOp::Init, true>;
+constexpr WaveFn ds_gws_sema_v = global_sync<GwsOp::SemaV, false>;
+constexpr WaveFn ds_gws_sema_br = global_sync<GwsOp::SemaBr, true>;
+constexpr WaveFn ds_gws_sema_p = global_sync<GwsOp::SemaP, false>;
+constexpr WaveFn ds_gws_barrier = global_sync<GwsOp::Barrier, true>;
+/// Ordered append needs the order of the waves of a pipe and is not done.
 constexpr WaveFn ds_ordered_count = nullptr;
 
 }  // namespace row

@@ -74,6 +74,7 @@ enum class WaveState : uint8_t {
     Free,      ///< slot without a wave
     Running,
     AtBarrier, ///< executed s_barrier, waits for the rest of its work-group
+    AtGws,     ///< waits in a DS_GWS_* instruction, to which its PC points
     Sleeping,  ///< s_sleep; runs again when sleep_until_round has come
     Halted,    ///< STATUS.HALT with PRIV = 0
     Saving,    ///< sent MSG_SAVEWAVE, waits for the address of its record
