@@ -51,7 +51,7 @@ TEST_F(DequeueWaves, WavesMayEndInTheGracePeriod) {
     EXPECT_EQ(reg(kWaitTime2), 0x40404040u);
     TestRing ring = save_ring(0);
     map(ring);
-    set_grace(200);
+    set_grace(250);
     submit_grid(ring, 0, 500, 20);
     launch();
     const unsigned live = cp.dispatcher().waves_live_total();
@@ -75,7 +75,7 @@ TEST_F(DequeueWaves, AfterTheGracePeriodTheRestIsSaved) {
     submit(hiq, CpBench::unmap(3));
     cp.run(100);
     EXPECT_EQ(saved(), 0u);
-    host.time_ns += 700;  // 1000 clocks
+    host.time_ns += env.timing.iq_wait_unit_ns;
     settle(200);
     EXPECT_EQ(saved(), 100u);
 }

@@ -339,13 +339,13 @@ RunState Mec::step_pipe(unsigned number) {
             const RunState found = step_queue(hqd, taken ? 0 : packets);
             if (!taken || found == RunState::Busy) hqd.last = found;
             if (hqd.restoring) watch_restore(hqd);
-            if (!taken && found == RunState::Busy) {
-                taken = true;
-                if (pipe.hold.queue != hqd.id()) pipe.hold = {hqd.id(), env_.now_ns()};
-            }
         }
-        took_turn(hqd);
         state = busier(state, hqd.last);
+        if (taken && hqd.dequeue == Dequeue::None) continue;  // its turn is still to come
+        took_turn(hqd);
+        if (hqd.dequeue != Dequeue::None || hqd.last != RunState::Busy || !hqd.active()) continue;
+        taken = true;
+        if (pipe.hold.queue != hqd.id()) pipe.hold = {hqd.id(), env_.now_ns()};
     }
     return state;
 }
