@@ -17,6 +17,7 @@
 #include "hw/qdev-properties.h"
 #include "lyra_glue.h"
 #include "migration/vmstate.h"
+#include "sysemu/cpu-timers.h"
 #include "sysemu/sysemu.h"
 
 enum {
@@ -148,6 +149,11 @@ static bool lyra_check_properties(LyraState *s, Error **errp)
     s->virtual_time = s->pump && !strcmp(s->pump, "virtual");
     if (s->pump && !s->virtual_time && strcmp(s->pump, "free")) {
         error_setg(errp, "pump=%s is not possible: it must be free or virtual", s->pump);
+        return false;
+    }
+    if (s->virtual_time && !icount_enabled()) {
+        /* The clock must not run on while the device computes: it would never catch up. */
+        error_setg(errp, "pump=virtual needs -icount");
         return false;
     }
     if (s->timing && !s->virtual_time) {

@@ -385,15 +385,18 @@ int GuestMachine::shell() {
     return status == 0 ? kOk : kFailed;
 }
 
+void report_trace(const GuestResult& result) {
+    if (!result.trace || result.end != GuestResult::End::Finished) return;
+    talk(trace_summary(result.trace->hash, result.trace->events, result.trace->virtual_ns));
+}
+
 int report(const GuestResult& result, const GuestOptions& options) {
     for (const std::string& error : result.errors) complain("guest: " + error);
     const bool good = result.end == GuestResult::End::Finished && result.errors.empty();
     if (result.end == GuestResult::End::Died) complain("the guest ended before the program did");
     if (result.end == GuestResult::End::TimedOut) complain(fmt::format("not finished after {} s (--timeout)", options.timeout_s));
     if (!good && result.end != GuestResult::End::Interrupted) complain("boot log: " + result.log.string());
-    if (result.trace && result.end == GuestResult::End::Finished) {
-        talk(trace_summary(result.trace->hash, result.trace->events, result.trace->virtual_ns));
-    }
+    report_trace(result);
     switch (result.end) {
     case GuestResult::End::Finished: return result.status;
     case GuestResult::End::TimedOut: return kTimedOut;

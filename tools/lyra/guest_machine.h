@@ -76,6 +76,9 @@ private:
     std::filesystem::path qemu_, image_;
 };
 
+/// Say what the GPU did in a deterministic run that has finished.
+void report_trace(const GuestResult& result);
+
 /// The exit code of the verb for a result, after telling the user what is wrong and where the log is.
 int report(const GuestResult& result, const GuestOptions& options);
 

@@ -216,6 +216,7 @@ void run_in_one_kind(const GuestOptions& options, const fs::path& program, const
         const GuestResult result = guest.run(job, [&](const char* data, size_t bytes) { reader.feed(data, bytes); },
                                              [](const char*, size_t) {});
         if (result.end == GuestResult::End::Interrupted) throw Interrupted();
+        report_trace(result);
         const bool on_purpose = result.end == GuestResult::End::Finished && reader.next() > next;
         if (reader.next() < cases.size() && !on_purpose) {
             const char* why = result.end == GuestResult::End::TimedOut ? "the guest took too long" : "the guest ended here";
