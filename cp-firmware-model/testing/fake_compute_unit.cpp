@@ -163,6 +163,8 @@ bool ComputeUnit::fits(const WorkgroupRestore&) const { return false; }
 void ComputeUnit::restore(const WorkgroupRestore&) {}
 void ComputeUnit::request_save(uint64_t) {}
 void ComputeUnit::grant_save(unsigned, uint64_t, bool) {}
+void ComputeUnit::gws_done(unsigned) {}
+void ComputeUnit::gws_again(unsigned) {}
 
 void ComputeUnit::reset() {
     for (Wave& wave : waves_) wave.state = WaveState::Free;
