@@ -207,6 +207,7 @@ void Dispatcher::reset() {
     }
     grids_.clear();
     queues_.clear();
+    debug_ = {};
     reserved_cu_ = -1;
     room_changed_ = false;
 }

@@ -42,12 +42,13 @@ unsigned Dispatcher::launch_groups() {
 }
 
 bool Dispatcher::launch_next(Queue& q) {
-    if (!q.stalled && !q.saved.empty()) return restore_next(q);
+    if (!q.stalled && !q.saved.empty()) return !debug_.stall && restore_next(q);
     if (q.stalled || q.pending.empty()) {
         if (reserved_cu_ >= 0 && reserved_for_ == q.id) reserved_cu_ = -1;
         return false;
     }
     Grid& grid = *q.pending.front();
+    if (debug_stalls(grid.request.vmid)) return false;
     const int cu = choose_cu(q, grid);
     update_reservation(q, grid, cu >= 0);
     if (cu < 0) return false;
@@ -141,6 +142,7 @@ void Dispatcher::launch_on(Queue& q, Grid& grid, unsigned cu) {
     launch.shader_engine = engine_of(cu);
     launch.cu_in_engine = cu % shape_.cus_per_engine;
     take_scratch(q, grid, cu, launch);
+    apply_debug(grid.request, launch);
     const unsigned before = cus_[cu]->waves_live();
     current_cu_ = cu;
     cus_[cu]->launch(launch);

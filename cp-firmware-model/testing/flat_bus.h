@@ -47,7 +47,7 @@ public:
         return it->second.data->bytes + va % kPageBytes;
     }
     Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) override {
-        std::memset(data, 0, size);
+        if (size != 0) std::memset(data, 0, size);
         return copy(vmid, va, static_cast<uint8_t*>(data), size, Access::Read);
     }
     Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override {

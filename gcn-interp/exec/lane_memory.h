@@ -9,6 +9,7 @@
 #include "gcn-interp/exec/atomics.h"
 #include "gcn-interp/exec/exec.h"
 #include "gcn-interp/exec/page_cache.h"
+#include "gcn-interp/exec/watch.h"
 #include "gcn-interp/wave/lanes.h"
 
 namespace lyra::gcn::lane_memory {
@@ -75,6 +76,12 @@ inline void for_lanes(uint64_t mask, Fn fn) {
 inline void fail(ExecContext& ctx, Fault fault) {
     if (fault_info(fault).effect != FaultEffect::VmFault) return;
     ctx.fault = fault == Fault::AddressNotCanonical ? Fault::ApertureViolation : Fault::MemoryViolation;
+}
+
+/// Notes accesses to watched addresses in TRAPSTS; the accesses themselves go on.
+void note_watched(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned bytes, Access access);
+inline void watch(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned bytes, Access access) {
+    if (ctx.watch != nullptr) [[unlikely]] note_watched(ctx, wave, a, bytes, access);
 }
 
 /// Destination registers of a load.
@@ -200,6 +207,7 @@ bool load_fast(PageCursor& cursor, const LaneAddresses& a, Destination<kShape>& 
 /// Load into VGPRs. The first lane that faults ends the instruction.
 template <Shape kShape>
 void load(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vgpr) {
+    watch(ctx, wave, a, kShape.bytes, Access::Read);
     Destination<kShape> to(wave, vgpr);
     PageCursor cursor(*ctx.pages, wave.vmid, Access::Read);
     if (load_fast<kShape>(cursor, a, to)) return;
@@ -218,6 +226,7 @@ void load(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vgpr) {
 
 template <Shape kShape>
 void store(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vgpr) {
+    watch(ctx, wave, a, kShape.bytes, Access::Write);
     const Source<kShape> from(wave, vgpr);
     PageCursor cursor(*ctx.pages, wave.vmid, Access::Write);
     if (evenly_spaced(a, kShape.bytes)) {
@@ -258,6 +267,7 @@ constexpr Shape kWord = Shape{sizeof(T)};
 /// @param returns  GLC: the old value goes to vdst
 template <AtomicOp kOp, class T>
 void atomic(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vdata, unsigned vdst, bool returns) {
+    watch(ctx, wave, a, sizeof(T), Access::Atomic);
     Destination<kWord<T>> to(wave, vdst);
     PageCursor cursor(*ctx.pages, wave.vmid, Access::Atomic);
     for (uint64_t mask = a.active; mask; mask &= mask - 1) {
@@ -298,6 +308,14 @@ inline void to_linear(const SwizzledAddresses& a, unsigned word, LaneAddresses& 
     for (unsigned lane = 0; lane < kLanes; ++lane) out.va[lane] = a.byte(lane, word * 4);
 }
 
+/// By the line of their first byte: accesses that are not whole dwords.
+inline void watch_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, Access access) {
+    if (ctx.watch == nullptr) return;
+    LaneAddresses linear;
+    to_linear(a, 0, linear);
+    note_watched(ctx, wave, linear, 1, access);
+}
+
 template <Shape kShape>
 void load_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, unsigned vgpr) {
     LaneAddresses linear;
@@ -309,6 +327,7 @@ void load_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, uns
         }
         return;
     }
+    watch_swizzled(ctx, wave, a, Access::Read);
     Destination<kShape> to(wave, vgpr);
     for_lanes(a.active, [&](unsigned lane) {
         uint8_t bytes[kShape.bytes] = {};
@@ -330,6 +349,7 @@ void store_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, un
         }
         return;
     }
+    watch_swizzled(ctx, wave, a, Access::Write);
     const Source<kShape> from(wave, vgpr);
     for_lanes(a.active, [&](unsigned lane) {
         uint8_t bytes[kShape.bytes];
@@ -350,6 +370,7 @@ void atomic_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, u
         to_linear(a, 0, linear);
         atomic<kOp, T>(ctx, wave, linear, vdata, vdst, returns);
     } else {
+        watch_swizzled(ctx, wave, a, Access::Atomic);
         Destination<kWord<T>> to(wave, vdst);
         for_lanes(a.active, [&](unsigned lane) {
             uint32_t half[2] = {};
