@@ -95,7 +95,7 @@ Fault parse(std::span<const uint32_t> words, const Area& area, std::vector<Saved
     bool open = false;  // in the middle of a group
     for (size_t i = kHeaderWords; i < words.size(); ++i) {
         const uint32_t word = words[i];
-        if (word & kEventBit && !(word & kStateBit)) continue;
+        if (word & kEventBit) continue;
         if (word & kStateBit) {
             if (open) return Fault::SavedImage;
             state = word;

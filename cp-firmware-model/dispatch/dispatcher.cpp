@@ -222,6 +222,7 @@ void Dispatcher::reset() {
     gws_.reset();
     pipes_ = {};
     weights_ = {};
+    debug_ = {};
     reserved_cu_ = -1;
     room_changed_ = false;
 }

@@ -15,6 +15,7 @@
 #include "cp-firmware-model/queue/pipe_hold.h"
 #include "cwsr/control_stack.h"
 #include "gcn-interp/cu/compute_unit.h"
+#include "gcn-interp/exec/watch.h"
 
 namespace lyra {
 
@@ -37,11 +38,32 @@ struct DispatchRequest {
     uint32_t doorbell_id = 0;      ///< (doorbell byte offset / 8) & 0x3ff, for MSG_GET_DOORBELL
 };
 
+/// How waves of a debugged process start. @source libhsakmt hsakmttypes.h HSA_DBG_WAVE_LAUNCH_MODE
+enum class LaunchMode : uint8_t { Normal = 0, Halt = 1, Kill = 2, SingleStep = 3 };
+
 /// How far the context save of a queue's waves has come.
 enum class SaveProgress : uint8_t {
     Waiting,
     Done,    ///< no wave of the queue is left on a compute unit
     Failed,  ///< the save area cannot hold them
+};
+
+/// What a debugger has set for the waves of the chip. @source Linux 6.12 amdgpu_amdkfd_gfx_v9.c kgd_gfx_v9_set_wave_launch_*()
+struct DebugControls {
+    bool stall = false;               ///< SPI_GDBG_WAVE_CNTL.STALL_RA: no wave is launched
+    uint32_t stalled_vmids = 0;       ///< STALL_VMID
+    uint32_t exceptions = 0;          ///< SPI_GDBG_TRAP_MASK.EXCP_EN, for MODE.EXCP_EN of new waves
+    bool replace_exceptions = false;  ///< REPLACE: instead of the kernel's own, not beside them
+    uint32_t mode_vmids = 0;          ///< SPI_GDBG_WAVE_CNTL2.VMID_MASK: where launch_mode holds
+    LaunchMode launch_mode = LaunchMode::Normal;
+    gcn::Watchpoints watch;           ///< TCP_WATCH0..3
+};
+
+/// Which waves SQ_CMD is for. -1: any.
+struct WaveSelection {
+    int engine = -1, cu = -1, simd = -1, wave = -1;  ///< cu in its engine, wave in its SIMD
+    int vmid = -1;
+    uint64_t queues = ~uint64_t{0};  ///< bit per Hqd::id()
 };
 
 /// Owns the compute units, places work-groups, runs waves, and knows which grids are complete.
@@ -104,6 +126,11 @@ public:
     const Gws& gws() const { return gws_; }
 
     void kill_vmid(uint32_t vmid);
+    /// SQ_CMD.
+    void command_waves(gcn::WaveCommand command, uint32_t data, const WaveSelection& selection);
+    const DebugControls& debug() const { return debug_; }
+    /// For waves launched from now on, and memory accesses of all waves.
+    void set_debug(const DebugControls& controls);
     void reset();
     void invalidate_code();
 
@@ -159,6 +186,8 @@ private:
     int choose_cu(Queue& queue, Grid& grid);
     int best_cu_of_engine(const Queue& queue, Grid& grid, unsigned engine);
     void launch_on(Queue& queue, Grid& grid, unsigned cu);
+    bool debug_stalls(uint32_t vmid) const;
+    void apply_debug(const DispatchRequest& request, gcn::WorkgroupLaunch& launch) const;
     void take_scratch(Queue& queue, Grid& grid, unsigned cu, gcn::WorkgroupLaunch& launch);
     void reclaim_unused_scratch(Queue& queue, const Grid& grid, unsigned cu, const gcn::WorkgroupLaunch& launch);
     bool engine_allows(const Queue& queue, const Grid& grid, unsigned engine) const;
@@ -197,6 +226,7 @@ private:
     unsigned next_cu_ = 0;
     unsigned current_cu_ = 0;  ///< whose services are being called
     bool room_changed_ = false;
+    DebugControls debug_;
     int reserved_cu_ = -1;       ///< kept empty for a group that found no room for long
     uint32_t reserved_for_ = 0;  ///< queue id
     // virtual time

@@ -98,8 +98,9 @@ void Dispatcher::take_turn(Queue& q) {
 
 bool Dispatcher::launch_next(Queue& q) {
     if (!may_launch(q.saved.empty() ? q.pending.front()->ready_ns : 0)) return false;
-    if (!q.saved.empty()) return restore_next(q);
+    if (!q.saved.empty()) return !debug_.stall && restore_next(q);
     Grid& grid = *q.pending.front();
+    if (debug_stalls(grid.request.vmid)) return false;
     const int cu = choose_cu(q, grid);
     update_reservation(q, grid, cu >= 0);
     if (cu < 0) return false;
@@ -195,6 +196,7 @@ void Dispatcher::launch_on(Queue& q, Grid& grid, unsigned cu) {
     launch.shader_engine = engine_of(cu);
     launch.cu_in_engine = cu % shape_.cus_per_engine;
     take_scratch(q, grid, cu, launch);
+    apply_debug(grid.request, launch);
     const unsigned before = cus_[cu]->waves_live();
     current_cu_ = cu;
     const uint64_t now_clk = env_.clock.clk();

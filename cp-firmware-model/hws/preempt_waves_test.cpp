@@ -120,7 +120,10 @@ struct Preempt : CpBench, ::testing::Test {
         const auto read = [&](uint64_t offset, void* data, size_t size) {
             return bus.memory.read(kVmid, kArea + offset, data, size) == Fault::None;
         };
-        return read_image(header, stack, read, ring_bytes);
+        cwsr::ImageQueue queue;
+        queue.ring_bytes = static_cast<uint32_t>(ring_bytes);
+        queue.shader_engines = 2;
+        return read_image(header, stack, read, queue);
     }
     void expect_results(unsigned grids) {
         EXPECT_EQ(word(kData), grids * kGroups * kItems);

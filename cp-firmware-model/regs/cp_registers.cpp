@@ -38,8 +38,9 @@ enum Byte : uint32_t {
 constexpr uint32_t kGrbmGfxIndex = 0x30800 / 4;
 constexpr uint32_t kGeneric2 = 1u << 29;
 constexpr uint32_t kAllVmids = 0xffff;
-/// SQ_CMD: CMD 2:0, MODE 6:4, CHECK_VMID 7, VM_ID 31:28. @source front-end.md Appendix A.3, B
-constexpr uint32_t kSqKill = 3, kSqBroadcast = 1;
+/// SQ_CMD: CMD 2:0, MODE 6:4, CHECK_VMID 7, DATA 11:8, WAVE_ID 19:16, SIMD_ID 21:20, QUEUE_ID 26:24, VM_ID 31:28.
+/// @source Linux 6.12 gc_9_0_sh_mask.h; cik_regs.h SQ_IND_CMD_MODE
+constexpr uint32_t kSqBroadcastMe = 4;
 
 }  // namespace
 
@@ -274,32 +275,79 @@ uint32_t CpRegisters::read_gws(const Access& access) {
 
 // --- waves ---
 
-void CpRegisters::kill_vmid(uint32_t vmid) { dispatcher_.kill_vmid(vmid); }
-
 /// Kill the waves of VMIDs and the buffers of the gfx ring that run in them. Reads 0 when done, which is at once.
 void CpRegisters::write_vmid_reset(const Access& access, uint32_t value) {
     access.stored = 0;
     auto& buffers = mec_.gfx().ib_stack;
     for (uint32_t vmid = 0; vmid < kVmids; ++vmid) {
         if (!bit(value & kAllVmids, vmid)) continue;
-        kill_vmid(vmid);
+        dispatcher_.kill_vmid(vmid);
         if (std::any_of(buffers.begin(), buffers.end(), [&](const IndirectBuffer& ib) { return ib.vmid == vmid; })) {
             buffers.clear();
         }
     }
 }
 
+/// MODE: 0 one wave, 1 all, 2 those of a queue, 3 of a pipe, 4 of a micro engine. The registers of GRBM say on which shader engine
+/// and CU, and which pipe and micro engine are meant.
+WaveSelection CpRegisters::sq_cmd_selection(const Access& access, uint32_t value) {
+    WaveSelection selection;
+    const uint32_t index = bus_.read_register(kGrbmGfxIndex);
+    if (!bit(index, 31)) selection.engine = static_cast<int>(bits(index, 16, 8));
+    if (!bit(index, 30)) selection.cu = static_cast<int>(bits(index, 0, 8));
+    if (bit(value, 7)) selection.vmid = static_cast<int>(bits(value, 28, 4));
+    const uint32_t mode = bits(value, 4, 3);
+    if (mode == 0) {
+        selection.simd = static_cast<int>(bits(value, 20, 2));
+        selection.wave = static_cast<int>(bits(value, 16, 4));
+    }
+    if (mode < 2) return selection;
+    selection.queues = 0;
+    for (const Hqd& hqd : mec_.slots()) {
+        const bool me = hqd.me == access.select.me, pipe = hqd.pipe == access.select.pipe;
+        const bool queue = hqd.queue == bits(value, 24, 3);
+        if (me && (mode > 3 || pipe) && (mode > 2 || queue)) selection.queues |= uint64_t{1} << hqd.id();
+    }
+    return selection;
+}
+
 void CpRegisters::write_sq_cmd(const Access& access, uint32_t value) {
     access.stored = value;
-    if (bits(value, 0, 3) != kSqKill || bits(value, 4, 3) != kSqBroadcast) {
+    if (bits(value, 4, 3) > kSqBroadcastMe) {
         report(env_, Fault::TodoRegister, fmt::format("SQ_CMD {:#010x}", value));
         return;
     }
-    if (bit(value, 7)) {
-        kill_vmid(bits(value, 28, 4));
-    } else {
-        for (uint32_t vmid = 0; vmid < kVmids; ++vmid) kill_vmid(vmid);
+    const auto command = static_cast<gcn::WaveCommand>(bits(value, 0, 3));
+    dispatcher_.command_waves(command, bits(value, 8, 4), sq_cmd_selection(access, value));
+}
+
+/// Launch modes, exceptions and watched addresses: a debugger's registers, taken together.
+/// MASK of TCP_WATCHn_CNTL has bits 29:6 of an address; the bits above them are always compared.
+void CpRegisters::write_gdbg(const Access& access, uint32_t value) {
+    access.stored = value;
+    DebugControls controls;
+    const uint32_t cntl = one(SPI_GDBG_WAVE_CNTL), mask = one(SPI_GDBG_TRAP_MASK), cntl2 = one(SPI_GDBG_WAVE_CNTL2);
+    controls.stall = bit(cntl, 0);
+    controls.stalled_vmids = bits(cntl, 1, 16);
+    controls.exceptions = bits(mask, 0, 9);
+    controls.replace_exceptions = bit(mask, 9);
+    controls.mode_vmids = bits(cntl2, 0, 16);
+    controls.launch_mode = static_cast<LaunchMode>(bits(cntl2, 16, 2));
+    if (controls.launch_mode == LaunchMode::Kill) {
+        report(env_, Fault::TodoRegister, "SPI_GDBG_WAVE_CNTL2.MODE kill");
+        controls.launch_mode = LaunchMode::Normal;
     }
+    for (uint32_t n = 0; n < gcn::kWatchpoints; ++n) {
+        const uint32_t first = TCP_WATCH0_ADDR_H + n * (TCP_WATCH1_ADDR_H - TCP_WATCH0_ADDR_H);
+        const uint32_t watch = one(first + 8);
+        gcn::Watchpoint& point = controls.watch.points[n];
+        point.valid = bit(watch, 31);
+        point.mode = static_cast<uint8_t>(bits(watch, 29, 2));
+        point.vmid = bits(watch, 24, 4);
+        point.mask = (uint64_t{bits(watch, 0, 24)} << 6) | 0xffffc0000000;
+        point.address = make64(one(first + 4), one(first) & 0xffff) & point.mask;
+    }
+    dispatcher_.set_debug(controls);
 }
 
 /// Waves are not told apart by shader engine: engine 0 shows them all, so that the driver's sum is right.

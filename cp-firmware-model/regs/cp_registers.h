@@ -46,6 +46,7 @@ public:
     void write_mec_cntl(const Access& access, uint32_t value);
     void write_me_cntl(const Access& access, uint32_t value);
     void write_sq_cmd(const Access& access, uint32_t value);
+    void write_gdbg(const Access& access, uint32_t value);
     void write_gfx_ring(const Access& access, uint32_t value);
     void write_gfx_cntl(const Access& access, uint32_t value);
     void write_gfx_wptr(const Access& access, uint32_t value);
@@ -70,7 +71,7 @@ private:
     void set_active(Hqd& hqd, bool active);
     void set_dequeue(Hqd& hqd, uint32_t value);
     bool is_kiq(const Hqd& hqd) const;
-    void kill_vmid(uint32_t vmid);
+    WaveSelection sq_cmd_selection(const Access& access, uint32_t value);
 
     Env& env_;
     CpBus& bus_;

@@ -164,6 +164,8 @@ TEST_F(CpRegs, VmidResetDropsTheBuffersOfThatVmid) {
     EXPECT_EQ(word(kScratch + 4), 1u);
 }
 
+constexpr uint32_t kGrbmGfxIndex = 0x30800;
+
 TEST_F(CpRegs, SqCmdKillsTheWavesOfAVmid) {
     start_user();
     plan({.forever = true});
@@ -171,11 +173,16 @@ TEST_F(CpRegs, SqCmdKillsTheWavesOfAVmid) {
     settle(10);
     EXPECT_EQ(reg(0x9370 + 2 * 4, {1, 0, 2, 0}), 2u);
     EXPECT_TRUE(bit(reg(0x936c, {1, 0, 0, 0}), 2));
+    set_reg(kGrbmGfxIndex, 0xe0000000);
     set_reg(0x8dec, 3 | 1 << 4 | 1 << 7 | 9u << 28);
     EXPECT_EQ(cp.dispatcher().waves_live_total(), 2u);
+    set_reg(kGrbmGfxIndex, 0x60010000);  // shader engine 1
+    set_reg(0x8dec, 3 | 1 << 4 | 1 << 7 | 8u << 28);
+    EXPECT_EQ(cp.dispatcher().waves_live_total(), 1u);
+    set_reg(kGrbmGfxIndex, 0xe0000000);
     set_reg(0x8dec, 3 | 1 << 4 | 1 << 7 | 8u << 28);
     EXPECT_EQ(cp.dispatcher().waves_live_total(), 0u);
-    set_reg(0x8dec, 1);
+    set_reg(0x8dec, 3 | 7 << 4);
     EXPECT_EQ(faults(Fault::TodoRegister), 1u);
 }
 

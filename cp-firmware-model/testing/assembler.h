@@ -2,11 +2,12 @@
 // Machine code for tests, made by LLVM's assembler when the machine has one.
 #pragma once
 
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -18,7 +19,8 @@ namespace lyra::testing {
 /// Code bytes of gfx900 assembly text; nothing when no assembler is installed or the text does not assemble.
 inline std::optional<std::vector<uint8_t>> assemble(const std::string& text) {
     static unsigned number = 0;
-    const std::string base = ::testing::TempDir() + "lyra_asm_" + std::to_string(getpid()) + "_" + std::to_string(number++);
+    const std::string name = "lyra_asm_" + std::to_string(getpid()) + "_" + std::to_string(number++);
+    const std::string base = (std::filesystem::temp_directory_path() / name).string();
     std::ofstream(base + ".s") << text;
     const auto run = [](const std::string& tool, const std::string& arguments) {
         for (const char* suffix : {"-19", ""}) {

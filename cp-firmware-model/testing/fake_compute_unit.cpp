@@ -84,7 +84,7 @@ void ComputeUnit::launch(const WorkgroupLaunch& launch) {
         while (waves_[slot].state != WaveState::Free) ++slot;
         Wave& wave = waves_[slot];
         wave = {};
-        wave.state = WaveState::Running;
+        wave.state = launch.halted ? WaveState::Halted : WaveState::Running;
         wave.slot = static_cast<uint8_t>(slot);
         wave.workgroup = static_cast<uint8_t>(group);
         wave.dispatch = launch.dispatch;
@@ -156,6 +156,14 @@ void ComputeUnit::kill_dispatch(uint64_t dispatch) {
 }
 
 void ComputeUnit::kill_vmid(uint32_t) {}
+
+void ComputeUnit::command(WaveCommand command, uint32_t data, const WaveMatch& match) {
+    for (Wave& wave : waves_) {
+        if (wave.state == WaveState::Free || !match(wave)) continue;
+        if (command == WaveCommand::Kill) storage_->end_wave(*this, wave);
+        if (command == WaveCommand::SetHalt) wave.state = data & 1 ? WaveState::Halted : WaveState::Running;
+    }
+}
 
 /// Waves that only count down have no state to save: they go on until they end.
 bool ComputeUnit::can_ever_fit(const WorkgroupRestore&) { return false; }

@@ -1,7 +1,22 @@
 // SPDX-License-Identifier: MIT
-// A first-level trap handler for tests: save and restore of a wave, s_trap stepped over, exceptions halt the wave.
+// A first-level trap handler for tests: save and restore of a wave; traps and exceptions go to a second-level handler, whose
+// address is the first quadword at TMA, its own TMA the second one, and a debugger's flag the third one. Without it s_trap is
+// stepped over and exceptions halt the wave.
 // It keeps the protocol and the record of the driver's handler (cwsr/layout.h) and shares no code with it.
 // Free in the handler before the record exists: ttmp2, 3, 12, 14, 15. The others hold what the launch or a debugger put there.
+
+// What of IB_STS tells a replay (FIRST_REPLAY, RCNT) waits in ttmp11[31:26] while a handler runs.
+.macro keep_ib_sts
+  s_getreg_b32 ttmp14, hwreg(HW_REG_IB_STS, 15, 6)
+  s_lshl_b32 ttmp14, ttmp14, 26
+  s_and_b32 ttmp11, ttmp11, 0x3ffffff
+  s_or_b32 ttmp11, ttmp11, ttmp14
+  s_setreg_imm32_b32 hwreg(HW_REG_IB_STS, 15, 6), 0
+.endm
+.macro bring_back_ib_sts
+  s_lshr_b32 ttmp14, ttmp11, 26
+  s_setreg_b32 hwreg(HW_REG_IB_STS, 15, 6), ttmp14
+.endm
 
 .macro vgpr_bytes to
   s_getreg_b32 \to, hwreg(HW_REG_GPR_ALLOC, 8, 6)
@@ -43,22 +58,70 @@ trap:
   s_andn2_b32 ttmp12, ttmp12, 0x20006
   s_getreg_b32 ttmp15, hwreg(HW_REG_TRAPSTS)
   s_bfe_u32 ttmp2, ttmp1, 0x80010
-  s_cbranch_scc1 step_over
+  s_cbranch_scc1 second_level
   s_bitcmp1_b32 ttmp12, 13
-  s_cbranch_scc1 maybe_save
-  s_and_b32 ttmp2, ttmp15, 0x900
-  s_cbranch_scc1 halt
-maybe_save:
+  s_cbranch_scc0 running
+  // Halted, and not by a trap: its save, or the instructions behind its PC cannot be fetched.
+wait_for_save:
   s_bitcmp1_b32 ttmp15, 10
   s_cbranch_scc1 save
-halt:
+  s_sleep 16
+  s_getreg_b32 ttmp15, hwreg(HW_REG_TRAPSTS)
+  s_branch wait_for_save
+running:
+  // Memory violation, illegal instruction, host trap
+  s_and_b32 ttmp2, ttmp15, 0x400900
+  s_cbranch_scc1 second_level
+  // Exceptions that the wave has enabled; one bit enables all four watches
+  s_and_b32 ttmp2, ttmp15, 0xff
+  s_and_b32 ttmp3, ttmp15, 0x7080
+  s_cbranch_scc0 no_watch
+  s_bitset1_b32 ttmp2, 7
+no_watch:
+  s_getreg_b32 ttmp3, hwreg(HW_REG_MODE, 12, 9)
+  s_and_b32 ttmp2, ttmp2, ttmp3
+  s_cbranch_scc1 second_level
+  // A single step comes before the save
+  s_getreg_b32 ttmp2, hwreg(HW_REG_MODE, 11, 1)
+  s_cmp_lg_u32 ttmp2, 0
+  s_cbranch_scc1 second_level
+  s_bitcmp1_b32 ttmp15, 10
+  s_cbranch_scc1 save
+
+second_level:
+  keep_ib_sts
+  s_getreg_b32 ttmp14, hwreg(HW_REG_TMA_LO)
+  s_getreg_b32 ttmp15, hwreg(HW_REG_TMA_HI)
+  s_lshl_b64 ttmp[14:15], ttmp[14:15], 8
+  s_sext_i32_i16 ttmp15, ttmp15
+  s_load_dword ttmp2, ttmp[14:15], 0x10 glc
+  s_waitcnt lgkmcnt(0)
+  s_bitset0_b32 ttmp11, 23
+  s_lshl_b32 ttmp2, ttmp2, 23
+  s_or_b32 ttmp11, ttmp11, ttmp2
+  s_load_dwordx2 ttmp[2:3], ttmp[14:15], 0x0 glc
+  s_waitcnt lgkmcnt(0)
+  s_load_dwordx2 ttmp[14:15], ttmp[14:15], 0x8 glc
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u64 ttmp[2:3], 0
+  s_cbranch_scc1 no_second_level
+  s_setpc_b64 ttmp[2:3]
+no_second_level:
+  s_bitcmp1_b32 ttmp1, 24
+  s_cbranch_scc1 leave
+  s_bfe_u32 ttmp2, ttmp1, 0x80010
+  s_cbranch_scc1 step_over
   s_bitset1_b32 ttmp12, 13
+  // Not at an s_endpgm, where a halted wave could not be saved
+  s_sub_u32 ttmp0, ttmp0, 8
+  s_subb_u32 ttmp1, ttmp1, 0
   s_branch leave
 step_over:
   s_add_u32 ttmp0, ttmp0, 4
   s_addc_u32 ttmp1, ttmp1, 0
 leave:
   s_and_b32 ttmp1, ttmp1, 0xffff
+  bring_back_ib_sts
   s_and_b64 exec, exec, exec
   s_and_b64 vcc, vcc, vcc
   s_lshr_b32 ttmp2, ttmp12, 3
@@ -70,6 +133,7 @@ save:
   s_and_b32 ttmp1, ttmp1, 0xffff
   s_mov_b32 ttmp14, 0
   s_setreg_b32 hwreg(HW_REG_TRAPSTS, 10, 1), ttmp14
+  keep_ib_sts
   s_mov_b64 ttmp[2:3], exec
   s_mov_b64 exec, 0
   s_sendmsg sendmsg(MSG_SAVEWAVE)
@@ -265,6 +329,7 @@ restore_sgprs:
   s_load_dword ttmp13, ttmp[14:15], 0x74 glc
   s_waitcnt lgkmcnt(0)
   s_and_b32 ttmp1, ttmp1, 0xffff
+  bring_back_ib_sts
   s_and_b64 exec, exec, exec
   s_and_b64 vcc, vcc, vcc
   s_lshr_b32 ttmp2, ttmp12, 3

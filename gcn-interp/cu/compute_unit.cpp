@@ -55,8 +55,30 @@ bool ComputeUnit::wake_next_sleeper() {
 }
 
 uint64_t ComputeUnit::step(Wave& wave, uint64_t limit) {
+    return ModeBits::DebugEn::get(wave.mode) ? step_debugged(wave) : execute(wave, limit);
+}
+
+/// @return true when the wave is in its trap handler because it has made its step
+bool ComputeUnit::step_trap(Wave& wave) {
+    if (!wave.stepped || wave.priv()) return false;
+    wave.stepped = false;
+    return enter_trap(wave, 0, wave.pc, kCauseStep);
+}
+
+/// MODE.DEBUG_EN: a trap without any cause of its own follows each instruction, before the next one.
+uint64_t ComputeUnit::step_debugged(Wave& wave) {
+    if (step_trap(wave)) return 1;
+    const bool user = !wave.priv();
+    const uint64_t done = execute(wave, 1);
+    const bool lives = wave.state != WaveState::Free && wave.state != WaveState::Ended;
+    wave.stepped = user && lives && !wave.priv() && ModeBits::DebugEn::get(wave.mode);
+    return done;
+}
+
+uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit) {
     ExecContext ctx{wave, this, &env_, &memory_, &services_, storage_->lds.data()};
     ctx.pages = &storage_->pages;
+    ctx.watch = watch_;
     uint64_t done = 0;
     uint64_t page_va = 1;  // never page aligned
     CodePage* page = nullptr;
@@ -80,7 +102,9 @@ uint64_t ComputeUnit::step(Wave& wave, uint64_t limit) {
         ++wave.instructions;
         if (flow::skipped(wave, entry->inst)) continue;
         entry->fn(ctx, entry->inst);
-        if ((ctx.yield || ctx.fault != Fault::None) && !after(ctx, pc)) break;
+        if (!ctx.yield && ctx.fault == Fault::None) continue;
+        if (!after(ctx, pc)) break;
+        page_va = 1;  // it may have looked at other code
     }
     return done;
 }
@@ -118,7 +142,9 @@ void ComputeUnit::reset() {
     storage_->lds_taken.reset();
     storage_->barriers_taken = 0;
     storage_->code.invalidate();
-    live_ = 0;
+    live_ = next_slot_ = 0;
+    round_ = 0;
+    watch_ = nullptr;
 }
 
 void ComputeUnit::invalidate_code() { storage_->code.invalidate(); }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -32,6 +33,19 @@ enum class GwsAnswer : uint8_t {
     Wait,     ///< until gws_done() or gws_again()
     Refused,  ///< not a resource of the wave's address space: a memory violation
 };
+
+/// What SQ_CMD asks of waves. @source Linux 6.12 soc15d.h, vega10_enum.h SQ_IND_CMD_CMD; cik_regs.h for DATA
+enum class WaveCommand : uint8_t {
+    Null = 0,
+    SetHalt = 1,       ///< data: on or off
+    SaveContext = 2,   ///< raise SAVECTX; the waves then wait until their queue is saved
+    Kill = 3,
+    Debug = 4,         ///< MODE.DEBUG_EN
+    Trap = 5,          ///< host trap; data: TrapID. Without effect while a wave is in its trap handler
+    SetPriority = 6,   ///< data: STATUS.SPI_PRIO
+    SetFatalHalt = 7,  ///< data: on or off; not even the trap handler runs
+};
+using WaveMatch = std::function<bool(const Wave&)>;
 
 /// What a compute unit asks of the layer above it. Called from ComputeUnit::run() on the thread that called it.
 class CuServices {
@@ -74,6 +88,7 @@ struct WorkgroupLaunch {
     uint32_t packet_index = 0;              ///< ttmp6: AQL packet index in the ring
     uint32_t doorbell_id = 0;
     uint32_t shader_engine = 0, cu_in_engine = 0;
+    bool halted = false;                    ///< STATUS.HALT from the start: a debugger's launch mode
     std::array<int32_t, kMaxWavesPerWorkgroup> scratch_slot{};       ///< scoreboard ids, -1 = none
     std::array<uint32_t, kMaxWavesPerWorkgroup> scratch_offset{};    ///< bytes; system SGPR of RSRC2.SCRATCH_EN
 };
@@ -109,6 +124,7 @@ struct Workgroup {
 
 struct ExecContext;
 struct Inst;
+struct Watchpoints;
 
 class ComputeUnit {
 public:
@@ -132,6 +148,10 @@ public:
     /// Raise TRAPSTS.SAVECTX in every wave of a dispatch. Outside the trap handler a wave enters it at once, also when it is
     /// halted, asleep or at a barrier (whose arrival is taken back); inside, when it returns. Waves without a handler go on.
     void request_save(uint64_t dispatch);
+    /// SQ_CMD to the waves that match says.
+    void command(WaveCommand command, uint32_t data, const WaveMatch& match);
+    /// Addresses that vector memory accesses report from now on; nullptr for none. Stays the caller's.
+    void set_watch(const Watchpoints* watch) { watch_ = watch; }
     /// Answer to wave_save_ready(). @param record address of the wave's record; first: it saves the LDS of its work-group
     void grant_save(unsigned slot, uint64_t record, bool first);
 
@@ -177,6 +197,9 @@ private:
     uint64_t step(Wave& wave, uint64_t limit);
     uint64_t turn(Wave& wave, uint64_t limit_clk);
     uint64_t ready_clk(Wave& wave);
+    uint64_t step_debugged(Wave& wave);
+    bool step_trap(Wave& wave);
+    uint64_t execute(Wave& wave, uint64_t limit);
     bool wake_next_sleeper();
     /// After an instruction that asked for something or faulted. @return true when the wave may go on at once
     bool after(ExecContext& ctx, uint64_t pc);
@@ -186,14 +209,19 @@ private:
     bool arrive_at_barrier(Wave& wave);
     void release_barrier(uint8_t group);
     bool enter_trap(Wave& wave, uint32_t trap_id, uint64_t pc, uint32_t cause);
+    bool interrupt_wave(Wave& wave, uint32_t trap_id, uint32_t cause);
+    bool take_exception(Wave& wave);
+    bool at_end_of_program(const Wave& wave);
+    void ask_for_save(Wave& wave);
+    void set_halt(Wave& wave, bool on);
+    void set_fatal_halt(Wave& wave, bool on);
     bool return_from_trap(ExecContext& ctx, uint64_t pc);
     bool take_savectx(Wave& wave);
     bool wait_for_grant(Wave& wave);
     bool raise_exception(Wave& wave, Fault fault, uint64_t pc, std::string_view detail = {});
     bool halt_if_asked(Wave& wave);
     void end_wave(Wave& wave);
-    template <class Match>
-    void kill(Match match);
+    void kill(const WaveMatch& match);
 
     Env& env_;
     MemoryPort& memory_;
@@ -208,6 +236,7 @@ private:
     uint64_t round_ = 0;
     unsigned next_slot_ = 0;
     unsigned live_ = 0;                   ///< waves that have a slot
+    const Watchpoints* watch_ = nullptr;
 };
 
 }  // namespace lyra::gcn

@@ -163,6 +163,7 @@ void ComputeUnit::launch(const WorkgroupLaunch& launch) {
         set_work_item_ids(wave, launch, position);
         set_ttmps(wave, launch, number);
         begin_wave(wave);
+        set_halt(wave, launch.halted);
         ++number;
     }
     group.waves_live = static_cast<uint8_t>(number);

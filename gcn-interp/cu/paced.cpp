@@ -146,9 +146,11 @@ uint64_t ComputeUnit::turn(Wave& wave, uint64_t limit_clk) {
     ExecContext ctx{wave, this, &env_, &memory_, &services_, storage_->lds.data()};
     ctx.pages = &storage_->pages;
     ctx.traffic = &traffic;
+    ctx.watch = watch_;
     uint64_t done = 0, page_va = 1;
     CodePage* page = nullptr;
     while (ready < limit_clk) {
+        step_trap(wave);
         const uint64_t pc = wave.pc;
         if ((pc & ~(kPageBytes - 1)) != page_va) {
             page = storage_->code.page(wave.vmid, pc);
@@ -172,6 +174,7 @@ uint64_t ComputeUnit::turn(Wave& wave, uint64_t limit_clk) {
         }
         ++done;
         ++wave.instructions;
+        wave.stepped = ModeBits::DebugEn::get(wave.mode) && !wave.priv();
         wave.pc = pc + inst.size_bytes;
         env_.clock.set_clk(clk);
         paced.now_clk = std::max(paced.now_clk, clk);

@@ -32,6 +32,11 @@ struct ComputeUnit::Plan {
 
 inline constexpr uint64_t kRestoreEntry = 4;  ///< bytes behind the trap handler's first entry
 
+/// Event wave_trap: what made a wave enter its handler, beside TrapIDs.
+inline constexpr uint32_t kCauseException = 0x100;  ///< + bit of TRAPSTS
+inline constexpr uint32_t kHostTrap = 0x100;        ///< with the TrapID: HT of TTMP1
+inline constexpr uint32_t kCauseHost = 0x200, kCauseStep = 0x300;
+
 /// What the handler finds in EXEC: the address of the wave's record, and in bit 58 whether the LDS belongs to it.
 /// @source cwsr_trap_handler_gfx9.asm S_SAVE_SPI_INIT_FIRST_WAVE_MASK
 constexpr uint64_t record_answer(uint64_t record, bool first) {

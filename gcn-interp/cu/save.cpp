@@ -3,38 +3,42 @@
 // @source front-end.md 6.3, 6.6.2
 #include "gcn-interp/cu/plan.h"
 #include "gcn-interp/exec/flow.h"
+#include "gcn-interp/isa/op.h"
 
 namespace lyra::gcn {
 
 namespace {
-constexpr unsigned kSavectxBit = 10;         ///< TRAPSTS
-constexpr uint32_t kCauseException = 0x100;  ///< event wave_trap: + bit of TRAPSTS
-constexpr uint64_t kBarrierBytes = 4;        ///< s_barrier
+constexpr unsigned kSavectxBit = 10;  ///< TRAPSTS
 }  // namespace
 
 void ComputeUnit::request_save(uint64_t dispatch) {
     for (Wave& wave : waves_) {
         if (wave.state == WaveState::Free || wave.state == WaveState::Ended || wave.dispatch != dispatch) continue;
-        if (wave.tba == 0 || wave.save != SaveStep::None) continue;
-        wave.save = SaveStep::Asked;
-        wave.trapsts = TrapstsBits::Savectx::set(wave.trapsts, 1);
-        take_savectx(wave);
+        ask_for_save(wave);
     }
 }
 
-/// Into the trap handler when SAVECTX waits and nothing is in the way. The PC is that of an instruction that has not had its
-/// effect: a wave that waits at a barrier comes to it again.
+void ComputeUnit::ask_for_save(Wave& wave) {
+    if (wave.tba == 0 || wave.save != SaveStep::None) return;
+    wave.save = SaveStep::Asked;
+    wave.trapsts = TrapstsBits::Savectx::set(wave.trapsts, 1);
+    take_savectx(wave);
+}
+
+/// Into the trap handler when SAVECTX waits and nothing is in the way. A wave that is about to end just ends.
 bool ComputeUnit::take_savectx(Wave& wave) {
     if (!TrapstsBits::Savectx::get(wave.trapsts) || wave.save != SaveStep::Asked || wave.priv()) return false;
-    const bool at_barrier = wave.state == WaveState::AtBarrier;
-    if (!enter_trap(wave, 0, at_barrier ? wave.pc - kBarrierBytes : wave.pc, kCauseException + kSavectxBit)) return false;
-    if (at_barrier) {
-        --workgroups_[wave.workgroup].waves_at_barrier;
-        wave.status = StatusBits::InBarrier::set(wave.status, 0);
-    }
-    if (wave.state == WaveState::AtGws) services_.gws_left(wave);
-    wave.state = WaveState::Running;
-    return true;
+    if (at_end_of_program(wave)) return false;
+    return interrupt_wave(wave, 0, kCauseException + kSavectxBit);
+}
+
+/// Hardware sees the s_endpgm in its instruction buffer. One that is halted there stays, and is saved.
+bool ComputeUnit::at_end_of_program(const Wave& wave) {
+    if (wave.state != WaveState::Running && wave.state != WaveState::Sleeping) return false;
+    if (StatusBits::Halt::get(wave.status) || ModeBits::DebugEn::get(wave.mode)) return false;
+    CodePage* page = storage_->code.page(wave.vmid, wave.pc);
+    const CodeEntry* entry = page ? page->at(memory_, wave.pc) : nullptr;
+    return entry != nullptr && entry->inst.op == Op::s_endpgm && entry->fn != nullptr;
 }
 
 /// Only in answer to SAVECTX, and only from the handler: otherwise nobody listens.

@@ -9,8 +9,9 @@
 namespace lyra::gcn {
 namespace {
 
+constexpr uint64_t kBarrierBytes = 4;                    // s_barrier
+constexpr unsigned kAddrWatchBit = 7;                    // of TRAPSTS.EXCP and MODE.EXCP_EN
 constexpr unsigned kErrorIllegal = 1, kErrorMemory = 2;  // CuServices::wave_error
-constexpr uint32_t kCauseException = 0x100;              // event wave_trap: + bit of TRAPSTS
 
 /// TRAPSTS bits that tell the trap handler what happened.
 uint32_t trapsts_bits(Fault fault) {
@@ -67,6 +68,8 @@ bool ComputeUnit::serve(ExecContext& ctx, uint64_t pc) {
         return !halt_if_asked(wave);
     case Request::SaveWave: return wait_for_grant(wave);
     case Request::Halt: return !halt_if_asked(wave);
+    case Request::Exception: return take_exception(wave);
+    case Request::Step: return false;
     case Request::DropCode: storage_->code.invalidate(); return false;
     }
     return false;
@@ -77,12 +80,37 @@ bool ComputeUnit::enter_trap(Wave& wave, uint32_t trap_id, uint64_t pc, uint32_t
     if (wave.priv() || !StatusBits::TrapEn::get(wave.status) || wave.tba == 0) return false;
     if (env_.tracer.on()) emit<event::wave_trap>(env_.tracer, env_.now_ns(), index_, wave.slot, cause, pc);
     wave.ttmp[0] = lo32(pc);
-    wave.ttmp[1] = (hi32(pc) & 0xffff) | (trap_id & 0xff) << 16;
+    wave.ttmp[1] = (hi32(pc) & 0xffff) | (trap_id & 0x1ff) << 16;
     wave.status = StatusBits::Priv::set(wave.status, 1);
     // Vector instructions of the handler must not be indexed by what the interrupted code had in M0.
     wave.user_gpr_idx = ModeBits::GprIdxEn::get(wave.mode);
     wave.mode = ModeBits::GprIdxEn::set(wave.mode, 0);
     wave.pc = flow::code_address(wave.tba);
+    wave.stepped = false;
+    return true;
+}
+
+/// A trap that no instruction of the wave asked for: it is taken wherever the wave is, and also when it is halted, asleep or at
+/// a barrier. The PC is that of an instruction that has not had its effect: a wave at a barrier comes to it again.
+bool ComputeUnit::interrupt_wave(Wave& wave, uint32_t trap_id, uint32_t cause) {
+    if (wave.priv() || StatusBits::FatalHalt::get(wave.status)) return false;
+    const bool at_barrier = wave.state == WaveState::AtBarrier;
+    if (!enter_trap(wave, trap_id, at_barrier ? wave.pc - kBarrierBytes : wave.pc, cause)) return false;
+    if (at_barrier) {
+        --workgroups_[wave.workgroup].waves_at_barrier;
+        wave.status = StatusBits::InBarrier::set(wave.status, 0);
+    }
+    if (wave.state == WaveState::AtGws) services_.gws_left(wave);
+    wave.state = WaveState::Running;
+    return true;
+}
+
+/// After an instruction that set a bit of TRAPSTS. One bit of EXCP_EN stands for all four watches.
+bool ComputeUnit::take_exception(Wave& wave) {
+    const uint32_t watched = TrapstsBits::AddrWatch0::get(wave.trapsts) | TrapstsBits::AddrWatchHigh::get(wave.trapsts);
+    const uint32_t enabled = ModeBits::ExcpEn::get(wave.mode);
+    if (watched == 0 || !bit(enabled, kAddrWatchBit)) return true;
+    enter_trap(wave, 0, wave.pc, kCauseException + kAddrWatchBit);
     return true;
 }
 
@@ -93,7 +121,12 @@ bool ComputeUnit::return_from_trap(ExecContext& ctx, uint64_t pc) {
     if (wave.user_gpr_idx) wave.mode = ModeBits::GprIdxEn::set(wave.mode, 1);
     wave.user_gpr_idx = false;
     wave.restoring = false;
-    return take_savectx(wave) || !halt_if_asked(wave);
+    if (take_savectx(wave)) return true;
+    // A halted wave still fetches: code that cannot be fetched traps again, and the handler then waits for the wave's save.
+    if (StatusBits::Halt::get(wave.status) && storage_->code.page(wave.vmid, wave.pc) == nullptr) {
+        return fetch_failed(wave, wave.pc);
+    }
+    return !halt_if_asked(wave);
 }
 
 /// STATUS.HALT takes effect outside the trap handler only.

@@ -194,6 +194,7 @@ void ComputeUnit::release_barrier(uint8_t group) {
         if (wave.state != WaveState::AtBarrier || wave.workgroup != group) continue;
         wave.state = WaveState::Running;
         wave.status = StatusBits::InBarrier::set(wave.status, 0);
+        halt_if_asked(wave);
     }
 }
 
@@ -231,8 +232,7 @@ void ComputeUnit::end_wave(Wave& wave) {
         services_.workgroup_ended(dispatch);
 }
 
-template <class Match>
-void ComputeUnit::kill(Match match) {
+void ComputeUnit::kill(const WaveMatch& match) {
     for (Wave& wave : waves_) {
         if (wave.state == WaveState::Free || wave.state == WaveState::Ended || !match(wave)) continue;
         if (wave.saved()) wave.save = SaveStep::None;  // killed: what is in the save area is of no use

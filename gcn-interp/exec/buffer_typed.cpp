@@ -53,12 +53,19 @@ void write_element(ExecContext& ctx, Wave& wave, const BufferAccess& buffer, uns
     }
 }
 
+void watch_buffer(ExecContext& ctx, Wave& wave, const BufferAccess& buffer, uint64_t lanes, unsigned size, Access access) {
+    if (ctx.watch == nullptr || lanes == 0) return;
+    if (buffer.swizzled()) return watch_swizzled(ctx, wave, buffer.swizzled_addresses(lanes, 0), access);
+    watch(ctx, wave, buffer.linear(lanes, 0), size, access);
+}
+
 }  // namespace
 
 void load_typed(ExecContext& ctx, Wave& wave, const Inst& inst, const BufferAccess& buffer, const BufferFormat& format,
                 TypedShape shape) {
     const unsigned size = format.bytes();
     const uint64_t inside = size ? buffer.lanes_inside(0, size) : 0;
+    watch_buffer(ctx, wave, buffer, inside, size, Access::Read);
     VgprRow dump;
     for_lanes(buffer.exec(), [&](unsigned lane) {
         if (ctx.fault != Fault::None) return;
@@ -84,6 +91,7 @@ void store_typed(ExecContext& ctx, Wave& wave, const Inst& inst, const BufferAcc
                  TypedShape shape) {
     const unsigned size = format.bytes();
     const uint64_t inside = size ? buffer.lanes_inside(0, size) : 0;
+    watch_buffer(ctx, wave, buffer, inside, size, Access::Write);
     for_lanes(inside, [&](unsigned lane) {
         if (ctx.fault != Fault::None) return;
         uint32_t element[4] = {};

@@ -19,6 +19,7 @@ class ComputeUnit;
 class CuServices;
 class PageCache;
 class TrafficCounter;
+struct Watchpoints;
 
 /// The wave that executes, and what its instructions can reach. Vector ALU handlers use `wave` and `fault` only; the
 /// pointers may then be null.
@@ -31,6 +32,7 @@ struct ExecContext {
     uint8_t* lds = nullptr;      ///< start of the CU's LDS, kLdsBytes long; the wave may use [lds_base, lds_base + lds_bytes)
     Fault fault = Fault::None;   ///< set by a handler: the instruction had no (further) effect and the wave takes an exception
     bool yield = false;          ///< set by a handler: the wave gives up the rest of its turn (s_sleep, s_barrier, s_endpgm)
+    const Watchpoints* watch = nullptr;  ///< nullptr while no address is watched
     PageCache* pages = nullptr;  ///< translated pages of the CU; every data access goes through it
     Request request = Request::None;  ///< what the step loop has to do after this instruction
     uint32_t request_arg = 0;

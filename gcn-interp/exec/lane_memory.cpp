@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The slow corner of lane memory: why an atomic was refused; step 6 of the data flow.
+// The slow corners of lane memory: why an atomic was refused, and watched addresses; step 6 of the data flow.
 #include "gcn-interp/exec/lane_memory.h"
 
 #include <fmt/format.h>
@@ -19,6 +19,25 @@ Fault refuse_atomic(ExecContext& ctx, uint32_t vmid, uint64_t va, unsigned bytes
     if (const Fault fault = ctx.memory->read(vmid, va, data, bytes); fault != Fault::None) return fault;
     const Fault fault = ctx.memory->write(vmid, va, data, bytes);
     return fault == Fault::None ? Fault::PagePermission : fault;
+}
+
+/// The trap handler's own accesses are not a debugger's concern.
+void note_watched(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned bytes, Access access) {
+    if (wave.priv()) return;
+    uint32_t hits = 0;
+    for (unsigned n = 0; n < kWatchpoints; ++n) {
+        const Watchpoint& point = ctx.watch->points[n];
+        if (!point.valid || point.vmid != wave.vmid || !point.sees(access)) continue;
+        bool hit = false;
+        for_lanes(a.active, [&](unsigned lane) {
+            const uint64_t last = a.va[lane] + bytes - 1;
+            hit |= point.covers(a.va[lane]) || (last / kWatchLine != a.va[lane] / kWatchLine && point.covers(last));
+        });
+        hits |= uint32_t{hit} << n;
+    }
+    if (hits == 0) return;
+    wave.trapsts |= TrapstsBits::AddrWatch0::set(0u, hits & 1) | TrapstsBits::AddrWatchHigh::set(0u, hits >> 1);
+    ctx.ask(Request::Exception);
 }
 
 }  // namespace lyra::gcn::lane_memory

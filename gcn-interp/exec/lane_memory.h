@@ -10,6 +10,7 @@
 #include "gcn-interp/exec/exec.h"
 #include "gcn-interp/exec/page_cache.h"
 #include "gcn-interp/exec/traffic.h"
+#include "gcn-interp/exec/watch.h"
 #include "gcn-interp/wave/lanes.h"
 
 namespace lyra::gcn::lane_memory {
@@ -80,6 +81,12 @@ inline void fail(ExecContext& ctx, Fault fault) {
 
 inline void count(ExecContext& ctx, const LaneAddresses& a, unsigned bytes) {
     if (ctx.traffic) ctx.traffic->add(a.active, bytes, [&](unsigned lane) { return a.va[lane]; });
+}
+
+/// Notes accesses to watched addresses in TRAPSTS; the accesses themselves go on.
+void note_watched(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned bytes, Access access);
+inline void watch(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned bytes, Access access) {
+    if (ctx.watch != nullptr) [[unlikely]] note_watched(ctx, wave, a, bytes, access);
 }
 
 /// Destination registers of a load.
@@ -206,6 +213,7 @@ bool load_fast(PageCursor& cursor, const LaneAddresses& a, Destination<kShape>& 
 template <Shape kShape>
 void load(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vgpr) {
     count(ctx, a, kShape.bytes);
+    watch(ctx, wave, a, kShape.bytes, Access::Read);
     Destination<kShape> to(wave, vgpr);
     PageCursor cursor(*ctx.pages, wave.vmid, Access::Read);
     if (load_fast<kShape>(cursor, a, to)) return;
@@ -225,6 +233,7 @@ void load(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vgpr) {
 template <Shape kShape>
 void store(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vgpr) {
     count(ctx, a, kShape.bytes);
+    watch(ctx, wave, a, kShape.bytes, Access::Write);
     const Source<kShape> from(wave, vgpr);
     PageCursor cursor(*ctx.pages, wave.vmid, Access::Write);
     if (evenly_spaced(a, kShape.bytes)) {
@@ -266,6 +275,7 @@ constexpr Shape kWord = Shape{sizeof(T)};
 template <AtomicOp kOp, class T>
 void atomic(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vdata, unsigned vdst, bool returns) {
     count(ctx, a, sizeof(T));
+    watch(ctx, wave, a, sizeof(T), Access::Atomic);
     Destination<kWord<T>> to(wave, vdst);
     PageCursor cursor(*ctx.pages, wave.vmid, Access::Atomic);
     for (uint64_t mask = a.active; mask; mask &= mask - 1) {
@@ -306,6 +316,14 @@ inline void to_linear(const SwizzledAddresses& a, unsigned word, LaneAddresses& 
     for (unsigned lane = 0; lane < kLanes; ++lane) out.va[lane] = a.byte(lane, word * 4);
 }
 
+/// By the line of their first byte: accesses that are not whole dwords.
+inline void watch_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, Access access) {
+    if (ctx.watch == nullptr) return;
+    LaneAddresses linear;
+    to_linear(a, 0, linear);
+    note_watched(ctx, wave, linear, 1, access);
+}
+
 template <Shape kShape>
 void load_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, unsigned vgpr) {
     LaneAddresses linear;
@@ -317,6 +335,7 @@ void load_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, uns
         }
         return;
     }
+    watch_swizzled(ctx, wave, a, Access::Read);
     Destination<kShape> to(wave, vgpr);
     for_lanes(a.active, [&](unsigned lane) {
         uint8_t bytes[kShape.bytes] = {};
@@ -338,6 +357,7 @@ void store_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, un
         }
         return;
     }
+    watch_swizzled(ctx, wave, a, Access::Write);
     const Source<kShape> from(wave, vgpr);
     for_lanes(a.active, [&](unsigned lane) {
         uint8_t bytes[kShape.bytes];
@@ -358,6 +378,7 @@ void atomic_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, u
         to_linear(a, 0, linear);
         atomic<kOp, T>(ctx, wave, linear, vdata, vdst, returns);
     } else {
+        watch_swizzled(ctx, wave, a, Access::Atomic);
         Destination<kWord<T>> to(wave, vdst);
         for_lanes(a.active, [&](unsigned lane) {
             uint32_t half[2] = {};

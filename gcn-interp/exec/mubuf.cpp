@@ -43,6 +43,7 @@ void store_part(ExecContext& ctx, Wave& wave, const BufferAccess& buffer, uint64
 template <Shape kShape>
 void load_to_lds(ExecContext& ctx, Wave& wave, const Inst& inst, const BufferAccess& buffer) {
     const uint64_t inside = buffer.lanes_inside(0, kShape.bytes);
+    if (ctx.watch != nullptr && !buffer.swizzled()) watch(ctx, wave, buffer.linear(inside, 0), kShape.bytes, Access::Read);
     const uint32_t to = (wave.m0 & 0xffff) + static_cast<uint32_t>(inst.imm);
     if (ctx.traffic) ctx.traffic->add(inside, kShape.bytes, [&](unsigned lane) { return buffer.byte(lane, 0); });
     for_lanes(buffer.exec(), [&](unsigned lane) {

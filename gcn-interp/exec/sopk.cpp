@@ -28,10 +28,12 @@ U64 branch_target(const Wave& wave, const Inst& inst) {
     return flow::code_address(wave.pc + static_cast<U64>(sign_extend(inst.imm & 0xffff, 16) * 4));
 }
 
-/// A write to STATUS may halt the wave.
+/// A write to STATUS may halt the wave, one to MODE make it step.
 void set_register(ExecContext& ctx, Wave& wave, const Inst& inst, U32 value) {
     hwreg::write_field(wave, static_cast<U32>(inst.imm) & 0xffff, value);
-    if ((inst.imm & 63) == static_cast<I32>(hwreg::Id::STATUS)) ctx.ask(Request::Halt);
+    const auto id = static_cast<hwreg::Id>(inst.imm & 63);
+    if (id == hwreg::Id::STATUS) ctx.ask(Request::Halt);
+    if (id == hwreg::Id::MODE && ModeBits::DebugEn::get(wave.mode)) ctx.ask(Request::Step);
 }
 
 namespace row {

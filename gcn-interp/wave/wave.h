@@ -42,8 +42,10 @@ struct StatusBits {
     using Halt = Bits<13, 1>;
     using Trap = Bits<14, 1>;
     using Valid = Bits<16, 1>;
+    using EccErr = Bits<17, 1>;
     using SkipExport = Bits<18, 1>;
     using AllowReplay = Bits<22, 1>;
+    using FatalHalt = Bits<23, 1>;
 };
 
 /// MODE (hwreg 1).
@@ -54,6 +56,7 @@ struct ModeBits {
     using DenormF16F64 = Bits<6, 2>;
     using Dx10Clamp = Bits<8, 1>;
     using Ieee = Bits<9, 1>;
+    using DebugEn = Bits<11, 1>;   ///< trap after every instruction
     using ExcpEn = Bits<12, 9>;
     using Fp16Ovfl = Bits<23, 1>;
     using GprIdxEn = Bits<27, 1>;
@@ -64,9 +67,11 @@ struct ModeBits {
 /// TRAPSTS (hwreg 3).
 struct TrapstsBits {
     using Excp = Bits<0, 9>;
+    using AddrWatch0 = Bits<7, 1>;
     using MemViol = Bits<8, 1>;
     using Savectx = Bits<10, 1>;
     using IllegalInst = Bits<11, 1>;
+    using AddrWatchHigh = Bits<12, 3>;  ///< EXCP_HI: watches 1 to 3
     using XnackError = Bits<28, 1>;
 };
 
@@ -76,7 +81,7 @@ enum class WaveState : uint8_t {
     AtBarrier, ///< executed s_barrier, waits for the rest of its work-group
     AtGws,     ///< waits in a DS_GWS_* instruction, to which its PC points
     Sleeping,  ///< s_sleep; runs again when sleep_until_round has come
-    Halted,    ///< STATUS.HALT with PRIV = 0
+    Halted,    ///< STATUS.HALT with PRIV = 0, or FATAL_HALT
     Saving,    ///< sent MSG_SAVEWAVE, waits for the address of its record
     Ended,
 };
@@ -109,6 +114,7 @@ struct Wave {
     uint32_t ib_sts = 0;
     bool scc = false;
     bool restoring = false;        ///< runs the trap handler's restore entry, until it returns
+    bool stepped = false;          ///< has executed an instruction under MODE.DEBUG_EN; the trap comes before the next one
     bool user_gpr_idx = false;     ///< MODE.GPR_IDX_EN of the code a trap interrupted; off until the trap handler sets its own
     uint16_t sgpr_count = 0;       ///< allocated, without TTMPs; multiple of 16
     uint16_t vgpr_count = 0;       ///< allocated; multiple of 4

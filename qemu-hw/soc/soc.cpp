@@ -28,7 +28,8 @@ constexpr Range kCpRanges[] = {{0x8200 / 4, 0x600 / 4},   // CP_MEC_CNTL, CP_ME_
                                {0x8de0 / 4, 0x20 / 4},    // SQ_IND, SQ_CMD
                                {0x9360 / 4, 0x60 / 4},    // SPI_CSQ_WF_ACTIVE
                                {0xb800 / 4, 0x180 / 4},   // COMPUTE
-                               {0xc000 / 4, 0xa00 / 4},   // CP_RB0 .. CP_HQD
+                               {0xc000 / 4, 0xa00 / 4},   // CP_RB0 .. CP_HQD, SPI_GDBG
+                               {0xca80 / 4, 0x30 / 4},    // TCP_WATCH
                                {0x30000 / 4, 0x200 / 4},  // SCRATCH_REG
                                {0x31068 / 4, 3},          // GDS_GWS_RESOURCE
                                {0x3b2a8 / 4, 1}};         // RLC_CP_SCHEDULERS

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// What a debugger does to waves: launch modes, exceptions, watched addresses, SQ_CMD; step 5 of the data flow.
+// @source Linux 6.12 amdgpu_amdkfd_gfx_v9.c (kgd_gfx_v9_set_wave_launch_mode() and its neighbours)
+#include "cp-firmware-model/dispatch/grid.h"
+
+namespace lyra {
+
+namespace {
+
+/// COMPUTE_PGM_RSRC1.DEBUG_MODE, and EXCP_EN of RSRC2 in its two parts.
+using Rsrc1DebugMode = Bits<22, 1>;
+using Rsrc2ExcpEnMsb = Bits<13, 2>;
+using Rsrc2ExcpEn = Bits<24, 7>;
+
+}  // namespace
+
+void Dispatcher::set_debug(const DebugControls& controls) {
+    debug_ = controls;
+    for (auto& cu : cus_) cu->set_watch(debug_.watch.any() ? &debug_.watch : nullptr);
+    room_changed_ = true;
+}
+
+bool Dispatcher::debug_stalls(uint32_t vmid) const {
+    return debug_.stall || bit(debug_.stalled_vmids, vmid);
+}
+
+void Dispatcher::apply_debug(const DispatchRequest& request, gcn::WorkgroupLaunch& launch) const {
+    const uint32_t own = Rsrc2ExcpEn::get(request.rsrc2) | Rsrc2ExcpEnMsb::get(request.rsrc2) << 7;
+    const uint32_t exceptions = debug_.replace_exceptions ? debug_.exceptions : own | debug_.exceptions;
+    launch.rsrc2 = Rsrc2ExcpEn::set(launch.rsrc2, exceptions);
+    launch.rsrc2 = Rsrc2ExcpEnMsb::set(launch.rsrc2, exceptions >> 7);
+    const LaunchMode mode = bit(debug_.mode_vmids, request.vmid) ? debug_.launch_mode : LaunchMode::Normal;
+    launch.halted = mode == LaunchMode::Halt;
+    launch.rsrc1 = mode == LaunchMode::SingleStep ? Rsrc1DebugMode::set(launch.rsrc1, 1) : request.rsrc1;
+}
+
+void Dispatcher::command_waves(gcn::WaveCommand command, uint32_t data, const WaveSelection& selection) {
+    const auto is = [](int wanted, unsigned value) { return wanted < 0 || static_cast<unsigned>(wanted) == value; };
+    const auto match = [&](const gcn::Wave& wave) {
+        if (!is(selection.simd, wave.slot % gcn::kSimdsPerCu) || !is(selection.wave, wave.slot / gcn::kSimdsPerCu)) return false;
+        if (!is(selection.vmid, wave.vmid)) return false;
+        const Grid* grid = find(wave.dispatch);
+        return grid != nullptr && bit(selection.queues, grid->request.queue_id);
+    };
+    for (unsigned cu = 0; cu < cus_.size(); ++cu) {
+        if (!is(selection.engine, engine_of(cu)) || !is(selection.cu, cu % shape_.cus_per_engine)) continue;
+        current_cu_ = cu;
+        cus_[cu]->command(command, data, match);
+    }
+    room_changed_ = true;
+}
+
+}  // namespace lyra

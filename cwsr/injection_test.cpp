@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// Context save at every instruction boundary of every kernel of cwsr/kernels, by a trap handler that the waves execute, and
+// again inside the restore: results are those of the undisturbed run, each wave ends once, every image is sound.
+#include "cwsr/testing/wave_rig.h"
+
+namespace lyra::cwsr {
+namespace {
+
+using testing::kKernels;
+using testing::WaveRig;
+
+/// Boundaries looked at from a program's start; the long loops come to them many times over.
+constexpr unsigned kMostBoundaries = 3000;
+
+class Injection : public ::testing::TestWithParam<std::string> {
+protected:
+    void SetUp() override {
+        rig.load(testing::read_kernel(kKernels, GetParam()));
+        rig.start();
+        while (rig.step(1)) ASSERT_LT(++length, 10'000u);
+        expected = rig.results();
+        EXPECT_EQ(rig.services.waves, rig.waves_started);
+        EXPECT_EQ(rig.services.workgroups.size(), 1u);
+        ASSERT_TRUE(std::any_of(expected.begin(), expected.end(), [](uint8_t byte) { return byte != 0; }));
+    }
+    /// The rest of a run that was disturbed.
+    void finish() {
+        rig.run_out();
+        ASSERT_EQ(rig.services.waves, rig.waves_started) << "each wave ends once";
+        ASSERT_EQ(rig.results(), expected);
+        ASSERT_FALSE(HasFailure());
+    }
+    WaveRig rig;
+    unsigned length = 0;
+    std::vector<uint8_t> expected;
+};
+
+TEST_P(Injection, AtEveryInstruction) {
+    const unsigned boundaries = std::min(length, kMostBoundaries);
+    unsigned saved = 0;
+    for (unsigned at = 0; at < boundaries; ++at) {
+        SCOPED_TRACE(::testing::Message() << "saved after " << at << " of " << length << " instructions");
+        rig.start();
+        ASSERT_TRUE(rig.step(at));
+        if (rig.save()) {
+            ASSERT_EQ(rig.services.waves + rig.image.waves.size(), rig.waves_started);
+            rig.restore(at % 2);
+            ++saved;
+        }
+        finish();
+        ASSERT_FALSE(HasFailure());
+    }
+    EXPECT_GT(saved, boundaries * 9 / 10);
+}
+
+/// @return instructions until all waves have left the restore
+unsigned restore_length(WaveRig& rig, unsigned at) {
+    rig.start();
+    rig.step(at);
+    if (!rig.save()) return 0;
+    rig.restore();
+    const auto inside = [&] {
+        for (unsigned slot = 0; slot < gcn::kWaveSlots; ++slot) {
+            const gcn::Wave& wave = rig.unit.wave(slot);
+            if (wave.state != gcn::WaveState::Free && wave.restoring) return true;
+        }
+        return false;
+    };
+    unsigned length = 0;
+    for (; inside() && rig.live() != 0; ++length) rig.unit.run(1);
+    return length;
+}
+
+TEST_P(Injection, AgainAtEveryInstructionOfTheRestore) {
+    constexpr unsigned kMostTries = 700;  // of one restore; longer ones are looked at in larger steps, each from another start
+    for (const unsigned percent : {30, 80}) {
+        const unsigned at = length * percent / 100;
+        const unsigned inside = restore_length(rig, at);
+        ASSERT_GT(inside, 0u);
+        const unsigned stride = inside / kMostTries + 1;
+        for (unsigned again = percent % stride; again < inside + stride; again += stride) {
+            SCOPED_TRACE(::testing::Message() << "saved after " << at << " and after " << again << " instructions of the restore");
+            rig.start();
+            rig.step(at);
+            ASSERT_TRUE(rig.save());
+            rig.restore(again % 2);
+            rig.step(again);
+            if (rig.save()) rig.restore();
+            finish();
+            ASSERT_FALSE(HasFailure());
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Injection, ::testing::ValuesIn(testing::kernel_names(kKernels)),
+                         [](const ::testing::TestParamInfo<std::string>& info) { return info.param; });
+
+}  // namespace
+}  // namespace lyra::cwsr

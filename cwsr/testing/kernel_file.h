@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// A test kernel of cwsr/kernels: assembly text, and what a launch of it needs.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace lyra::cwsr::testing {
+
+struct KernelFile {
+    std::string name;
+    std::string text;  ///< with common.inc before it
+    std::array<uint32_t, 3> group{64, 1, 1};  ///< work-items
+    std::array<uint32_t, 3> valid = group;    ///< of them exist, in a group at the grid's edge
+    uint32_t lds_bytes = 0;
+    unsigned vgprs = 32, sgprs = 112;
+    bool scratch = false;
+    bool trap = false;    ///< needs the second-level handler
+    bool repair = false;  ///< and that it lets waves go on after exceptions
+    bool ok = false;      ///< the file could be read and its first line makes sense
+
+    unsigned items() const { return group[0] * group[1] * group[2]; }
+    unsigned waves() const { return (items() + 63) / 64; }
+    /// COMPUTE_PGM_RSRC1: register counts, denormals on, DX10_CLAMP, IEEE
+    uint32_t rsrc1() const { return (vgprs / 4 - 1) | (sgprs / 16 - 1) * 2 << 6 | 0xc0u << 12 | 1u << 21 | 1u << 23; }
+};
+
+inline std::string text_of(const std::filesystem::path& path) {
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+}
+
+/// @param folder cwsr/kernels
+inline KernelFile read_kernel(const std::filesystem::path& folder, const std::string& name) {
+    KernelFile kernel;
+    kernel.name = name;
+    const std::string own = text_of(folder / (name + ".s"));
+    kernel.text = text_of(folder / "common.inc") + own;
+    std::istringstream line(own.substr(0, own.find('\n')));
+    std::string word;
+    line >> word;
+    kernel.ok = word == "//!";
+    const auto three = [&](std::array<uint32_t, 3>& sizes) {
+        sizes = {1, 1, 1};
+        for (uint32_t n = 0, size = 0; n < 3 && line >> size; ++n) sizes[n] = size;
+        line.clear();
+    };
+    bool partial = false;
+    while (line >> word) {
+        if (word == "group") three(kernel.group);
+        else if (word == "valid") three(kernel.valid), partial = true;
+        else if (word == "lds") line >> kernel.lds_bytes;
+        else if (word == "vgprs") line >> kernel.vgprs;
+        else if (word == "sgprs") line >> kernel.sgprs;
+        else if (word == "scratch") kernel.scratch = true;
+        else if (word == "trap") kernel.trap = true;
+        else if (word == "repair") kernel.repair = true;
+        else kernel.ok = false;
+    }
+    if (!partial) kernel.valid = kernel.group;
+    return kernel;
+}
+
+/// Names of all kernels, sorted.
+inline std::vector<std::string> kernel_names(const std::filesystem::path& folder) {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        if (entry.path().extension() == ".s") names.push_back(entry.path().stem());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+}  // namespace lyra::cwsr::testing

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+// The soak: queues that run kernels are pre-empted at random moments, as often as asked, by the trap handler that their waves
+// execute. Every work-item has to do its work exactly once, and every saved image has to be sound.
+// lyra_soak COUNT [SEED]; the handler is cwsr/handler, or LYRA_CWSR_HANDLER=file (raw code).
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <memory>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "cp-firmware-model/testing/assembler.h"
+#include "cp-firmware-model/testing/kernel_job.h"
+
+namespace lyra::soak {
+namespace {
+
+using testing::CpBench;
+using testing::Kernel;
+using testing::KernelJob;
+using testing::Words;
+
+const std::filesystem::path kHandlers = LYRA_CWSR_SOURCE "/handler", kKernels = LYRA_CWSR_SOURCE "/kernels";
+constexpr uint64_t kHandler = 0x2000000, kSecond = 0x2004000, kTma = 0x2008000, kTma2 = 0x2009000;
+constexpr uint64_t kDone = CpBench::kScratch + 0x100;
+constexpr unsigned kProcesses = 2, kQueues = 6, kMaxGroups = 4;
+constexpr unsigned kMostRounds = 200'000;  ///< of the command processor for one unmapping
+
+/// Kernels whose values do not depend on what earlier grids left in memory, with how often they are chosen.
+struct Choice {
+    const char* name;
+    unsigned weight;
+};
+constexpr Choice kChoices[] = {{"barrier_lds", 8}, {"divergence", 8}, {"scratch", 8},       {"register_index", 8}, {"integers", 4},
+                               {"floats", 4},      {"doubles", 6},    {"sleep", 6},         {"state", 6},          {"flow", 6},
+                               {"skip", 6},        {"traps", 6},      {"partial_group", 8}, {"all_registers", 1},
+                               {"barrier_sixteen_waves", 1}};
+
+[[noreturn]] void fail(const std::string& text, uint64_t seed, uint64_t done) {
+    fmt::print(stderr, "FAILED after {} pre-emptions: {}\nAgain with: lyra_soak COUNT {}\n", done, text, seed);
+    std::exit(1);
+}
+
+std::vector<uint8_t> code_of(const std::string& text, const char* what) {
+    const auto code = testing::assemble(text);
+    if (!code) {
+        fmt::print(stderr, "{} cannot be assembled: llvm-mc-19 is needed\n", what);
+        std::exit(2);
+    }
+    return *code;
+}
+
+class Soak : CpBench {
+public:
+    explicit Soak(uint64_t seed) : seed_(seed), random_(seed) {
+        bus.memory.map(kHandler, 0x10000);
+        put_code(kHandler, handler());
+        put_code(kSecond, code_of(cwsr::testing::text_of(kHandlers / "second_level.s"), "second_level.s"));
+        bus.memory.put<uint64_t>(kTma, kSecond);
+        bus.memory.put<uint64_t>(kTma + 8, kTma2);
+        start_hiq();
+        CpBench& bench = *this;
+        for (unsigned n = 0; n < kQueues; ++n) jobs_.push_back(std::make_unique<KernelJob>(bench, n, n / kProcesses % 2, 8 + n % kProcesses));
+        load_kernels();
+    }
+    /// Pre-empt until count queues with running waves have been saved.
+    void run(uint64_t count, bool progress) {
+        auto shown = std::chrono::steady_clock::now();
+        uint64_t idle_rounds = 0;
+        while (preempted_ < count) {
+            for (auto& job : jobs_) keep_busy(*job);
+            map_all();
+            for (unsigned n = random_() % 12; n != 0; --n) cp.run(1 + random_() % longest_);
+            unmap_all();
+            const uint64_t before = preempted_;
+            for (auto& job : jobs_) check(*job);
+            idle_rounds = preempted_ == before ? idle_rounds + 1 : 0;
+            if (idle_rounds > 10'000) stop("nothing runs any more");
+            adapt();
+            if (!progress || std::chrono::steady_clock::now() - shown < std::chrono::seconds(1)) continue;
+            shown = std::chrono::steady_clock::now();
+            fmt::print(stderr, "\r{} of {} pre-emptions, {} batches \033[K", preempted_, count, batches_);
+        }
+        if (progress) fmt::print(stderr, "\r\033[K");
+        finish();
+    }
+    void report() {
+        fmt::print("{} pre-emptions of {} waves, {} batches of work done once, {} unmaps, seed {}\n", preempted_, waves_, batches_,
+                   unmaps_, seed_);
+    }
+
+private:
+    [[noreturn]] void stop(const std::string& text) {
+        describe();
+        fail(text, seed_, preempted_);
+    }
+    /// For whoever has to find out.
+    void describe() {
+        for (auto& job : jobs_) fmt::print(stderr, "{}\n", job->describe());
+        for (unsigned cu = 0; cu < 4; ++cu) {
+            for (unsigned slot = 0; slot < gcn::kWaveSlots; ++slot) {
+                const gcn::Wave& wave = cp.dispatcher().cu(cu).wave(slot);
+                if (wave.state == gcn::WaveState::Free) continue;
+                fmt::print(stderr, "CU {} slot {} dispatch {} state {} save {} pc {:#x} exec {:#x} status {:#x} trapsts {:#x}\n", cu, slot,
+                           wave.dispatch, static_cast<int>(wave.state), static_cast<int>(wave.save), wave.pc, wave.exec, wave.status,
+                           wave.trapsts);
+            }
+        }
+        for (const std::string& line : host.lines) fmt::print(stderr, "{}\n", line);
+    }
+    void put_code(uint64_t address, const std::vector<uint8_t>& code) { bus.memory.write(0, address, code.data(), code.size()); }
+    static std::vector<uint8_t> handler() {
+        const char* path = std::getenv("LYRA_CWSR_HANDLER");
+        if (path == nullptr) return code_of(cwsr::testing::text_of(kHandlers / "handler.s"), "handler.s");
+        std::ifstream raw(path, std::ios::binary);
+        return {std::istreambuf_iterator<char>(raw), {}};
+    }
+    /// What each kernel computes, from a run that nothing disturbs.
+    void load_kernels() {
+        for (const Choice& choice : kChoices) {
+            Kernel kernel;
+            kernel.file = cwsr::testing::read_kernel(kKernels, choice.name);
+            if (!kernel.file.ok) stop(fmt::format("{}: no such kernel", choice.name));
+            kernel.code = code_of(kernel.file.text, choice.name);
+            kernels_.push_back(std::move(kernel));
+            weights_.push_back(choice.weight);
+        }
+        KernelJob& job = *jobs_[kProcesses];  // AQL, where groups may be partial
+        for (Kernel& kernel : kernels_) {
+            kernel.values.assign(kernel.file.items(), 0);
+            map_all();
+            job.submit({{&kernel, 1, 1}});
+            for (unsigned n = 0; n < 2000; ++n) cp.run(1000);
+            kernel.values = job.values();
+            if (const std::string wrong = job.check_batch(); !wrong.empty() || !job.idle()) stop(kernel.file.name + " does not end: " + wrong);
+            unmap_all();
+        }
+        preempted_ = waves_ = batches_ = unmaps_ = 0;
+    }
+    const Kernel& pick_kernel(const KernelJob& job) {
+        std::discrete_distribution<size_t> pick(weights_.begin(), weights_.end());
+        const Kernel* kernel = &kernels_[pick(random_)];
+        while (!job.can_run(*kernel)) kernel = &kernels_[pick(random_)];
+        return *kernel;
+    }
+    void keep_busy(KernelJob& job) {
+        if (!job.idle()) return;
+        std::vector<KernelJob::Part> parts;
+        for (unsigned n = 1 + random_() % 2; n != 0; --n) {
+            const unsigned grids = 1 + random_() % 3, groups = 1 + random_() % kMaxGroups;
+            parts.push_back({&pick_kernel(job), grids, groups});
+        }
+        job.submit(parts);
+    }
+    void map_all() {
+        std::vector<Words> packets;
+        for (unsigned p = 0; p < kProcesses; ++p) {
+            Words process = map_process(static_cast<uint16_t>(0x8001 + p));
+            process[6] = lo32(kHandler >> 8);
+            process[7] = 0;
+            process[8] = lo32(kTma >> 8);
+            process[9] = 0;
+            packets.push_back(process);
+            for (unsigned n = p; n < kQueues; n += kProcesses) packets.push_back(map_queue(jobs_[n]->ring()));
+        }
+        run_list(packets);
+    }
+    void unmap_all() {
+        bus.memory.put<uint64_t>(kDone, 0);
+        submit(hiq, CpBench::unmap(3));
+        submit(hiq, query_status(kDone, 100));
+        for (unsigned n = 0; n < kMostRounds && qword(kDone) != 100; ++n) cp.run(500);
+        if (qword(kDone) != 100) stop("the queues were not unmapped");
+        if (cp.dispatcher().waves_live_total() != 0) stop("waves are left after the unmapping");
+        ++unmaps_;
+    }
+    void check(KernelJob& job) {
+        size_t waves = 0;
+        if (const std::string wrong = job.check_image(waves); !wrong.empty()) stop(wrong);
+        preempted_ += waves != 0;
+        waves_ += waves;
+        const bool busy = !job.idle();
+        if (const std::string wrong = job.check_batch(); !wrong.empty()) stop(wrong);
+        batches_ += busy && job.idle();
+    }
+    /// Time between pre-emptions: as much as the waves need for their restore, and about as much again.
+    void adapt() {
+        if (unmaps_ % 64 != 0) return;
+        longest_ = std::clamp<uint64_t>(batches_ * 40 < unmaps_ ? longest_ * 2 : longest_ - longest_ / 8, 200, 20'000);
+    }
+    /// What is left runs to its end.
+    void finish() {
+        map_all();
+        const auto all_idle = [&] { return std::all_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job->idle(); }); };
+        for (unsigned n = 0; n < 100'000 && !all_idle(); ++n) {
+            cp.run(10'000);
+            for (auto& job : jobs_) {
+                if (const std::string wrong = job->check_batch(); !wrong.empty()) stop(wrong);
+            }
+        }
+        if (!all_idle()) stop("a batch does not end");
+        if (env.stats.get(Stat::waves_saved) != env.stats.get(Stat::waves_restored)) stop("waves were saved and not restored");
+        for (const Fault fault : {Fault::NotSaveable, Fault::SavedImage, Fault::SaveAreaFull, Fault::WaveHalted}) {
+            if (env.stats.get(fault) != 0) stop(fault_info(fault).text);
+        }
+    }
+
+    uint64_t seed_;
+    std::mt19937_64 random_;
+    std::vector<Kernel> kernels_;
+    std::vector<double> weights_;
+    std::vector<std::unique_ptr<KernelJob>> jobs_;
+    uint64_t longest_ = 3000;
+    uint64_t preempted_ = 0, waves_ = 0, batches_ = 0, unmaps_ = 0;
+};
+
+}  // namespace
+}  // namespace lyra::soak
+
+int main(int argc, char** argv) {
+    const uint64_t count = argc > 1 ? std::strtoull(argv[1], nullptr, 0) : 0;
+    const uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 0) : 1;
+    if (count == 0 || argc > 3) {
+        fmt::print(stderr, "lyra_soak COUNT [SEED]\n");
+        return 2;
+    }
+    lyra::soak::Soak soak(seed);
+    soak.run(count, isatty(2));
+    soak.report();
+    return 0;
+}
