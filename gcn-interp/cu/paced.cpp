@@ -182,7 +182,9 @@ uint64_t ComputeUnit::turn(Wave& wave, uint64_t limit_clk) {
         const bool skip = flow::skipped(wave, inst);
         if (!skip) entry->fn(ctx, inst);
         paced.issued(env_, wave, skip ? Pace::Scalar : pace, inst, clk, traffic.take());
-        if ((ctx.yield || ctx.fault != Fault::None) && !after(ctx, pc)) {
+        if (!ctx.yield && ctx.fault == Fault::None) continue;
+        page_va = 1;  // it may look at other code
+        if (!after(ctx, pc)) {
             if (wave.state == WaveState::Sleeping) ready = clk + std::max<uint64_t>(sleep * env_.timing.sleep_clk, env_.timing.issue_clk);
             wave.seen = wave.state;
             paced.room |= wave.state == WaveState::Free;
