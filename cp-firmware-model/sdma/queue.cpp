@@ -91,6 +91,8 @@ int SdmaEngine::Impl::map_queue(uint64_t mqd_address, uint64_t wptr_address, uin
     if (wptr_address && read_memory(ring.ring_vmid(), wptr_address, &wptr, sizeof wptr) == Fault::None) {
         ring.wptr = wptr & ~uint64_t{3};
     }
+    // Virtual time: an engine that was idle looks at the ring although nobody may ring again.
+    if (env.clock.on() && next_run_ns == kNever) next_run_ns = env.clock.ns();
     return static_cast<int>(slot - kFirstRlc);
 }
 

@@ -50,6 +50,21 @@ TEST(SdmaQueue, WritePointerComesFromMemory) {
     EXPECT_EQ(rig.data32(0), 3u);
 }
 
+TEST(SdmaQueue, VirtualTimeLooksAtAQueueThatIsMappedWithWork) {
+    Rig rig;
+    rig.env.clock.start(rig.env.timing);
+    rig.map_user();
+    EXPECT_TRUE(rig.engine.unmap_queue(0));
+    rig.settle();
+    ASSERT_EQ(rig.engine.next_run_ns(), kNever);
+    rig.put(write_linear(kDataVa, {3}));
+    rig.bus.memory.put<uint64_t>(kUserVmid, kWptrVa, rig.wptr);
+    ASSERT_EQ(rig.engine.map_queue(kMqdVa, kWptrVa, kUserDoorbell, kUserVmid, kPasid), 0);
+    ASSERT_EQ(rig.engine.next_run_ns(), rig.env.clock.ns());
+    rig.engine.run();
+    EXPECT_EQ(rig.data32(0), 3u);
+}
+
 TEST(SdmaQueue, TwoSlotsThenNone) {
     Rig rig;
     EXPECT_EQ(rig.map_user(), 0);

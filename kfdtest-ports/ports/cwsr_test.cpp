@@ -2,48 +2,13 @@
 // KFDCWSRTest: queues leave and come back while their waves run. What each means upstream: README.md.
 #include <tuple>
 
-#include "kfdtest-ports/ports/kfd_test.h"
+#include "kfdtest-ports/ports/iteration.h"
 
 namespace lyra::kfd {
 namespace {
 
-/// Groups of one work-item that write their word again and again until they are told to stop (programs.s, iterate).
-class Iteration {
-public:
-    static constexpr uint32_t kMark = 0x87654321;
-
-    Iteration(Process& process, uint64_t program, uint32_t groups)
-        : groups_(groups), stop_(process.allocate(kBytes)), out_(process.allocate(3 * kBytes)), dispatch_(process, program) {
-        for (uint32_t i = 0; i < 3 * kBytes / 4; ++i) out()[i] = i < groups ? kMark : kUnset;
-        dispatch_.args(stop_.va, out_.va).dim(groups);
-    }
-    bool submit(UserQueue& queue) { return dispatch_.submit(queue); }
-    uint32_t event() const { return dispatch_.event(); }
-    void expect_marks() const {
-        for (uint32_t i = 0; i < groups_; ++i) ASSERT_EQ(out()[i], kMark) << i;
-    }
-    /// All of them end, and none has lost or repeated a turn.
-    void finish(uint64_t timeout_ms) {
-        *reinterpret_cast<volatile uint32_t*>(stop_.host) = 0x12345678;
-        ASSERT_SUCCESS(dispatch_.sync(timeout_ms));
-        expect_marks();
-        for (uint32_t i = 0; i < groups_; ++i) {
-            ASSERT_EQ(out()[kBytes / 4 + i], 0u) << "turns counted in an SGPR and in a VGPR differ, group " << i;
-            ASSERT_NE(out()[2 * kBytes / 4 + i], kUnset) << i;
-            ASSERT_GT(out()[2 * kBytes / 4 + i], 0u) << i;
-        }
-    }
-
-private:
-    static constexpr uint32_t kBytes = 4096, kUnset = 0xffffffff;
-    volatile uint32_t* out() const { return reinterpret_cast<volatile uint32_t*>(out_.host); }
-    uint32_t groups_;
-    GpuBuffer stop_, out_;
-    Dispatch dispatch_;
-};
-
-/// Work-groups, and how often they are saved.
-class KFDCWSRTest : public KfdTest, public ::testing::WithParamInterface<std::tuple<uint32_t, uint32_t>> {
+/// Work-groups, and how often they are saved: here, and upstream.
+class KFDCWSRTest : public KfdTest, public ::testing::WithParamInterface<std::tuple<uint32_t, uint32_t, uint32_t>> {
 protected:
     static constexpr uint64_t kEndMs = 180'000;
     /// Waves that began anew.
@@ -51,13 +16,14 @@ protected:
 };
 
 TEST_P(KFDCWSRTest, BasicTest) {
-    const auto [groups, switches] = GetParam();
+    const auto [groups, ours, upstream] = GetParam();
+    const uint32_t switches = scaled(ours, upstream);
     UserQueue queue;
     ASSERT_SUCCESS(queue.create(process()));
     Iteration work(process(), program("iterate"), groups);
     ASSERT_TRUE(work.submit(queue));
     ASSERT_TRUE(gpu().wait([&] { return stat("waves") > 0; }, kTimeoutMs));
-    gpu().delay_us(500);
+    let_run(500);
     uint64_t images = 0;
     for (uint32_t n = 0; n < switches; ++n) {
         ASSERT_SUCCESS(queue.update(0, Priority::Normal, false)) << n;
@@ -68,7 +34,7 @@ TEST_P(KFDCWSRTest, BasicTest) {
         gpu().delay_us(100);
         ASSERT_SUCCESS(queue.update(100, Priority::Normal, false)) << n;
         ASSERT_TRUE(gpu().wait([&] { return stat("waves_restored") == images; }, kTimeoutMs)) << n;
-        gpu().delay_us(200 + n % 13 * 77);
+        let_run(200 + n % 13 * 77);
         work.expect_marks();
         ASSERT_EQ(process().wait_on_event(work.event(), 0), Status::WaitTimeout) << n;
         ASSERT_FALSE(HasFailure()) << n;
@@ -80,8 +46,8 @@ TEST_P(KFDCWSRTest, BasicTest) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, KFDCWSRTest,
-                         ::testing::Values(std::make_tuple(1, 10), std::make_tuple(256, 25), std::make_tuple(512, 25),
-                                           std::make_tuple(1024, 50)));
+                         ::testing::Values(std::make_tuple(1, 10, 10), std::make_tuple(256, 50, 50), std::make_tuple(512, 100, 100),
+                                           std::make_tuple(1024, 200, 1000)));
 
 /// Queues come and go while the waves of others are on their way back.
 TEST_F(KFDCWSRTest, InterruptRestore) {

@@ -122,16 +122,17 @@ TEST_F(KFDEventTest, SignalMultipleEventsWaitForAll) {
 
 /// An interrupt without an event id is no signal, and costs no search through the page.
 TEST_F(KFDEventTest, SignalInvalidEvent) {
-    constexpr uint32_t kOthers = EventTable::kSignalLimit - 2, kTurns = 200;
+    constexpr uint32_t kOthers = EventTable::kSignalLimit - 2;
+    const uint32_t turns = scaled(200, 2000);
     for (uint32_t i = 0; i < kOthers; ++i) event();
     const uint32_t id = event();
     ASSERT_SUCCESS(queue.create(process()));
-    for (uint32_t turn = 0; turn < kTurns; ++turn) {
+    for (uint32_t turn = 0; turn < turns; ++turn) {
         ASSERT_TRUE(queue.place(pm4::release_mem(0, 0, pm4::Interrupt::After)));
         signal(id);
         ASSERT_SUCCESS(process().wait_on_event(id, kTimeoutMs)) << turn;
     }
-    EXPECT_EQ(driver().interrupts().vectors(), 2 * kTurns);
+    EXPECT_EQ(driver().interrupts().vectors(), 2 * turns);
     EXPECT_EQ(events().exhaustive_searches(), 0u);
 }
 

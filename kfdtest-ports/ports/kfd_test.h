@@ -17,8 +17,12 @@
 
 namespace lyra::kfd {
 
-/// Set by --pump=step|thread.
+/// Set by --pump=step|thread|virtual.
 Pump& chosen_pump();
+/// Set by --full.
+bool& full_counts();
+/// How often a stress test does what it does.
+inline uint32_t scaled(uint32_t ours, uint32_t upstream) { return full_counts() ? upstream : ours; }
 
 #define EXPECT_SUCCESS(call) EXPECT_EQ((call), ::lyra::kfd::Status::Success)
 #define ASSERT_SUCCESS(call) ASSERT_EQ((call), ::lyra::kfd::Status::Success)
@@ -47,6 +51,8 @@ protected:
     GpuBuffer buffer(uint64_t bytes = kPage, uint32_t fill_word = 0, Domain domain = Domain::System);
     static void fill(const GpuBuffer& buffer, uint32_t word);
     static volatile uint32_t* words(const GpuBuffer& buffer) { return reinterpret_cast<volatile uint32_t*>(buffer.host); }
+    /// Give running waves time. In virtual time they get much more done in a microsecond.
+    void let_run(uint64_t us) { gpu().delay_us(chosen_pump() == Pump::Virtual ? us / 20 : us); }
     bool wait_value(volatile uint32_t* word, uint32_t value) {
         return gpu().wait([=] { return *word == value; }, kTimeoutMs);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The ports as one program: --pump=step|thread, then what GoogleTest takes. And the fixture.
+// The ports as one program: --pump=step|thread|virtual, --full, then what GoogleTest takes. And the fixture.
 #include <cstdio>
 #include <cstdlib>
 
@@ -10,6 +10,11 @@ namespace lyra::kfd {
 Pump& chosen_pump() {
     static Pump pump = Pump::Step;
     return pump;
+}
+
+bool& full_counts() {
+    static bool full = false;
+    return full;
 }
 
 void KfdTest::open(GpuOptions options) {
@@ -77,8 +82,12 @@ int main(int argc, char** argv) {
             lyra::kfd::chosen_pump() = lyra::kfd::Pump::Step;
         } else if (word == "--pump=thread") {
             lyra::kfd::chosen_pump() = lyra::kfd::Pump::Thread;
+        } else if (word == "--pump=virtual") {
+            lyra::kfd::chosen_pump() = lyra::kfd::Pump::Virtual;
+        } else if (word == "--full") {
+            lyra::kfd::full_counts() = true;
         } else {
-            std::fprintf(stderr, "kfdtest_ports: unknown argument %s; --pump=step or --pump=thread\n", argv[i]);
+            std::fprintf(stderr, "kfdtest_ports: unknown argument %s; --pump=step, thread or virtual, --full\n", argv[i]);
             return 2;
         }
     }

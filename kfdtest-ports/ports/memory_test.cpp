@@ -123,7 +123,8 @@ TEST_F(KFDMemoryTest, MMBench) {
             const auto interleave = [&](const GpuBuffer& mapped) {
                 ++turn;
                 ASSERT_TRUE(queues[0].place_and_submit(sdma::write_linear(target.va, {turn})));
-                if (mapped) ASSERT_TRUE(queues[1].place_and_submit(sdma::write_linear(mapped.va + size.bytes - 4, {turn})));
+                if (!mapped) return;
+                ASSERT_TRUE(queues[1].place_and_submit(sdma::write_linear(mapped.va + size.bytes - 4, {turn})));
             };
             const auto idle = [&] {
                 for (UserQueue& queue : queues) ASSERT_TRUE(queue.wait_consumed(kTimeoutMs));
@@ -233,7 +234,7 @@ TEST_F(KFDEvictTest, QueueTest) {
     ASSERT_TRUE(dispatch.args(control.va, results.va).dim(kGroups).submit(queue));
     ASSERT_TRUE(gpu().wait([&] { return stat("waves") > 0; }, kTimeoutMs));
     for (uint32_t move = 0; move < kMoves; ++move) {
-        gpu().delay_us(1500);
+        let_run(1500);
         ASSERT_SUCCESS(driver().queues().evict(process()));
         if (move % 2) {
             move_to(vram, system);

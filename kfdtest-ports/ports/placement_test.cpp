@@ -67,7 +67,7 @@ private:
 }  // namespace
 
 void KFDQMTest::two_priorities(bool same_pipe) {
-    constexpr uint32_t kGroups = 1024;
+    constexpr uint32_t kGroups = 256;
     // Twelve queues later it is the turn of the same pipe again.
     std::vector<UserQueue> queues(same_pipe ? 13 : 2);
     UserQueue* const tasks[2] = {&queues.front(), &queues.back()};
@@ -99,7 +99,7 @@ TEST_F(KFDQMTest, QueuePriorityOnDifferentPipe) { two_priorities(false); }
 TEST_F(KFDQMTest, QueuePriorityOnSamePipe) { two_priorities(true); }
 
 std::set<uint32_t> KFDQMTest::units_used(const std::vector<uint32_t>& mask) {
-    constexpr uint32_t kGroups = 512;
+    constexpr uint32_t kGroups = 128;
     const GpuBuffer count = buffer(), places = buffer(4 * kGroups);
     std::set<uint32_t> used;
     UserQueue queue;

@@ -8,11 +8,12 @@ namespace lyra::kfd {
 namespace {
 
 TEST_F(KFDQMTest, SdmaConcurrentCopies) {
-    constexpr uint32_t kBytes = 64 << 10, kCopies = 400;
+    constexpr uint32_t kBytes = 64 << 10;
+    const uint32_t rounds = scaled(400, 100'000);
     const GpuBuffer from = buffer(kBytes, 0x5a5a5a5a), to = buffer(kBytes, 0, Domain::Vram);
     UserQueue queue;
     ASSERT_SUCCESS(queue.create(process(), QueueType::Sdma));
-    for (uint32_t i = 0; i < kCopies; ++i) {
+    for (uint32_t i = 0; i < rounds; ++i) {
         ASSERT_TRUE(queue.place_and_submit(sdma::copy_linear(to.va, from.va, kBytes)));
         // How far the engine gets before the next packet comes varies.
         if (i % 3) gpu().work(gpu().now_ns() + i % 7 * 1000);
@@ -25,13 +26,13 @@ TEST_F(KFDQMTest, SdmaConcurrentCopies) {
     EXPECT_TRUE(wait_value(words(from), kDone));
     EXPECT_EQ(words(to)[0], 0x5a5a5a5au);
     EXPECT_EQ(words(to)[kBytes / 4 - 1], 0x5a5a5a5au);
-    EXPECT_EQ(stat("sdma_bytes"), uint64_t{kBytes} * kCopies + 4);
+    EXPECT_EQ(stat("sdma_bytes"), uint64_t{kBytes} * rounds + 4);
     EXPECT_SUCCESS(queue.destroy());
 }
 
 TEST_F(KFDQMTest, CreateQueueStressSingleThreaded) {
     // Every order of creating and destroying one of each.
-    for (unsigned turn = 0; turn < 40; ++turn) {
+    for (unsigned turn = 0; turn < scaled(40, 2000); ++turn) {
         UserQueue queues[2];
         const QueueType types[2] = {QueueType::Pm4, QueueType::Sdma};
         const unsigned first = turn % 2, gone = turn % 4 > 1;
@@ -66,11 +67,12 @@ TEST_F(KFDQMTest, OverSubscribeCpQueues) {
 }
 
 TEST_F(KFDQMTest, MultipleCpQueuesStressDispatch) {
-    constexpr uint32_t kQueues = 16, kTurns = 12;
+    constexpr uint32_t kQueues = 16;
+    const uint32_t turns = scaled(12, 1000);
     const GpuBuffer from = buffer(), to = buffer(kPage, 0xff);
     std::vector<UserQueue> queues(kQueues);
     for (UserQueue& queue : queues) ASSERT_SUCCESS(queue.create(process()));
-    for (uint32_t turn = 0; turn < kTurns; ++turn) {
+    for (uint32_t turn = 0; turn < turns; ++turn) {
         std::vector<std::unique_ptr<Dispatch>> grids;
         for (uint32_t q = 0; q < kQueues; ++q) {
             words(from)[q] = turn * kQueues + q;
@@ -190,10 +192,10 @@ TEST_F(KFDQMTest, Atomics) {
 }
 
 TEST_F(KFDQMTest, PM4EventInterrupt) {
-    constexpr uint32_t kQueues = 4, kTurns = 8, kPackets = 1024, kRingBytes = 32768;
+    constexpr uint32_t kQueues = 4, kPackets = 1024, kRingBytes = 32768;
     GpuBuffer to[kQueues];
     for (GpuBuffer& mine : to) mine = buffer(kPackets * 4);
-    for (uint32_t turn = 0; turn < kTurns; ++turn) {
+    for (uint32_t turn = 0; turn < scaled(8, 1024); ++turn) {
         UserQueue queues[kQueues];
         uint32_t events[kQueues];
         for (uint32_t q = 0; q < kQueues; ++q) {
@@ -217,7 +219,7 @@ TEST_F(KFDQMTest, PM4EventInterrupt) {
 }
 
 TEST_F(KFDQMTest, SdmaEventInterrupt) {
-    constexpr uint32_t kQueues = 3, kTurns = 8, kBytes = 256 << 10, kStampStride = 32, kStamps = 4;
+    constexpr uint32_t kQueues = 3, kBytes = 256 << 10, kStampStride = 32, kStamps = 4;
     const GpuBuffer from = buffer(kBytes), stamps = buffer(kPage);
     GpuBuffer to[kQueues];
     for (GpuBuffer& mine : to) mine = buffer(kBytes);
@@ -226,7 +228,7 @@ TEST_F(KFDQMTest, SdmaEventInterrupt) {
         return *reinterpret_cast<volatile uint64_t*>(stamps.host + (q * kStamps + n) * kStampStride);
     };
     for (uint32_t used = 1; used <= kQueues; ++used) {
-        for (uint32_t turn = 0; turn < kTurns; ++turn) {
+        for (uint32_t turn = 0; turn < scaled(8, 2048); ++turn) {
             UserQueue queues[kQueues];
             uint32_t events[kQueues];
             fill(from, used << 16 | turn);

@@ -73,7 +73,7 @@ next_turn:
 program work
   v_cvt_f32_u32 v2, s4
   v_mov_b32 v3, 1.0
-  s_mov_b32 s5, 40
+  s_mov_b32 s5, 16
 work_turn:
   v_mac_f32 v3, 0.5, v2
   v_sqrt_f32 v4, v3

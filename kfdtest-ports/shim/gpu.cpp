@@ -15,6 +15,8 @@ namespace {
 constexpr uint64_t kSliceInstructions = 4000;
 constexpr uint64_t kNsPerInstruction = 50;
 constexpr uint64_t kPacketNs = 1'000, kPollNs = 20'000, kIdleNs = 1'000'000;
+// Pump::Virtual: how often the driver gets its turn while the device is at work.
+constexpr uint64_t kTurnNs = 10'000;
 // Pump::Thread: how often the memory that a wait is about is looked at.
 constexpr auto kLookAgain = std::chrono::microseconds(50);
 
@@ -36,7 +38,8 @@ std::unique_ptr<Gpu> Gpu::create(const GpuOptions& options, std::string& error) 
         static const bool all = std::getenv("LYRA_PORTS_LOG") != nullptr;
         if (all || level <= LYRA_LOG_ERROR) std::fprintf(stderr, "lyra: %s\n", text);
     };
-    if (options.pump == Pump::Step) device.now_ns = [self = gpu.get()] { return self->step_ns_; };
+    if (options.pump == Pump::Step) device.now_ns = [self = gpu.get()] { return self->time_ns_; };
+    device.virtual_time = options.pump == Pump::Virtual;
     device.on_msi = [self = gpu.get()] {
         {
             std::lock_guard hold(self->lock_);
@@ -60,7 +63,7 @@ Gpu::~Gpu() {
 void Gpu::doorbell(uint32_t byte_offset, uint64_t value) { lyra_doorbell_write(device_->handle(), byte_offset, value, 8); }
 void Gpu::doorbell32(uint32_t byte_offset, uint32_t value) { lyra_doorbell_write(device_->handle(), byte_offset, value, 4); }
 
-uint64_t Gpu::now_ns() const { return options_.pump == Pump::Step ? step_ns_ : host_ns(); }
+uint64_t Gpu::now_ns() const { return options_.pump == Pump::Thread ? host_ns() : time_ns_; }
 
 void Gpu::step(uint64_t until_ns) {
     const uint64_t before = device_->stat("instructions");
@@ -68,10 +71,17 @@ void Gpu::step(uint64_t until_ns) {
     const uint64_t executed = device_->stat("instructions") - before;
     uint64_t passed = executed * kNsPerInstruction + kPacketNs;
     // Where nothing runs, time may pass faster, but not past the moment that the caller waits for.
-    if (executed == 0 && state != LYRA_BUSY && until_ns > step_ns_) {
-        passed = std::clamp(until_ns - step_ns_, kPacketNs, state == LYRA_POLLING ? kPollNs : kIdleNs);
+    if (executed == 0 && state != LYRA_BUSY && until_ns > time_ns_) {
+        passed = std::clamp(until_ns - time_ns_, kPacketNs, state == LYRA_POLLING ? kPollNs : kIdleNs);
     }
-    step_ns_ += passed;
+    time_ns_ += passed;
+}
+
+void Gpu::advance(uint64_t until_ns) {
+    // What the host has changed in memory since the last call is seen at the time of that call.
+    const uint64_t next = lyra_run_until(device_->handle(), time_ns_);
+    time_ns_ = std::min(std::max(next, time_ns_ + kTurnNs), std::max(until_ns, time_ns_ + 1));
+    lyra_run_until(device_->handle(), time_ns_);
 }
 
 void Gpu::sleep(uint64_t until_ns) {
@@ -82,10 +92,10 @@ void Gpu::sleep(uint64_t until_ns) {
 }
 
 void Gpu::work(uint64_t until_ns) {
-    if (options_.pump == Pump::Step) {
-        step(until_ns);
-    } else {
-        sleep(until_ns);
+    switch (options_.pump) {
+        case Pump::Step: step(until_ns); break;
+        case Pump::Thread: sleep(until_ns); break;
+        case Pump::Virtual: advance(until_ns); break;
     }
     {
         std::lock_guard hold(lock_);

@@ -17,8 +17,9 @@ namespace lyra::kfd {
 
 /// Who calls lyra_run(), and what time it is.
 enum class Pump : uint8_t {
-    Step,    ///< the test's own thread; time passes with the instructions that run, so that every run is the same
-    Thread,  ///< the device's thread (lyra_start), as in QEMU; time is the host's
+    Step,     ///< the test's own thread, by lyra_run(); time passes with the instructions that run, so that every run is the same
+    Thread,   ///< the device's thread (lyra_start), as in QEMU; time is the host's
+    Virtual,  ///< virtual time: the test says how far, the device takes the time of its timing parameters
 };
 
 struct GpuOptions {
@@ -50,7 +51,7 @@ public:
     /// Called on the test's thread after an MSI.
     void set_interrupt_handler(std::function<void()> handler) { handler_ = std::move(handler); }
 
-    /// Device time. With Pump::Thread that of the host.
+    /// Time as the driver sees it: the device's, with Pump::Thread the host's.
     uint64_t now_ns() const;
     /// Let the device work for a moment, at most until then, and handle its interrupts.
     void work(uint64_t until_ns);
@@ -69,12 +70,13 @@ public:
 private:
     explicit Gpu(const GpuOptions& options) : options_(options) {}
     void step(uint64_t until_ns);
+    void advance(uint64_t until_ns);
     void sleep(uint64_t until_ns);
 
     GpuOptions options_;
     std::unique_ptr<inproc::InProcessDevice> device_;
     std::function<void()> handler_;
-    uint64_t step_ns_ = 0;           ///< device time of Pump::Step
+    uint64_t time_ns_ = 0;           ///< of the pumps that are driven from here
     std::mutex lock_;                ///< of msis_
     std::condition_variable woken_;
     uint64_t msis_ = 0, handled_ = 0;

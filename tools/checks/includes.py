@@ -21,7 +21,7 @@ ALLOWED = {
     "qemu-hw/glue": ["qemu-hw/include"],
     "tools": ["common", "gcn-interp", "cwsr", "scheduler/core", "scheduler/sim", "cp-firmware-model", "qemu-hw/include",
               "qemu-hw/soc"],
-    "kfdtest-ports": ["common", "gcn-interp", "qemu-hw/include", "tools"],
+    "kfdtest-ports": ["common", "gcn-interp", "cwsr", "qemu-hw/include", "tools"],
 }
 # Tests and fuzzers may also use the in-process host.
 TEST_FILE = re.compile(r"(_test|_fuzz)\.cpp$")
