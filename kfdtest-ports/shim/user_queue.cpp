@@ -122,7 +122,9 @@ cwsr::Image UserQueue::image() const {
         std::memcpy(data, save_area_.host + offset, size);
         return true;
     };
-    return cwsr::read_image(header, stack, read, queue_->properties.type == QueueType::Aql ? ring_.bytes : 0);
+    cwsr::ImageQueue queue;
+    if (queue_->properties.type == QueueType::Aql) queue.ring_bytes = static_cast<uint32_t>(ring_.bytes);
+    return cwsr::read_image(header, stack, read, queue);
 }
 
 Status create_queue_event(Process& process, bool auto_reset, uint32_t& event_id) {
