@@ -22,7 +22,8 @@ constexpr unsigned kDeviceTimeoutMs = 120000;
 constexpr unsigned kSlowWatchdogS = 3000;
 
 // Each case prints "@@ STATUS BYTES KERNEL", then its output and what the kernel said meanwhile. SignalEventExt waits for one
-// whole time-out on purpose, KFDHWSTest for a bit more than one. A case that had to be killed may leave a wedged GPU: the guest ends.
+// whole time-out on purpose, KFDHWSTest for a bit more than one. A case that had to be killed may leave a wedged GPU: the guest
+// ends.
 constexpr const char* kScript =
     "#!/bin/bash\n"
     "export HSA_DEBUG=1\n"
@@ -77,9 +78,11 @@ public:
             const size_t line = buffer_.find('\n');
             int status = 0;
             size_t length = 0, kernel_length = 0;
-            if (line == std::string::npos || std::sscanf(buffer_.c_str(), "@@ %d %zu %zu", &status, &length, &kernel_length) != 3) return;
+            if (line == std::string::npos) return;
+            if (std::sscanf(buffer_.c_str(), "@@ %d %zu %zu", &status, &length, &kernel_length) != 3) return;
             if (buffer_.size() < line + 1 + length + kernel_length) return;
-            const std::string output = buffer_.substr(line + 1, length), kernel = buffer_.substr(line + 1 + length, kernel_length);
+            const std::string output = buffer_.substr(line + 1, length);
+            const std::string kernel = buffer_.substr(line + 1 + length, kernel_length);
             buffer_.erase(0, line + 1 + length + kernel_length);
             KfdtestOutcome outcome = judge(status, output);
             // Some return early without a word.
