@@ -59,7 +59,8 @@ TEST_F(DequeueWaves, WavesMayEndInTheGracePeriod) {
     ASSERT_EQ(word(kData), 0u);
     unmap();
     EXPECT_EQ(saved(), 0u) << "all ended before they were asked";
-    EXPECT_EQ(word(kData), live) << "and no other group was launched";
+    EXPECT_GE(word(kData), live);
+    EXPECT_LT(word(kData), live + 40) << "groups found room until the packet was executed, not afterwards";
     map(ring);
     finish(ring);
     EXPECT_EQ(word(kData), 500u);
