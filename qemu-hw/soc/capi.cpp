@@ -112,7 +112,9 @@ struct lyra_device {
     lyra_device(const lyra_config& config, const lyra_host_ops* ops, void* opaque, void* vram)
         : host(ops, opaque), has_clock(ops && ops->now_ns), env(host), timed(begin_time(config)),
           soc(env, *find_chip(config.chip), shape_of(config.compute_units), static_cast<uint8_t*>(vram), config.vram_bytes),
-          rom(vbios_image()) {}
+          rom(vbios_image()) {
+        soc.set_posted_doorbells([this] { take_doorbells(); });
+    }
 
     /// Before the chip is made.
     bool begin_time(const lyra_config& config) {

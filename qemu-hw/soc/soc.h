@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "common/env.h"
 #include "cp-firmware-model/command_processor.h"
@@ -34,6 +36,8 @@ public:
     BusMemory& bus() { return bus_; }
     void set_bus_master(bool enabled);
 
+    /// What hands over the doorbells that wait outside.
+    void set_posted_doorbells(std::function<void()> take) { posted_doorbells_ = std::move(take); }
     /// BAR2. size 4 or 8.
     void doorbell_write(uint64_t offset, uint64_t value, unsigned size);
     uint64_t doorbell_read(uint64_t offset, unsigned size) const;
@@ -50,6 +54,9 @@ public:
     void invalidate_tlb(uint32_t vmid_mask, bool all_hubs) override;
     void invalidate_tlb_pasid(uint16_t pasid, bool all_hubs) override;
     void doorbell(uint64_t byte_offset, uint64_t value) override { doorbell_write(byte_offset, value, 8); }
+    void take_posted_doorbells() override {
+        if (posted_doorbells_) posted_doorbells_();
+    }
 
     // BarTarget: the GPU reaches its own BARs over the bus
     uint64_t bar_read(unsigned bar, uint64_t offset, unsigned size) override;
@@ -77,6 +84,7 @@ private:
     SdmaEngine sdma0_, sdma1_;
     CommandProcessor cp_;
     std::vector<uint64_t> doorbells_;   ///< last values, one per 8-byte slot
+    std::function<void()> posted_doorbells_;
 };
 
 }  // namespace lyra
