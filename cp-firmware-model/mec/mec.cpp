@@ -98,7 +98,9 @@ void Mec::poll_wptr(Hqd& hqd) {
     uint64_t value = 0;
     const uint64_t address = hqd.wptr_poll_address() & ~uint64_t{7};
     if (address == 0 || bus_.gfxhub().read(hqd.vmid(), address, &value, sizeof value) != Fault::None) return;
+    const uint64_t before = hqd.wptr_dw;
     bus_.take_posted_doorbells();
+    if (hqd.wptr_dw != before && hqd.wptr_dw > value && !hqd.aql()) return;  // rung since it was read
     // AQL queues count packets there, and hold only the index of a packet that may not have been written yet.
     if (hqd.aql()) {
         if (value != 0) aql_.doorbell(hqd, value - 1);

@@ -89,8 +89,10 @@ int SdmaEngine::Impl::map_queue(uint64_t mqd_address, uint64_t wptr_address, uin
     // Doorbells rung while the queue was out left their value in memory only.
     uint64_t wptr = 0;
     if (wptr_address && read_memory(ring.ring_vmid(), wptr_address, &wptr, sizeof wptr) == Fault::None) {
+        const uint64_t before = ring.wptr;
         bus.take_posted_doorbells();
-        ring.wptr = wptr & ~uint64_t{3};
+        const bool rung_since = ring.wptr != before && ring.wptr > wptr;
+        if (!rung_since) ring.wptr = wptr & ~uint64_t{3};
     }
     // Virtual time: an engine that was idle looks at the ring although nobody may ring again.
     if (env.clock.on() && next_run_ns == kNever) next_run_ns = env.clock.ns();
