@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Context save as a wave meets it: SAVECTX, the message to the owner, and the answer in EXEC; steps 5 and 6 of the data flow.
 // @source front-end.md 6.3, 6.6.2
+#include "common/hash.h"
 #include "gcn-interp/cu/plan.h"
 #include "gcn-interp/exec/flow.h"
 #include "gcn-interp/isa/op.h"
@@ -9,6 +10,15 @@ namespace lyra::gcn {
 
 namespace {
 constexpr unsigned kSavectxBit = 10;  ///< TRAPSTS
+
+/// What the wave holds at this moment, for comparison with its record: see cwsr::digest(). It has just entered the trap handler.
+void trace_saved(Env& env, unsigned cu, const Wave& wave) {
+    WordHash sgprs, vgprs;
+    sgprs.add(wave.sgpr.data(), wave.sgpr_count);
+    for (unsigned n = 0; n < wave.vgpr_count; ++n) vgprs.add(wave.vgpr[n].lane, kLanes);
+    const uint64_t pc = make64(wave.ttmp[0], wave.ttmp[1] & 0xffff);
+    emit<event::wave_saved>(env.tracer, env.now_ns(), cu, wave.slot, pc, wave.exec, sgprs.value(), vgprs.value());
+}
 }  // namespace
 
 void ComputeUnit::request_save(uint64_t dispatch) {
@@ -29,7 +39,9 @@ void ComputeUnit::ask_for_save(Wave& wave) {
 bool ComputeUnit::take_savectx(Wave& wave) {
     if (!TrapstsBits::Savectx::get(wave.trapsts) || wave.save != SaveStep::Asked || wave.priv()) return false;
     if (at_end_of_program(wave)) return false;
-    return interrupt_wave(wave, 0, kCauseException + kSavectxBit);
+    if (!interrupt_wave(wave, 0, kCauseException + kSavectxBit)) return false;
+    if (env_.tracer.on()) trace_saved(env_, index_, wave);
+    return true;
 }
 
 /// Hardware sees the s_endpgm in its instruction buffer. One that is halted there stays, and is saved.

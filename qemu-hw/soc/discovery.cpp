@@ -41,8 +41,8 @@ constexpr uint32_t kBinarySignature = 0x28211407, kDiscoverySignature = 0x534450
 constexpr size_t kBinaryHeaderBytes = 12 + 6 * 8;
 constexpr size_t kDiscoveryHeaderBytes = 4 + 2 + 2 + 4 + 2 + 16 * 4 + 2;
 
-// MP1 11.0.8 and VCN 2.0.3 are versions the driver knows but adds no block for: no SMU, no multimedia. A table without VCN is
-// refused by the driver.
+// VCN 2.0.3 is a version that the driver knows but adds no block for: no multimedia. A table without VCN is refused. Without a
+// block for the SMU (MP1 11.0.8) the driver would fall over its own feet in a GPU reset; 13.0.1 is one that asks for little.
 void put_ip_list(Bytes& b, const Chip& chip) {
     const IpEntry list[] = {
         {11, {chip.gc[0], chip.gc[1], chip.gc[2]}, {0x2000, 0xa000, 0, 0}},
@@ -54,7 +54,7 @@ void put_ip_list(Bytes& b, const Chip& chip) {
         {42, {chip.sdma[0], chip.sdma[1], chip.sdma[2]}, {0x1260}},
         {43, {chip.sdma[0], chip.sdma[1], chip.sdma[2]}, {0x1860}},
         {255, {11, 0, 2}, {0x16000}},
-        {1, {11, 0, 8}, {0x16000}},
+        {1, {13, 0, 1}, {0x16000}},
         {4, {11, 0, 2}, {0x16800, 0x16a00}},
         {12, {2, 0, 3}, {0x7800, 0x7e00}},
     };

@@ -17,6 +17,8 @@ public:
     uint32_t read(uint32_t dw) override;
     void write(uint32_t dw, uint32_t value) override;
     void reset();
+    /// A register in SMN space, which the guest reaches through PCIE_INDEX2 and PCIE_DATA2.
+    void store_smn(uint32_t address, uint32_t value) { smn_[address] = value; }
 
 private:
     uint32_t* vram_window();

@@ -43,6 +43,7 @@ Soc::Soc(Env& env, const Chip& chip, const GpuShape& shape, uint8_t* vram, uint6
       mmhub_(env, registers_, bus_, kMmHub, [this](const Interrupt& i) { interrupt(i); },
              [this](uint32_t vmid, bool mm) { return ih_.pasid_of(vmid, mm); }),
       nbio_(env, registers_, bus_), grbm_(env, registers_, shape), psp_(env, registers_, mmhub_, [this] { mode1_reset(); }),
+      smu_(env, registers_, nbio_, mmhub_),
       sdma0_(env, *this, 0), sdma1_(env, *this, 1), cp_(env, *this, shape, sdma0_, sdma1_),
       doorbells_(LYRA_DOORBELL_BAR_BYTES / 8) {
     env_.vram = vram;
@@ -102,6 +103,7 @@ void Soc::reset() {
     ih_.reset();
     psp_.reset();
     nbio_.reset();
+    smu_.reset();
     grbm_.reset();
     set_fb_location();
     write_discovery_table();

@@ -18,6 +18,7 @@
 #include "qemu-hw/soc/nbio.h"
 #include "qemu-hw/soc/psp.h"
 #include "qemu-hw/soc/register_file.h"
+#include "qemu-hw/soc/smu.h"
 
 namespace lyra {
 
@@ -81,6 +82,7 @@ private:
     Nbio nbio_;
     Grbm grbm_;
     Psp psp_;
+    Smu smu_;
     SdmaEngine sdma0_, sdma1_;
     CommandProcessor cp_;
     std::vector<uint64_t> doorbells_;   ///< last values, one per 8-byte slot

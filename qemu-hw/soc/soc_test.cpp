@@ -106,6 +106,34 @@ TEST_F(SocTest, PspAnswersEveryFrameWithItsFence) {
     EXPECT_EQ(get(0x20000 + 864), 0u);
 }
 
+TEST_F(SocTest, SmuAnswersMessagesAndGivesItsTables) {
+    constexpr uint32_t kMessage = 0x58a08, kArgument = 0x58a48, kResponse = 0x58a68, kIndex = 0x38, kData = 0x3c;
+    const uint64_t table = (uint64_t{0x8000} << 24) + 0x40000;
+    const auto send = [&](uint32_t message, uint32_t argument) {
+        write(kResponse, 0);
+        write(kArgument, argument);
+        write(kMessage, message);
+        return read(kResponse);
+    };
+    write(kIndex, 0x3b10024);
+    EXPECT_EQ(read(kData) & 1, 1u) << "the firmware runs";
+    EXPECT_EQ(send(3, 0), 1u);
+    EXPECT_EQ(read(kArgument), 4u) << "version of the interface";
+    EXPECT_EQ(send(0xf, 4), 0xffu) << "nobody has said where to";
+    EXPECT_EQ(send(0xd, static_cast<uint32_t>(table >> 32)), 1u);
+    EXPECT_EQ(send(0xe, static_cast<uint32_t>(table)), 1u);
+    EXPECT_EQ(send(0xf, 4), 1u);
+    uint32_t clock;
+    std::memcpy(&clock, vram.data() + 0x40000 + 300, 4);
+    EXPECT_EQ(clock, 1500u) << "MaxGfxClk";
+    EXPECT_EQ(send(0xf, 5), 0xffu);
+    EXPECT_EQ(send(0x7f, 0), 0xfeu);
+    EXPECT_EQ(lyra_stat(device, "fault-SmuMessage"), 3u);
+    write(0x58200, 0x70000);
+    EXPECT_EQ(send(0xf, 4), 0xffu) << "a mode-1 reset forgets";
+    EXPECT_EQ(send(1, 7), 1u);
+}
+
 TEST_F(SocTest, Mode1ResetKeepsBiosScratchAndVram) {
     write(0x130, 0x1234);
     vram[12345] = 7;

@@ -14,8 +14,6 @@ constexpr size_t kImageBytes = 8192;
 constexpr size_t kPcir = 0x90, kStrings = 0x100, kRomHeader = 0x200, kCommandTable = 0x240, kDataTable = 0x300,
                  kAsicInit = 0x360, kFirmwareInfo = 0x380, kSmuInfo = 0x400;
 constexpr size_t kCommandTableBytes = 4 + 0xa2, kDataTableBytes = 4 + 0x46, kFirmwareInfoBytes = 0x48, kSmuInfoBytes = 0x1c;
-// 10 kHz units
-constexpr uint32_t kEngineClock = 150000, kMemoryClock = 100000, kReferenceClock = 10000;
 // Dword number of BIOS_SCRATCH_0 + start of the driver's scratch window (0x5c - 0x10 in dwords is register 0x4c)
 constexpr uint32_t kScratchStart = 0x4c;
 
@@ -71,10 +69,10 @@ void put_tables(Image& rom) {
     rom.u16(kDataTable + 4 + 2 * 8, kSmuInfo);
     rom.header(kFirmwareInfo, kFirmwareInfoBytes, 3, 1);
     rom.u32(kFirmwareInfo + 4, 0x10000);  // firmware revision
-    rom.u32(kFirmwareInfo + 8, kEngineClock), rom.u32(kFirmwareInfo + 12, kMemoryClock);
+    rom.u32(kFirmwareInfo + 8, kEngineClock10kHz), rom.u32(kFirmwareInfo + 12, kMemoryClock10kHz);
     rom.u32(kFirmwareInfo + 0x18, kScratchStart);
     rom.header(kSmuInfo, kSmuInfoBytes, 3, 1);
-    rom.u32(kSmuInfo + 0x10, kReferenceClock);
+    rom.u32(kSmuInfo + 0x10, kReferenceClock10kHz);
 }
 
 }  // namespace

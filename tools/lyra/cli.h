@@ -50,6 +50,7 @@ std::function<int()> set_up_exec(CLI::App& app);
 std::function<int()> set_up_test(CLI::App& app);
 std::function<int()> set_up_kfdtest(CLI::App& app);
 std::function<int()> set_up_isa(CLI::App& app);
+std::function<int()> set_up_waves(CLI::App& app);
 std::function<int()> set_up_version(CLI::App& app);
 
 /// -q: -1, nothing: 0, -v: 1 and more.

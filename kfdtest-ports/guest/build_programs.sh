@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Builds the guest's programs that talk to /dev/kfd without a runtime (folder kfd/) and prints the folder that holds them.
+#
+#   build_programs.sh [--cache DIR] [--print]
+#
+#   --cache DIR   where results are kept (default: $LYRA_CACHE, then $XDG_CACHE_HOME/lyra, then ~/.cache/lyra)
+#   --print       only print the folder; exit 1 when it is not made yet
+#
+# The folder is DIR/guest-programs-HASH; HASH covers the sources. Each kfd/NAME.cpp with a main() becomes a static program NAME.
+# The driver's interface comes from the header of the guest's own Debian release. Half a minute.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$here/../..
+cache=${LYRA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lyra}
+print_only=no
+while [ $# -gt 0 ]; do
+    case $1 in
+    --cache) cache=$2 && shift ;;
+    --print) print_only=yes ;;
+    *) echo "build_programs.sh: unknown argument $1" >&2 && exit 2 ;;
+    esac
+    shift
+done
+
+# What the programs share with the device: the layout of save areas, and the reader of saved images.
+shared="cwsr/area.cpp cwsr/image.cpp cwsr/listing.cpp"
+hash=$(cd "$top" && cat kfdtest-ports/guest/build_programs.sh kfdtest-ports/guest/kfd/* cwsr/*.h cwsr/*.def $shared common/bits.h common/hash.h |
+    sha256sum | cut -c1-12)
+out=$cache/guest-programs-$hash
+if [ -d "$out" ]; then
+    echo "$out"
+    exit 0
+fi
+if [ $print_only = yes ]; then
+    echo "$out"
+    exit 1
+fi
+
+mkdir -p "$cache"
+exec 9>"$cache/guest-programs.lock"
+flock 9
+if [ -d "$out" ]; then # made while this script waited
+    echo "$out"
+    exit 0
+fi
+root=$("$top/tools/guest/build_root.sh" --cache "$cache" 9>&-)
+work=$(mktemp -d "$cache/.guest-programs.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM HUP
+mkdir -p "$work/include/linux" "$work/include/drm" "$work/out"
+cp "$root/usr/include/linux/kfd_ioctl.h" "$work/include/linux/"
+cp "$root/usr/include/drm/drm.h" "$root/usr/include/drm/drm_mode.h" "$work/include/drm/"
+
+# GPU code: NAME.s becomes the function code_NAME() of code.h.
+mkdir -p "$work/include/kfdtest-ports/guest/kfd"
+{
+    echo '#pragma once'
+    echo '#include <span>'
+    for source in "$here"/kfd/*.s; do
+        echo "std::span<const unsigned char> code_$(basename "$source" .s)();"
+    done
+} >"$work/include/kfdtest-ports/guest/kfd/code.h"
+{
+    echo '#include "kfdtest-ports/guest/kfd/code.h"'
+    for source in "$here"/kfd/*.s; do
+        name=$(basename "$source" .s)
+        llvm-mc-19 -triple=amdgcn-amd-amdhsa -mcpu=gfx900 -filetype=obj -I "$here/kfd" "$source" -o "$work/$name.gpu"
+        llvm-objcopy-19 -O binary --only-section=.text "$work/$name.gpu" "$work/$name.bin"
+        echo "static const unsigned char $name[] = {"
+        od -An -v -tu1 "$work/$name.bin" | sed 's/[0-9][0-9]*/&,/g'
+        echo "};"
+        echo "std::span<const unsigned char> code_$name() { return $name; }"
+    done
+} >"$work/code.cpp"
+
+flags="-std=c++20 -O2 -Wall -Wextra -DFMT_HEADER_ONLY -I$work/include -I$top"
+objects=
+for source in "$work/code.cpp" $(cd "$top" && ls $shared kfdtest-ports/guest/kfd/*.cpp); do
+    case $source in /*) file=$source ;; *) file=$top/$source ;; esac
+    object=$work/$(basename "$source" .cpp).o
+    # shellcheck disable=SC2086
+    ccache g++ $flags -c "$file" -o "$object"
+    grep -q '^int main(' "$file" || objects="$objects $object"
+done
+for source in $(grep -l '^int main(' "$here"/kfd/*.cpp); do
+    name=$(basename "$source" .cpp)
+    # shellcheck disable=SC2086
+    g++ -static -o "$work/out/$name" "$work/$name.o" $objects
+    strip "$work/out/$name"
+done
+rm -rf "$out"
+mv "$work/out" "$out"
+ls -dt "$cache"/guest-programs-* | tail -n +4 | xargs -r rm -rf
+echo "$out"

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Reads sysfs, debugfs and the kernel's log. @source Linux 6.12 kfd_debugfs.c, kfd_device_queue_manager.c, amdgpu_vram_mgr.c
+#include "kfdtest-ports/guest/kfd/driver_view.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sys/klog.h>
+#include <sys/mount.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "kfdtest-ports/guest/kfd/gpu.h"
+
+namespace lyra::guest {
+
+namespace {
+
+constexpr const char* kDebugfs = "/sys/kernel/debug";
+
+/// Numbers of registers in the dump of a slot, which begins with CP_MQD_BASE_ADDR.
+constexpr size_t kActive = 2, kVmid = 3, kPqBase = 8, kPqBaseHi = 9;
+
+void mount_debugfs() {
+    if (read_file("/proc/self/mounts").find(kDebugfs) != std::string::npos) return;
+    require(mount("debugfs", kDebugfs, "debugfs", 0, nullptr) == 0 || errno == EBUSY, "mount debugfs");
+}
+
+/// Entries of a folder that are not hidden.
+std::vector<std::string> entries(const std::string& path) {
+    std::vector<std::string> names;
+    DIR* folder = opendir(path.c_str());
+    if (folder == nullptr) return names;
+    while (const dirent* entry = readdir(folder)) {
+        if (entry->d_name[0] != '.') names.push_back(entry->d_name);
+    }
+    closedir(folder);
+    return names;
+}
+
+std::string pci_folder() {
+    for (const std::string& name : entries("/sys/bus/pci/drivers/amdgpu")) {
+        if (name.find(':') != std::string::npos) return "/sys/bus/pci/drivers/amdgpu/" + name + "/";
+    }
+    fail("the driver has no device");
+}
+
+SlotView slot_of(const std::vector<uint32_t>& registers) {
+    SlotView slot;
+    if (registers.size() <= kPqBaseHi) return slot;
+    slot.active = registers[kActive] & 1;
+    slot.vmid = registers[kVmid] & 0xf;
+    slot.ring = (uint64_t{registers[kPqBaseHi]} << 32 | registers[kPqBase]) << 8;
+    return slot;
+}
+
+}  // namespace
+
+std::vector<SlotView> slots() {
+    mount_debugfs();
+    std::istringstream lines(read_file(std::string(kDebugfs) + "/kfd/hqds"));
+    std::vector<std::vector<uint32_t>> dumps;
+    bool compute = false;
+    for (std::string line; std::getline(lines, line);) {
+        const size_t colon = line.find(':');
+        if (colon == std::string::npos) {  // the title of a slot
+            compute = line.find("CP Pipe") != std::string::npos;
+            if (compute) dumps.emplace_back();
+        } else if (compute) {
+            std::istringstream values(line.substr(colon + 1));
+            for (std::string value; values >> value;) {
+                dumps.back().push_back(static_cast<uint32_t>(std::strtoul(value.c_str(), nullptr, 16)));
+            }
+        }
+    }
+    std::vector<SlotView> all;
+    for (const auto& dump : dumps) all.push_back(slot_of(dump));
+    return all;
+}
+
+unsigned active_slots() {
+    unsigned count = 0;
+    for (const SlotView& slot : slots()) count += slot.active;
+    return count;
+}
+
+MemoryView memory_in_use() {
+    const std::string folder = pci_folder();
+    return {std::strtoull(read_file(folder + "mem_info_vram_used").c_str(), nullptr, 10),
+            std::strtoull(read_file(folder + "mem_info_gtt_used").c_str(), nullptr, 10)};
+}
+
+unsigned processes() { return static_cast<unsigned>(entries("/sys/class/kfd/kfd/proc").size()); }
+
+unsigned log_lines(const std::string& word) {
+    constexpr int kReadAll = 3, kSize = 10;  // syslog(2)
+    const int size = klogctl(kSize, nullptr, 0);
+    std::string text(static_cast<size_t>(size > 0 ? size : 0), '\0');
+    const int got = klogctl(kReadAll, text.data(), size);
+    text.resize(static_cast<size_t>(got > 0 ? got : 0));
+    unsigned count = 0;
+    for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at = std::min(text.find('\n', at), text.size())) ++count;
+    return count;
+}
+
+}  // namespace lyra::guest

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// What the kernel driver shows of the GPU in sysfs and debugfs: memory in use, processes, queue slots.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lyra::guest {
+
+/// A compute queue slot of the GPU, from the registers that debugfs dumps.
+struct SlotView {
+    bool active = false;   ///< CP_HQD_ACTIVE
+    uint32_t vmid = 0;     ///< CP_HQD_VMID
+    uint64_t ring = 0;     ///< CP_HQD_PQ_BASE
+};
+
+/// The slots that user queues may have.
+std::vector<SlotView> slots();
+unsigned active_slots();
+
+struct MemoryView {
+    uint64_t vram_bytes = 0, gtt_bytes = 0;  ///< in use
+};
+MemoryView memory_in_use();
+
+/// Processes that the driver still knows.
+unsigned processes();
+
+/// Lines of the kernel's log since it started that contain a word.
+unsigned log_lines(const std::string& word);
+
+}  // namespace lyra::guest

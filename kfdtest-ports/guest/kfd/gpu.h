@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// The kernel driver's own interface, /dev/kfd, without any runtime in between: memory, AQL queues and events of one GPU.
+// For programs that run in the guest. A call that fails ends the program with a message.
+#pragma once
+
+#include <linux/kfd_ioctl.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lyra::guest {
+
+/// Print a message and end the program with status 1.
+[[noreturn]] void fail(const std::string& what);
+/// fail() unless ok; says what errno means.
+void require(bool ok, const std::string& what);
+
+/// fork() of a child that does not outlive its parent.
+int fork_child();
+
+/// Wait, looking every few milliseconds. @return false: not in time
+bool wait_for(double seconds, const std::function<bool()>& done);
+void sleep_ms(unsigned milliseconds);
+double now_s();
+
+/// Content of a small file, nothing when it cannot be read.
+std::string read_file(const std::string& path);
+/// Number behind a word in one of those files that hold "name value" lines.
+uint64_t property(const std::string& text, const std::string& name);
+
+enum class Where { System, Vram };
+
+/// Memory that CPU and GPU see at the same address.
+struct Memory {
+    void* at = nullptr;
+    size_t bytes = 0;
+    uint64_t handle = 0;
+    uint64_t offset = 0;  ///< in the render node, for mmap()
+    template <class T>
+    T* as(size_t byte = 0) const {
+        return reinterpret_cast<T*>(static_cast<char*>(at) + byte);
+    }
+    uint64_t address(size_t byte = 0) const { return reinterpret_cast<uint64_t>(at) + byte; }
+};
+
+/// The first GPU of the machine, opened by this process.
+class Gpu {
+public:
+    Gpu();
+    ~Gpu();
+    Gpu(const Gpu&) = delete;
+    Gpu& operator=(const Gpu&) = delete;
+
+    /// Mapped to the GPU, writable and executable, filled with zeros.
+    Memory allocate(size_t bytes, Where where = Where::System);
+    void free(const Memory& memory);
+    /// Code for the GPU. @return memory that begins with it
+    Memory load(std::span<const unsigned char> code);
+
+    /// Like ioctl(). @return -1: failed, see errno
+    int call(unsigned long request, void* arguments) const;
+
+    int kfd() const { return kfd_; }
+    int render_node() const { return drm_; }
+    uint32_t id() const { return id_; }
+    uint32_t compute_units() const { return compute_units_; }
+    uint32_t shader_engines() const { return shader_engines_; }
+
+private:
+    int kfd_ = -1, drm_ = -1;
+    uint32_t id_ = 0, compute_units_ = 0, shader_engines_ = 0;
+};
+
+/// Id of the first GPU, 0 when there is none. Needs no open device.
+uint32_t first_gpu_id();
+
+/// The memory of an AQL queue; as plain data, so that another process can take it over.
+struct QueueMemory {
+    Memory ring, pointers[2], end_of_pipe, save_area, signals;  ///< pointers: read, write
+    uint32_t ring_bytes = 0, save_bytes = 0, stack_bytes = 0;
+};
+
+class AqlQueue {
+public:
+    explicit AqlQueue(Gpu& gpu, uint32_t packets = 64);
+    ~AqlQueue();
+    AqlQueue(const AqlQueue&) = delete;
+    AqlQueue& operator=(const AqlQueue&) = delete;
+
+    /// Start a grid. code begins with a kernel descriptor (kernel.inc). @return number of its completion signal
+    unsigned dispatch(const Memory& code, uint32_t groups, uint32_t group_size, const Memory& arguments, uint32_t lds_bytes = 0);
+    bool done(unsigned signal) const;
+
+    /// AMDKFD_IOC_UPDATE_QUEUE: 0 takes the queue from the hardware, more gives it back. @return 0 or errno
+    int update(unsigned percentage);
+    /// @return 0 or errno
+    int destroy();
+
+    uint32_t id() const { return id_; }
+    const QueueMemory& memory() const { return memory_; }
+
+private:
+    Gpu& gpu_;
+    QueueMemory memory_;
+    uint32_t id_ = 0;
+    bool exists_ = false;
+    uint64_t next_ = 0;
+    void* doorbells_ = nullptr;
+    volatile uint64_t* doorbell_ = nullptr;
+};
+
+/// Event of a kind that the driver raises by itself, such as KFD_IOC_EVENT_HW_EXCEPTION.
+class Event {
+public:
+    Event(Gpu& gpu, uint32_t type);
+    /// @return false: not in time
+    bool wait(double seconds, kfd_event_data& data);
+
+private:
+    Gpu& gpu_;
+    uint32_t id_ = 0;
+};
+
+}  // namespace lyra::guest

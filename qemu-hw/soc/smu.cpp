@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// SMU mailbox, version 13.0.1. @source Linux 6.12 swsmu/smu13/yellow_carp_ppt.c, smu_v13_0.c, smu_cmn.c,
+// inc/pmfw_if/smu_v13_0_1_ppsmc.h, smu13_driver_if_yellow_carp.h
+#include "qemu-hw/soc/smu.h"
+
+#include <array>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "common/bits.h"
+#include "qemu-hw/soc/vbios.h"
+
+namespace lyra {
+
+namespace {
+
+constexpr uint32_t c2pmsg(unsigned n) { return 0x16240 + n; }
+constexpr uint32_t kMessage = c2pmsg(66), kArgument = c2pmsg(82), kResponse = c2pmsg(90);
+constexpr uint32_t kFirmwareFlags = 0x03b10024, kInterruptsEnabled = 1;  ///< SMN address
+constexpr uint32_t kOk = 1, kFailed = 0xff, kUnknown = 0xfe;
+
+constexpr uint32_t kVersion = 0x00010000, kDriverInterface = 4;
+
+enum Message : uint32_t {
+    kTestMessage = 1,
+    kGetSmuVersion = 2,
+    kGetDriverIfVersion = 3,
+    kSetDriverDramAddrHigh = 0xd,
+    kSetDriverDramAddrLow = 0xe,
+    kTransferTableSmu2Dram = 0xf,
+    kGetEnabledSmuFeatures = 0x12,
+    kGetGfxclkFrequency = 0x17,
+    kGetFclkFrequency = 0x18,
+    kMessages = 0x29,
+};
+
+constexpr uint32_t kEngineMhz = kEngineClock10kHz / 100, kMemoryMhz = kMemoryClock10kHz / 100;
+
+/// DpmClocks_t: one level of everything.
+constexpr uint32_t kDpmClocks = 4;
+constexpr auto kDpmClocksTable = [] {
+    std::array<uint32_t, 76> words{};
+    words[24] = kEngineMhz;                     // SocClocks
+    words[56] = words[57] = kMemoryMhz;         // DfPstateTable: FClk, MemClk
+    words[72] = 1 << 16;                        // NumSocClkLevelsEnabled
+    words[73] = 1;                              // NumDfPstatesEnabled
+    words[74] = words[75] = kEngineMhz;         // MinGfxClk, MaxGfxClk
+    return words;
+}();
+
+/// SmuMetrics_t: only the clocks are known.
+constexpr uint32_t kMetrics = 7;
+constexpr auto kMetricsTable = [] {
+    std::array<uint32_t, 29> words{};
+    words[0] = kEngineMhz | kEngineMhz << 16;   // GfxclkFrequency, SocclkFrequency
+    words[2] = kMemoryMhz;                      // MemclkFrequency
+    return words;
+}();
+
+}  // namespace
+
+Smu::Smu(Env& env, RegisterFile& registers, Nbio& nbio, MemoryPort& mmhub)
+    : env_(env), registers_(registers), nbio_(nbio), mmhub_(mmhub) {
+    registers.claim(kMessage, 1, *this);
+}
+
+void Smu::reset() {
+    table_address_ = 0;
+    registers_.store(kResponse, kOk);
+    nbio_.store_smn(kFirmwareFlags, kInterruptsEnabled);
+}
+
+uint32_t Smu::read(uint32_t dw) { return registers_.stored(dw); }
+
+void Smu::write(uint32_t dw, uint32_t value) {
+    registers_.store(dw, value);
+    uint32_t argument = registers_.stored(kArgument);
+    const uint32_t response = message(value, argument);
+    if (response != kOk) report(env_, Fault::SmuMessage, fmt::format("{:#x}, argument {:#x}", value, registers_.stored(kArgument)));
+    registers_.store(kArgument, argument);
+    registers_.store(kResponse, response);
+}
+
+/// Whatever asks for a clock, a voltage or a power state is granted and changes nothing. No feature is enabled.
+uint32_t Smu::message(uint32_t id, uint32_t& argument) {
+    switch (id) {
+        case 0: return kUnknown;
+        case kTestMessage: ++argument; return kOk;
+        case kGetSmuVersion: argument = kVersion; return kOk;
+        case kGetDriverIfVersion: argument = kDriverInterface; return kOk;
+        case kGetEnabledSmuFeatures: argument = 0; return kOk;
+        case kGetGfxclkFrequency: argument = kEngineMhz; return kOk;
+        case kGetFclkFrequency: argument = kMemoryMhz; return kOk;
+        case kSetDriverDramAddrHigh: table_address_ = make64(lo32(table_address_), argument); return kOk;
+        case kSetDriverDramAddrLow: table_address_ = make64(argument, hi32(table_address_)); return kOk;
+        case kTransferTableSmu2Dram: return give_table(argument) ? kOk : kFailed;
+        default: return id < kMessages ? kOk : kUnknown;
+    }
+}
+
+bool Smu::give_table(uint32_t number) {
+    if (table_address_ == 0) return false;
+    const auto give = [&](const auto& words) { return mmhub_.write(0, table_address_, words.data(), sizeof words) == Fault::None; };
+    if (number == kDpmClocks) return give(kDpmClocksTable);
+    return number == kMetrics && give(kMetricsTable);
+}
+
+}  // namespace lyra
