@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "common/trace_read.h"
 #include "trace.pb.h"
 
 namespace lyra {
@@ -70,6 +71,30 @@ TEST(PerfettoTrace, SaysWhyAFileCannotBeWritten) {
     std::string error;
     EXPECT_FALSE(open_perfetto_trace("/no/such/folder/x.pftrace", error));
     EXPECT_NE(error.find("No such file"), std::string::npos);
+}
+
+TEST(PerfettoTrace, EventsAreReadBackByKind) {
+    const std::string path = fmt::format("{}lyra-trace-{}-read.pftrace", ::testing::TempDir(), getpid());
+    std::string error;
+    {
+        const std::unique_ptr<TraceSink> sink = open_perfetto_trace(path, error);
+        ASSERT_TRUE(sink) << error;
+        Tracer tracer;
+        tracer.set_sink(sink.get());
+        for (uint64_t n = 0; n < 5000; ++n) {
+            emit<event::doorbell>(tracer, n, 0x1000u, n);
+            if (n % 1000 == 7) emit<event::wave_saved>(tracer, n, 1u, 2u, n << 40, ~uint64_t{0}, n + 1, n + 2);
+        }
+    }
+    std::vector<TraceRecord> records;
+    ASSERT_TRUE(read_trace_events(path, EventId::wave_saved, records, error)) << error;
+    ASSERT_EQ(records.size(), 5u);
+    EXPECT_EQ(records[4].time_ns, 4007u);
+    EXPECT_EQ(records[4].args, (std::array<uint64_t, kMaxEventArgs>{1, 2, uint64_t{4007} << 40, ~uint64_t{0}, 4008, 4009}));
+    std::ofstream(path, std::ios::binary | std::ios::app) << "rest";
+    EXPECT_FALSE(read_trace_events(path, EventId::wave_saved, records, error));
+    std::remove(path.c_str());
+    EXPECT_FALSE(read_trace_events(path, EventId::wave_saved, records, error));
 }
 
 }  // namespace
