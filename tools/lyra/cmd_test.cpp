@@ -12,6 +12,8 @@
 #include "tools/lyra/hip_program.h"
 #include "tools/lyra/kfdtest.h"
 #include "tools/lyra/test_checks.h"
+#include "tools/lyra/test_guest.h"
+#include "tools/lyra/test_report.h"
 
 namespace lyra::cli {
 
@@ -24,56 +26,6 @@ struct Options {
     std::vector<std::string> groups;
     bool json = false;
     unsigned jobs = std::max(1l, sysconf(_SC_NPROCESSORS_ONLN));
-};
-
-enum class Verdict { Passed, Failed, Skipped };
-
-struct Outcome {
-    std::string group, name;
-    Verdict verdict;
-    std::string detail;   ///< why it failed or was skipped
-};
-
-/// Collects and prints outcomes as they come.
-class Report {
-public:
-    explicit Report(bool quiet) : quiet_(quiet) {}
-    void add(const std::string& group, const std::string& name, Verdict verdict, const std::string& detail = "") {
-        outcomes_.push_back({group, name, verdict, detail});
-        ++counts_[static_cast<size_t>(verdict)];
-        if (quiet_) return;
-        fmt::print("{:<8} {}: {}\n", word(verdict), group, name);
-        if (verdict != Verdict::Passed && !detail.empty()) fmt::print("{}\n", indented(detail));
-        std::fflush(stdout);
-    }
-    unsigned count(Verdict verdict) const { return counts_[static_cast<size_t>(verdict)]; }
-    std::string totals() const {
-        return fmt::format("{} passed, {} failed, {} skipped", counts_[0], counts_[1], counts_[2]);
-    }
-    nlohmann::json json() const {
-        nlohmann::json result{{"passed", counts_[0]}, {"failed", counts_[1]}, {"skipped", counts_[2]}};
-        for (const Outcome& each : outcomes_) {
-            result["tests"].push_back({{"group", each.group}, {"name", each.name}, {"result", word(each.verdict)}, {"detail", each.detail}});
-        }
-        return result;
-    }
-
-private:
-    static const char* word(Verdict verdict) {
-        constexpr const char* kWords[] = {"passed", "FAILED", "skipped"};
-        return kWords[static_cast<size_t>(verdict)];
-    }
-    static std::string indented(const std::string& text) {
-        constexpr size_t kMost = 4000;  // the end of a long log tells more than its beginning
-        std::string shown = text, result = "    ";
-        if (shown.size() > kMost) shown.replace(0, shown.size() - kMost, "...");
-        while (!shown.empty() && shown.back() == '\n') shown.pop_back();
-        for (const char c : shown) result += c == '\n' ? std::string("\n    ") : std::string(1, c);
-        return result;
-    }
-    bool quiet_;
-    unsigned counts_[3] = {};
-    std::vector<Outcome> outcomes_;
 };
 
 // The value of NAME="..." in a tag of XML, with the five entities put back.
@@ -163,104 +115,6 @@ void test_commands(const Options&, Report& report) {
     }
 }
 
-/// What the job of a guest prints for each check: a line "@@ STATUS BYTES", then the output of the check.
-constexpr const char* kRunChecks =
-    "#!/bin/bash\n"
-    "for n in $(seq 1 COUNT); do\n"
-    "    timeout -k 5 \"$(cat check$n.limit)\" bash ./check$n >out.txt 2>&1 </dev/null\n"
-    "    status=$?\n"
-    "    echo \"@@ $status $(stat -c %s out.txt)\"\n"
-    "    cat out.txt\n"
-    "done\n";
-
-// A check is judged by its exit status and by texts that its output has to contain or to lack.
-std::string judge(const GuestCheck& check, int status, const std::string& out) {
-    std::string why;
-    if (status != check.status) why += fmt::format("exit status {}, expected {}\n", status, check.status);
-    for (const char* text : check.contains) {
-        if (out.find(text) == std::string::npos) why += fmt::format("the output lacks \"{}\"\n", text);
-    }
-    for (const char* text : check.lacks) {
-        if (out.find(text) != std::string::npos) why += fmt::format("the output has \"{}\"\n", text);
-    }
-    return why.empty() ? why : why + out;
-}
-
-// Reads the guest's stream while it comes and reports each check once it is complete.
-class CheckReader {
-public:
-    CheckReader(const std::vector<GuestCheck>& checks, Report& report) : checks_(checks), report_(report) {}
-    void feed(const char* data, size_t bytes) {
-        buffer_.append(data, bytes);
-        while (next_ < checks_.size()) {
-            const size_t line = buffer_.find('\n');
-            int status = 0;
-            size_t length = 0;
-            if (line == std::string::npos || std::sscanf(buffer_.c_str(), "@@ %d %zu", &status, &length) != 2) return;
-            if (buffer_.size() < line + 1 + length) return;
-            const std::string why = judge(checks_[next_], status, buffer_.substr(line + 1, length));
-            report_.add("guest", checks_[next_].name, why.empty() ? Verdict::Passed : Verdict::Failed, why);
-            buffer_.erase(0, line + 1 + length);
-            ++next_;
-        }
-    }
-    void finish(const std::string& why) {
-        for (bool first = true; next_ < checks_.size(); ++next_, first = false) {
-            report_.add("guest", checks_[next_].name, Verdict::Failed, first ? why : "not reached");
-        }
-    }
-
-private:
-    const std::vector<GuestCheck>& checks_;
-    Report& report_;
-    std::string buffer_;
-    size_t next_ = 0;
-};
-
-void test_guest(const Options& options, Report& report) {
-    WorkDir work;
-    Progress progress;
-    GuestJob job;
-    std::vector<GuestCheck> checks = checks_after_boot();
-    std::vector<std::string> scripts;  // checks keep pointers into them
-    scripts.reserve(guest_programs().size());
-    for (const GuestProgram& program : guest_programs()) {
-        progress.show(fmt::format("compiling {} ...", program.source));
-        compile_hip(source_dir() / program.source, work.path() / program.file, program.options);
-        job.files.emplace_back(program.file, work.path() / program.file);
-        scripts.push_back(fmt::format("chmod +x {0}; ./{0} {1}", program.file, program.arguments));
-        checks.push_back({program.name, scripts.back().c_str(), 0, {"PASSED"}, {"FAILED"}});
-    }
-    checks.insert(checks.end(), checks_at_the_end().begin(), checks_at_the_end().end());
-    double limit = 120;
-    for (size_t i = 0; i < checks.size(); ++i) {
-        const std::string name = fmt::format("check{}", i + 1);
-        write_text(work.path() / name, checks[i].script + std::string("\n"));
-        write_text(work.path() / (name + ".limit"), std::to_string(checks[i].timeout_s));
-        for (const std::string& file : {name, name + ".limit"}) job.files.emplace_back(file, work.path() / file);
-        limit += checks[i].timeout_s;
-    }
-    job.run = kRunChecks;
-    job.run.replace(job.run.find("COUNT"), 5, std::to_string(checks.size()));
-
-    GuestOptions guest_options = options.guest;
-    guest_options.stock_driver = true;  // what the checks say of the driver has to be true of Debian's own file
-    if (guest_options.timeout_s == 0) guest_options.timeout_s = limit;
-    GuestMachine guest(guest_options);
-    progress.show("making the guest ...");
-    guest.prepare();
-    progress.clear();
-    CheckReader reader(checks, report);
-    const auto out = [&](const char* data, size_t bytes) { reader.feed(data, bytes); };
-    const GuestResult result = guest.run(job, out, [](const char* data, size_t n) { std::fwrite(data, 1, n, stderr); });
-    if (result.end == GuestResult::End::Interrupted) throw Interrupted();
-    const bool good = result.end == GuestResult::End::Finished && result.errors.empty();
-    std::string why = good ? "" : fmt::format("boot log: {}", result.log.string());
-    for (const std::string& error : result.errors) why = "guest: " + error + "\n" + why;
-    reader.finish(result.end == GuestResult::End::TimedOut ? "the guest took too long\n" + why : "the guest ended before\n" + why);
-    report.add("guest", "boots and loads the driver", good ? Verdict::Passed : Verdict::Failed, why);
-}
-
 /// A program in a deterministic guest. @return what the GPU did; why says what went wrong
 std::optional<GuestResult::Trace> deterministic_run(const GuestOptions& options, const std::filesystem::path& program, std::string& why) {
     GuestMachine guest(options);
@@ -314,6 +168,8 @@ void test_kfdtest(const Options& options, Report& report) {
     });
 }
 
+void test_in_guests(const Options& options, Report& report) { test_guest(options.guest, report); }
+
 /// The groups of tests, in the order in which they run.
 struct Group {
     const char* name;
@@ -323,7 +179,7 @@ struct Group {
 constexpr Group kGroups[] = {
     {"in-process", "unit, packet and kernel tests under AddressSanitizer and UBSan", test_in_process},
     {"command", "exit codes and output of this program", test_commands},
-    {"guest", "HIP programs and driver checks in a guest", test_guest},
+    {"guest", "HIP programs, and what the driver offers beyond them, in guests", test_in_guests},
     {"deterministic", "a HIP program in virtual time: the same trace of the GPU in every run", test_deterministic},
     {"kfdtest", "the cases of kfdtest that are expected to pass", test_kfdtest},
 };

@@ -21,6 +21,7 @@ const std::vector<GuestProgram>& guest_programs() {
         EXAMPLE("streams"),
         EXAMPLE("printf"),
         EXAMPLE("multiprocess"),
+        EXAMPLE("endless"),
         TESTDATA("generated code, -O3", "codegen", "codegen_O3", "", {"-O3"}),
         TESTDATA("generated code, -O0", "codegen", "codegen_O0", "", {"-O0"}),
         TESTDATA("generated code, unoptimised", "codegen", "codegen_plain", "", UNOPTIMISED),
@@ -65,6 +66,36 @@ const std::vector<GuestCheck>& checks_at_the_end() {
     return checks;
 }
 
+// What the driver says of a queue or a GPU that it has to reset, and when there are more queues than slots.
+#define RESETS_AND_CROWDS \
+    "Runlist is getting oversubscribed|Queue preemption failed|queue id 0x[0-9a-f]* at pasid 0x[0-9a-f]* is reset|" \
+    "Queues reset on process|Failed to suspend process|qcm fence wait loop timeout|The cp might be in an unrecoverable state|" \
+    "Illegal opcode in command stream|Resetting wave fronts|Submitting 55555555"
+// A program of kfdtest-ports/guest/kfd, which prints PASSED when nothing is wrong.
+#define PROGRAM(name, program, arguments, ...) {name, "chmod +x *; ./" program " " arguments, 0, {program ": PASSED"}, {}, __VA_ARGS__}
+
+const std::vector<GuestCheck>& checks_of_the_driver() {
+    static const std::vector<GuestCheck> checks = {
+        PROGRAM("twelve processes with four queues each make progress together", "oversubscribed", "", 300),
+        PROGRAM("fifty killed processes leave nothing behind", "killed", "50", 300),
+        PROGRAM("saved waves of a disabled queue", "wave_state", "wave_state.image", 180, "6.12"),
+        PROGRAM("a debugger lists and changes the waves of a HIP program", "debugger", "./debug_target", 180, "6.12"),
+        PROGRAM("checkpoint of a queue with running waves, and its restore in another process", "checkpoint", "", 180),
+        PROGRAM("a hung queue is reset, its neighbours go on", "hung_queue", "queue", 180, "6.12"),
+        PROGRAM("a hung queue makes the driver reset the GPU", "hung_queue", "gpu", 180, "6.1"),
+        {"the log tells of nothing else", "! " DEVICE_LOG " | grep -vE '" RESETS_AND_CROWDS "'", 0, {}, {}},
+        PROGRAM("the GPU is reset by debugfs", "gpu_reset", "recover", 180),
+        PROGRAM("the GPU is reset when its scheduler hangs", "gpu_reset", "hang", 180),
+        {"a HIP program runs after that", "./vector_add", 0, {"PASSED"}, {"FAILED"}},
+        {"driver unloads and loads after resets", "rmmod amdgpu && modprobe amdgpu && [ -e /dev/kfd ]", 0, {}, {}, 180},
+        PROGRAM("queues are shared after that", "oversubscribed", "20", 180),
+        {"the log still tells of nothing else", "! " DEVICE_LOG " | grep -vE '" RESETS_AND_CROWDS "'", 0, {}, {}},
+    };
+    return checks;
+}
+
+#undef PROGRAM
+#undef RESETS_AND_CROWDS
 #undef DEVICE_LOG
 #undef FEW_SDMA_QUEUES
 

@@ -15,9 +15,12 @@ struct GuestCheck {
     std::vector<const char*> contains;       ///< each is part of the output
     std::vector<const char*> lacks;          ///< none is part of the output
     unsigned timeout_s = 120;
+    const char* kernel = nullptr;            ///< only with this one, nullptr: with all
 };
 const std::vector<GuestCheck>& checks_after_boot();
 const std::vector<GuestCheck>& checks_at_the_end();
+/// In a guest of their own, with the programs of kfdtest-ports/guest/kfd, debug_target and vector_add.
+const std::vector<GuestCheck>& checks_of_the_driver();
 
 /// A call of this program, from the top of the source tree.
 struct CommandCheck {

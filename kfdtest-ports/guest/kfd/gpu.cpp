@@ -141,7 +141,6 @@ Memory Gpu::allocate(size_t bytes, Where where) {
     map.device_ids_array_ptr = reinterpret_cast<uint64_t>(&id_);
     map.n_devices = 1;
     require(call(AMDKFD_IOC_MAP_MEMORY_TO_GPU, &map) == 0, "MAP_MEMORY_TO_GPU");
-    std::memset(memory.at, 0, memory.bytes);
     return memory;
 }
 

@@ -55,7 +55,7 @@ public:
     Gpu(const Gpu&) = delete;
     Gpu& operator=(const Gpu&) = delete;
 
-    /// Mapped to the GPU, writable and executable, filled with zeros.
+    /// Mapped to the GPU, writable and executable. System memory is filled with zeros.
     Memory allocate(size_t bytes, Where where = Where::System);
     void free(const Memory& memory);
     /// Code for the GPU. @return memory that begins with it

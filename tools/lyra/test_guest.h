@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// The group "guest" of `lyra test`: HIP programs in one guest, programs that talk to the kernel driver itself in another.
+#pragma once
+
+#include "tools/lyra/guest_machine.h"
+#include "tools/lyra/test_report.h"
+
+namespace lyra::cli {
+
+void test_guest(const GuestOptions& options, Report& report);
+
+}  // namespace lyra::cli
