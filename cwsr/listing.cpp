@@ -75,7 +75,7 @@ uint64_t vgpr_offset(const WaveImage& wave, unsigned vgpr, unsigned lane) {
 
 uint64_t pc_offset(const WaveImage& wave) { return hwreg_offset(wave) + kPcLo; }
 
-Image read_save_area(const ReadArea& read, uint64_t ring_bytes) {
+Image read_save_area(const ReadArea& read, uint32_t ring_bytes) {
     ImageHeader header;
     Image image;
     uint32_t words[4] = {};
@@ -92,7 +92,9 @@ Image read_save_area(const ReadArea& read, uint64_t ring_bytes) {
         image.error = fmt::format("the control stack is not readable at {:#x}", header.control_stack_offset);
         return image;
     }
-    return read_image(header, stack, read, ring_bytes);
+    ImageQueue queue;
+    queue.ring_bytes = ring_bytes;
+    return read_image(header, stack, read, queue);
 }
 
 bool read_registers(const WaveImage& wave, const ReadArea& read, WaveRegisters& registers) {

@@ -13,7 +13,7 @@ namespace lyra::cwsr {
 
 /// Read a save area as it lies in memory: the header that the driver writes there, the control stack, the records.
 /// @param ring_bytes of the AQL ring, 0 when it is not known or of another kind
-Image read_save_area(const ReadArea& read, uint64_t ring_bytes);
+Image read_save_area(const ReadArea& read, uint32_t ring_bytes);
 
 /// All that a wave's record holds.
 struct WaveRegisters {

@@ -53,7 +53,7 @@ protected:
     void SetUp() override {
         env.tracer.set_sink(&events);
         std::stringstream text;
-        text << std::ifstream(LYRA_CWSR_HANDLER_SOURCE).rdbuf();
+        text << std::ifstream(LYRA_CWSR_SOURCE "/handler/handler.s").rdbuf();
         memory.put(kHandler, gcn::test::assemble(text.str()));
         gcn::WorkgroupLaunch launch = simple(kProgram, kItems);
         launch.rsrc2 |= 1 << 6;

@@ -17,7 +17,7 @@ namespace {
 
 struct Options {
     std::string file;
-    uint64_t ring_bytes = 0;
+    uint32_t ring_bytes = 0;
     cwsr::ListingOptions listing;
     bool summary = false, json = false;
 };

@@ -147,7 +147,9 @@ void check_image(Shared& shared) {
     std::vector<uint32_t> stack(header.control_stack_size / 4);
     std::memcpy(stack.data(), at + sizeof queue + kMqdBytes + header.control_stack_offset, stack.size() * 4);
     const lyra::cwsr::ReadArea read = reader_of(content_of(shared, queue.save_area), queue.save_bytes);
-    const lyra::cwsr::Image image = lyra::cwsr::read_image(header, stack, read, queue.ring_bytes);
+    lyra::cwsr::ImageQueue known;
+    known.ring_bytes = static_cast<uint32_t>(queue.ring_bytes);
+    const lyra::cwsr::Image image = lyra::cwsr::read_image(header, stack, read, known);
     if (!image.error.empty()) fail("image: " + image.error);
     if (image.waves.size() != kGroups) fail(std::to_string(image.waves.size()) + " waves in the checkpoint");
     for (const lyra::cwsr::WaveImage& wave : image.waves) {
