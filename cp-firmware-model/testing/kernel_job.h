@@ -51,10 +51,13 @@ public:
     std::string describe() const;
 
     bool aql() const { return aql_; }
+    uint32_t vmid() const { return vmid_; }
     TestRing& ring() { return ring_; }
     uint64_t save_area() const { return save_area_; }
     /// The same bytes elsewhere: from now on its MQD, with the control stack, and its save area are there.
     void move(uint64_t mqd, uint64_t save_area);
+    /// From now on the queue belongs to another process.
+    void set_process(uint32_t vmid) { vmid_ = vmid; }
     cwsr::ReadArea reader();
 
 private:

@@ -25,6 +25,7 @@ struct Options {
     GuestOptions guest;
     std::vector<std::string> groups;
     bool json = false;
+    uint64_t soak = 0, seed = 0;   ///< pre-emptions; 0: other tests
     unsigned jobs = std::max(1l, sysconf(_SC_NPROCESSORS_ONLN));
 };
 
@@ -42,7 +43,7 @@ std::string attribute(const std::string& tag, const std::string& name) {
 }
 
 // One row per <testcase> of the file that `ctest --output-junit` writes.
-size_t read_junit(const std::string& xml, Report& report) {
+size_t read_junit(const std::string& xml, const char* group, Report& report) {
     size_t found = 0;
     for (size_t at = 0; (at = xml.find("<testcase ", at)) != std::string::npos; ++found) {
         const size_t next = std::min(xml.find("<testcase ", at + 1), xml.size());
@@ -53,23 +54,23 @@ size_t read_junit(const std::string& xml, Report& report) {
         // "notrun" is also said of a test whose program is missing: that is a failure.
         const bool skipped = status == "disabled" || text.find("<skipped message=\"SKIP_") != std::string::npos;
         const Verdict verdict = status == "run" ? Verdict::Passed : skipped ? Verdict::Skipped : Verdict::Failed;
-        report.add("in process", attribute(tag, "name"), verdict,
+        report.add(group, attribute(tag, "name"), verdict,
                    verdict == Verdict::Passed ? "" : status == "notrun" ? "not run" : detail);
         at = next;
     }
     return found;
 }
 
-// Build with AddressSanitizer and UndefinedBehaviorSanitizer, then run CTest.
-void test_in_process(const Options& options, Report& report) {
-    const fs::path own_build = own_program().parent_path().parent_path();
-    const fs::path build = cache_dir() / (own_build.filename().string() + "-sanitize"), source = build / "src";
+fs::path sanitizer_build() {
+    return cache_dir() / (own_program().parent_path().parent_path().filename().string() + "-sanitize");
+}
+
+// Build with AddressSanitizer and UndefinedBehaviorSanitizer. @return why it failed
+std::string build_with_sanitizers(const Options& options, Progress& progress) {
+    const fs::path build = sanitizer_build(), source = build / "src";
     // A link, so that the compiler's cache serves every checkout.
     fs::create_directories(build);
     if (!fs::is_symlink(source)) fs::create_directory_symlink(source_dir(), source);
-    WorkDir work;
-    const fs::path junit = work.path() / "junit.xml";
-    Progress progress;
     progress.show("building with sanitizers ...");
     const std::vector<std::vector<std::string>> steps = {
         {"cmake", "-S", source.string(), "-B", build.string(), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
@@ -79,19 +80,63 @@ void test_in_process(const Options& options, Report& report) {
     for (const auto& step : steps) {
         const Captured result = capture(step, true);
         if (interrupted) throw Interrupted();
-        if (result.status == 0) continue;
-        progress.clear();
-        report.add("in process", "build with sanitizers", Verdict::Failed, result.out + result.err);
-        return;
+        if (result.status != 0) return result.out + result.err;
     }
-    progress.show("in-process tests ...");
-    const Captured result = capture({"ctest", "--test-dir", build.string(), "-j", std::to_string(options.jobs), "--timeout", "300",
-                                     "--output-junit", junit.string()}, true);
+    return "";
+}
+
+// Run CTest over the tests that match (empty: all), with more variables in the environment.
+void run_ctest(const Options& options, Report& report, const char* group, const std::vector<std::string>& variables,
+               const std::string& tests) {
+    Progress progress;
+    const std::string failed = build_with_sanitizers(options, progress);
+    if (!failed.empty()) {
+        progress.clear();
+        return report.add(group, "build with sanitizers", Verdict::Failed, failed);
+    }
+    WorkDir work;
+    const fs::path junit = work.path() / "junit.xml";
+    std::vector<std::string> argv{"env"};
+    argv.insert(argv.end(), variables.begin(), variables.end());
+    const std::vector<std::string> ctest{"ctest", "--test-dir", sanitizer_build().string(), "-j", std::to_string(options.jobs),
+                                         "--timeout", "300", "--output-junit", junit.string()};
+    argv.insert(argv.end(), ctest.begin(), ctest.end());
+    if (!tests.empty()) argv.insert(argv.end(), {"-R", tests});
+    progress.show(fmt::format("{} tests ...", group));
+    const Captured result = capture(argv, true);
     if (interrupted) throw Interrupted();
     progress.clear();
-    if (read_junit(read_text(junit), report) == 0) {
-        report.add("in process", "run CTest", Verdict::Failed, result.out + result.err);
-    }
+    if (read_junit(read_text(junit), group, report) == 0) report.add(group, "run CTest", Verdict::Failed, result.out + result.err);
+}
+
+void test_in_process(const Options& options, Report& report) { run_ctest(options, report, "in process", {}, ""); }
+
+// The tests whose waves execute a trap handler, with the one that the guest's driver installs.
+void test_trap_handler(const Options& options, Report& report) {
+    Progress progress;
+    progress.show("taking the trap handler out of the driver ...");
+    const Captured made = capture({(source_dir() / "tools/guest/trap_handler.sh").string(), "--cache", cache_dir().string(), "--kernel",
+                                   options.guest.kernel}, true);
+    if (interrupted) throw Interrupted();
+    progress.clear();
+    if (made.status != 0) return report.add("trap handler", "take it out of the driver", Verdict::Failed, made.err);
+    const std::string file = made.out.substr(0, made.out.find('\n'));
+    run_ctest(options, report, "trap handler", {"LYRA_CWSR_HANDLER=" + file}, "Injection|WaveStates|Halted|Parked|Preempt|soak");
+}
+
+// Pre-emptions at random moments, by a program without sanitizers.
+int soak(const Options& options) {
+    const fs::path build = own_program().parent_path().parent_path();
+    const Captured built = capture({"ninja", "-C", build.string(), "-j", std::to_string(options.jobs), "lyra_soak"}, true);
+    if (interrupted) return kInterrupted;
+    if (built.status != 0) throw EnvironmentError("could not build lyra_soak:\n" + built.out + built.err);
+    const auto clock = std::chrono::steady_clock::now().time_since_epoch().count();
+    const uint64_t seed = options.seed != 0 ? options.seed : static_cast<uint64_t>(clock) % 1'000'000'000 + 1;
+    Command command;
+    command.argv = {(build / "tools/lyra_soak").string(), std::to_string(options.soak), std::to_string(seed)};
+    Child child(command);
+    if (!child.wait()) return kInterrupted;
+    return child.status() == 0 ? kOk : kFailed;
 }
 
 void test_commands(const Options&, Report& report) {
@@ -178,6 +223,7 @@ struct Group {
 };
 constexpr Group kGroups[] = {
     {"in-process", "unit, packet and kernel tests under AddressSanitizer and UBSan", test_in_process},
+    {"trap-handler", "saves and restores by the trap handler of the guest's driver", test_trap_handler},
     {"command", "exit codes and output of this program", test_commands},
     {"guest", "HIP programs, and what the driver offers beyond them, in guests", test_in_guests},
     {"deterministic", "a HIP program in virtual time: the same trace of the GPU in every run", test_deterministic},
@@ -186,6 +232,7 @@ constexpr Group kGroups[] = {
 
 int run(const Options& options) {
     catch_signals();
+    if (options.soak != 0) return soak(options);
     Report report(options.json);
     bool cut_short = false;
     for (const Group& group : kGroups) {
@@ -222,6 +269,9 @@ std::function<int()> set_up_test(CLI::App& app) {
     app.add_option("--group", options->groups, "run only this group")->check(CLI::IsMember(names))->allow_extra_args(false)->type_name("GROUP");
     app.add_option("-j,--jobs", options->jobs, "processes at a time for building and in-process tests")->check(CLI::Range(1, 1024))->type_name("N");
     app.add_flag("--json", options->json, "print the results as JSON");
+    auto* soak = app.add_option("--soak", options->soak, "pre-empt running queues so often, in process, and nothing else")
+                     ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000'000}))->type_name("COUNT")->excludes("--group")->excludes("--json");
+    app.add_option("--seed", options->seed, "of the moments of --soak (default: another one each time)")->type_name("N")->needs(soak);
     add_guest_options(app, options->guest);
     app.footer(footer);
     return [options] { return run(*options); };

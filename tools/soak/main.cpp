@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The soak: queues that run kernels are pre-empted at random moments, as often as asked, by the trap handler that their waves
 // execute. Every work-item has to do its work exactly once, and every saved image has to be sound.
-// lyra_soak COUNT [SEED]; the handler is cwsr/handler, or LYRA_CWSR_HANDLER=file (raw code).
+// lyra_soak COUNT [SEED]; the handler is that of cwsr/handler, or LYRA_CWSR_HANDLER=file (raw code).
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,22 +14,15 @@
 
 #include <fmt/format.h>
 
-#include "cp-firmware-model/testing/assembler.h"
-#include "cp-firmware-model/testing/kernel_job.h"
+#include "cp-firmware-model/testing/save_bench.h"
 
 namespace lyra::soak {
 namespace {
 
-using testing::CpBench;
 using testing::Kernel;
 using testing::KernelJob;
-using testing::Words;
 
-const std::filesystem::path kHandlers = LYRA_CWSR_SOURCE "/handler", kKernels = LYRA_CWSR_SOURCE "/kernels";
-constexpr uint64_t kHandler = 0x2000000, kSecond = 0x2004000, kTma = 0x2008000, kTma2 = 0x2009000;
-constexpr uint64_t kDone = CpBench::kScratch + 0x100;
 constexpr unsigned kProcesses = 2, kQueues = 6, kMaxGroups = 4;
-constexpr unsigned kMostRounds = 200'000;  ///< of the command processor for one unmapping
 
 /// Kernels whose values do not depend on what earlier grids left in memory, with how often they are chosen.
 struct Choice {
@@ -42,31 +35,21 @@ constexpr Choice kChoices[] = {{"barrier_lds", 8}, {"divergence", 8}, {"scratch"
                                {"barrier_sixteen_waves", 1}};
 
 [[noreturn]] void fail(const std::string& text, uint64_t seed, uint64_t done) {
-    fmt::print(stderr, "FAILED after {} pre-emptions: {}\nAgain with: lyra_soak COUNT {}\n", done, text, seed);
+    fmt::print(stderr, "FAILED after {} pre-emptions: {}\nAgain with: lyra test --soak {} --seed {}\n", done, text, done + 1000, seed);
     std::exit(1);
 }
 
-std::vector<uint8_t> code_of(const std::string& text, const char* what) {
-    const auto code = testing::assemble(text);
-    if (!code) {
-        fmt::print(stderr, "{} cannot be assembled: llvm-mc-19 is needed\n", what);
-        std::exit(2);
-    }
-    return *code;
-}
-
-class Soak : CpBench {
+class Soak : public testing::SaveBench {
 public:
-    explicit Soak(uint64_t seed) : seed_(seed), random_(seed) {
-        bus.memory.map(kHandler, 0x10000);
-        put_code(kHandler, handler());
-        put_code(kSecond, code_of(cwsr::testing::text_of(kHandlers / "second_level.s"), "second_level.s"));
-        bus.memory.put<uint64_t>(kTma, kSecond);
-        bus.memory.put<uint64_t>(kTma + 8, kTma2);
-        start_hiq();
-        CpBench& bench = *this;
-        for (unsigned n = 0; n < kQueues; ++n) jobs_.push_back(std::make_unique<KernelJob>(bench, n, n / kProcesses % 2, 8 + n % kProcesses));
-        load_kernels();
+    explicit Soak(uint64_t seed) : SaveBench(LYRA_CWSR_SOURCE), seed_(seed), random_(seed) {
+        for (unsigned n = 0; n < kQueues; ++n) {
+            jobs_.push_back(std::make_unique<KernelJob>(*this, n, n / kProcesses % 2, kFirstVmid + n % kProcesses));
+        }
+        KernelJob& aql = *jobs_[kProcesses];  // where groups may be partial
+        for (const Choice& choice : kChoices) {
+            kernels_.push_back(kernel(choice.name, aql));
+            weights_.push_back(choice.weight);
+        }
     }
     /// Pre-empt until count queues with running waves have been saved.
     void run(uint64_t count, bool progress) {
@@ -76,7 +59,8 @@ public:
             for (auto& job : jobs_) keep_busy(*job);
             map_all();
             for (unsigned n = random_() % 12; n != 0; --n) cp.run(1 + random_() % longest_);
-            unmap_all();
+            if (!unmap()) stop("the queues were not unmapped");
+            ++unmaps_;
             const uint64_t before = preempted_;
             for (auto& job : jobs_) check(*job);
             idle_rounds = preempted_ == before ? idle_rounds + 1 : 0;
@@ -113,35 +97,6 @@ private:
         }
         for (const std::string& line : host.lines) fmt::print(stderr, "{}\n", line);
     }
-    void put_code(uint64_t address, const std::vector<uint8_t>& code) { bus.memory.write(0, address, code.data(), code.size()); }
-    static std::vector<uint8_t> handler() {
-        const char* path = std::getenv("LYRA_CWSR_HANDLER");
-        if (path == nullptr) return code_of(cwsr::testing::text_of(kHandlers / "handler.s"), "handler.s");
-        std::ifstream raw(path, std::ios::binary);
-        return {std::istreambuf_iterator<char>(raw), {}};
-    }
-    /// What each kernel computes, from a run that nothing disturbs.
-    void load_kernels() {
-        for (const Choice& choice : kChoices) {
-            Kernel kernel;
-            kernel.file = cwsr::testing::read_kernel(kKernels, choice.name);
-            if (!kernel.file.ok) stop(fmt::format("{}: no such kernel", choice.name));
-            kernel.code = code_of(kernel.file.text, choice.name);
-            kernels_.push_back(std::move(kernel));
-            weights_.push_back(choice.weight);
-        }
-        KernelJob& job = *jobs_[kProcesses];  // AQL, where groups may be partial
-        for (Kernel& kernel : kernels_) {
-            kernel.values.assign(kernel.file.items(), 0);
-            map_all();
-            job.submit({{&kernel, 1, 1}});
-            for (unsigned n = 0; n < 2000; ++n) cp.run(1000);
-            kernel.values = job.values();
-            if (const std::string wrong = job.check_batch(); !wrong.empty() || !job.idle()) stop(kernel.file.name + " does not end: " + wrong);
-            unmap_all();
-        }
-        preempted_ = waves_ = batches_ = unmaps_ = 0;
-    }
     const Kernel& pick_kernel(const KernelJob& job) {
         std::discrete_distribution<size_t> pick(weights_.begin(), weights_.end());
         const Kernel* kernel = &kernels_[pick(random_)];
@@ -158,26 +113,9 @@ private:
         job.submit(parts);
     }
     void map_all() {
-        std::vector<Words> packets;
-        for (unsigned p = 0; p < kProcesses; ++p) {
-            Words process = map_process(static_cast<uint16_t>(0x8001 + p));
-            process[6] = lo32(kHandler >> 8);
-            process[7] = 0;
-            process[8] = lo32(kTma >> 8);
-            process[9] = 0;
-            packets.push_back(process);
-            for (unsigned n = p; n < kQueues; n += kProcesses) packets.push_back(map_queue(jobs_[n]->ring()));
-        }
-        run_list(packets);
-    }
-    void unmap_all() {
-        bus.memory.put<uint64_t>(kDone, 0);
-        submit(hiq, CpBench::unmap(3));
-        submit(hiq, query_status(kDone, 100));
-        for (unsigned n = 0; n < kMostRounds && qword(kDone) != 100; ++n) cp.run(500);
-        if (qword(kDone) != 100) stop("the queues were not unmapped");
-        if (cp.dispatcher().waves_live_total() != 0) stop("waves are left after the unmapping");
-        ++unmaps_;
+        std::vector<KernelJob*> jobs;
+        for (auto& job : jobs_) jobs.push_back(job.get());
+        map(jobs);
     }
     void check(KernelJob& job) {
         size_t waves = 0;
@@ -229,8 +167,13 @@ int main(int argc, char** argv) {
         fmt::print(stderr, "lyra_soak COUNT [SEED]\n");
         return 2;
     }
-    lyra::soak::Soak soak(seed);
-    soak.run(count, isatty(2));
-    soak.report();
+    try {
+        lyra::soak::Soak soak(seed);
+        soak.run(count, isatty(2));
+        soak.report();
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "lyra_soak: {}\n", error.what());
+        return 2;
+    }
     return 0;
 }
