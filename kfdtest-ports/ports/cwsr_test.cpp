@@ -11,13 +11,14 @@ namespace {
 class KFDCWSRTest : public KfdTest, public ::testing::WithParamInterface<std::tuple<uint32_t, uint32_t, uint32_t>> {
 protected:
     static constexpr uint64_t kEndMs = 180'000;
+    static constexpr uint32_t kSwitchesElsewhere = 10;
     /// Waves that began anew.
     uint64_t launched() { return stat("waves") - stat("waves_restored"); }
 };
 
 TEST_P(KFDCWSRTest, BasicTest) {
     const auto [groups, ours, upstream] = GetParam();
-    const uint32_t switches = scaled(ours, upstream);
+    const uint32_t switches = scaled(ours, upstream, kSwitchesElsewhere);
     UserQueue queue;
     ASSERT_SUCCESS(queue.create(process()));
     Iteration work(process(), program("iterate"), groups);
@@ -47,20 +48,20 @@ TEST_P(KFDCWSRTest, BasicTest) {
 
 INSTANTIATE_TEST_SUITE_P(, KFDCWSRTest,
                          ::testing::Values(std::make_tuple(1, 10, 10), std::make_tuple(256, 50, 50), std::make_tuple(512, 100, 100),
-                                           std::make_tuple(1024, 200, 1000)));
+                                           std::make_tuple(1024, 100, 1000)));
 
 /// Queues come and go while the waves of others are on their way back.
 TEST_F(KFDCWSRTest, InterruptRestore) {
-    constexpr uint32_t kGroups = 1024, kTurns = 8;
+    const uint32_t groups = scaled(1024, 1024, 400), turns = scaled(8, 8, 3);
     UserQueue first, second;
     ASSERT_SUCCESS(first.create(process()));
-    Iteration one(process(), program("iterate"), kGroups), two(process(), program("iterate"), kGroups);
+    Iteration one(process(), program("iterate"), groups), two(process(), program("iterate"), groups);
     ASSERT_TRUE(one.submit(first));
     ASSERT_SUCCESS(second.create(process()));
     ASSERT_TRUE(two.submit(second));
     ASSERT_TRUE(gpu().wait([&] { return stat("waves") > 0; }, kTimeoutMs));
     unsigned in_restore = 0;
-    for (uint32_t turn = 0; turn < kTurns; ++turn) {
+    for (uint32_t turn = 0; turn < turns; ++turn) {
         UserQueue third;
         ASSERT_SUCCESS(third.create(process())) << turn;
         // Some waves are back, most are not.
@@ -77,7 +78,7 @@ TEST_F(KFDCWSRTest, InterruptRestore) {
     }
     one.finish(kEndMs);
     two.finish(kEndMs);
-    EXPECT_EQ(launched(), 2 * kGroups);
+    EXPECT_EQ(launched(), 2 * groups);
     EXPECT_SUCCESS(first.destroy());
     EXPECT_SUCCESS(second.destroy());
 }

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -21,8 +23,10 @@ namespace lyra::kfd {
 Pump& chosen_pump();
 /// Set by --full.
 bool& full_counts();
-/// How often a stress test does what it does.
-inline uint32_t scaled(uint32_t ours, uint32_t upstream) { return full_counts() ? upstream : ours; }
+/// How often a stress test does what it does. @param others with the pumps that are not the first one
+inline uint32_t scaled(uint32_t ours, uint32_t upstream, uint32_t others = ~0u) {
+    return full_counts() ? upstream : chosen_pump() == Pump::Step ? ours : std::min(ours, others);
+}
 
 #define EXPECT_SUCCESS(call) EXPECT_EQ((call), ::lyra::kfd::Status::Success)
 #define ASSERT_SUCCESS(call) ASSERT_EQ((call), ::lyra::kfd::Status::Success)
