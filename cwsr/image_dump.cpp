@@ -37,13 +37,13 @@ public:
     void registers(const WaveImage& w) {
         row("  s", w, ImageRegister::Sgpr, w.sgprs, 8);
         for (unsigned n = 0; n < w.vgprs; ++n) {
-            line("  v{}", n);
+            text_ += fmt::format("  v{:<4}", n);
             words(register_address(w, ImageRegister::Vgpr, n).value(), 64);
         }
     }
     void lds(const WaveImage& w) {
         if (w.lds_bytes == 0) return;
-        line("  lds");
+        text_ += "  lds  ";
         words(register_address(w, ImageRegister::Lds).value(), w.lds_bytes / 4);
     }
     std::string take() { return std::move(text_); }
@@ -73,11 +73,14 @@ private:
             if (ends) text_ += '\n';
         }
     }
+    /// On one line; equal neighbours are counted: "00000001 00000007*63".
     void words(uint64_t address, unsigned count) {
-        for (unsigned n = 0; n < count; ++n) {
-            text_ += fmt::format("{}{:08x}{}", n % 16 == 0 ? "    " : " ", word_at(address + 4 * n),
-                                 n % 16 == 15 || n + 1 == count ? "\n" : "");
+        for (unsigned n = 0, end; n < count; n = end) {
+            const uint32_t value = word_at(address + 4 * n);
+            for (end = n + 1; end < count && word_at(address + 4 * end) == value; ++end) {}
+            text_ += end - n > 1 ? fmt::format(" {:08x}*{}", value, end - n) : fmt::format(" {:08x}", value);
         }
+        text_ += '\n';
     }
     const ReadArea& read_;
     std::string text_;

@@ -13,6 +13,7 @@ constexpr unsigned kSavectxBit = 10;  ///< TRAPSTS
 
 /// What the wave holds at this moment, for comparison with its record: see cwsr::digest(). It has just entered the trap handler.
 void trace_saved(Env& env, unsigned cu, const Wave& wave) {
+    if (!env.tracer.on()) return;
     WordHash sgprs, vgprs;
     sgprs.add(wave.sgpr.data(), wave.sgpr_count);
     for (unsigned n = 0; n < wave.vgpr_count; ++n) vgprs.add(wave.vgpr[n].lane, kLanes);

@@ -25,7 +25,7 @@ while [ $# -gt 0 ]; do
 done
 
 # What the programs share with the device: the layout of save areas, and the reader of saved images.
-shared="cwsr/area.cpp cwsr/image.cpp cwsr/listing.cpp"
+shared="cwsr/area.cpp cwsr/image.cpp cwsr/image_dump.cpp cwsr/save_area.cpp"
 hash=$(cd "$top" && cat kfdtest-ports/guest/build_programs.sh kfdtest-ports/guest/kfd/* cwsr/*.h cwsr/*.def $shared common/bits.h common/hash.h |
     sha256sum | cut -c1-12)
 out=$cache/guest-programs-$hash

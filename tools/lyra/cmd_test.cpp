@@ -25,7 +25,8 @@ struct Options {
     GuestOptions guest;
     std::vector<std::string> groups;
     bool json = false;
-    uint64_t soak = 0, seed = 0;   ///< pre-emptions; 0: other tests
+    uint64_t soak = 0;         ///< pre-emptions; 0: other tests
+    bool seed_given = false;   ///< guest.seed is the user's choice
     unsigned jobs = std::max(1l, sysconf(_SC_NPROCESSORS_ONLN));
 };
 
@@ -131,7 +132,7 @@ int soak(const Options& options) {
     if (interrupted) return kInterrupted;
     if (built.status != 0) throw EnvironmentError("could not build lyra_soak:\n" + built.out + built.err);
     const auto clock = std::chrono::steady_clock::now().time_since_epoch().count();
-    const uint64_t seed = options.seed != 0 ? options.seed : static_cast<uint64_t>(clock) % 1'000'000'000 + 1;
+    const uint64_t seed = options.seed_given ? options.guest.seed : static_cast<uint64_t>(clock) % 1'000'000'000 + 1;
     Command command;
     command.argv = {(build / "tools/lyra_soak").string(), std::to_string(options.soak), std::to_string(seed)};
     Child child(command);
@@ -269,12 +270,16 @@ std::function<int()> set_up_test(CLI::App& app) {
     app.add_option("--group", options->groups, "run only this group")->check(CLI::IsMember(names))->allow_extra_args(false)->type_name("GROUP");
     app.add_option("-j,--jobs", options->jobs, "processes at a time for building and in-process tests")->check(CLI::Range(1, 1024))->type_name("N");
     app.add_flag("--json", options->json, "print the results as JSON");
-    auto* soak = app.add_option("--soak", options->soak, "pre-empt running queues so often, in process, and nothing else")
-                     ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000'000}))->type_name("COUNT")->excludes("--group")->excludes("--json");
-    app.add_option("--seed", options->seed, "of the moments of --soak (default: another one each time)")->type_name("N")->needs(soak);
+    app.add_option("--soak", options->soak, "pre-empt running queues so often, in process, and nothing else")
+        ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000'000}))->type_name("COUNT")->excludes("--group")->excludes("--json");
     add_guest_options(app, options->guest);
+    CLI::Option* seed = app.get_option("--seed");  // also of --soak, which has another one each time when none is given
+    seed->remove_needs(app.get_option("--deterministic"));
     app.footer(footer);
-    return [options] { return run(*options); };
+    return [options, seed] {
+        options->seed_given = seed->count() != 0;
+        return run(*options);
+    };
 }
 
 }  // namespace lyra::cli

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cwsr/listing.h"
+#include "cwsr/save_area.h"
 #include "tools/lyra/cli.h"
 
 namespace lyra::cli {
@@ -18,7 +18,7 @@ namespace {
 struct Options {
     std::string file;
     uint32_t ring_bytes = 0;
-    cwsr::ListingOptions listing;
+    cwsr::DumpOptions dump;
     bool summary = false, json = false;
 };
 
@@ -53,8 +53,9 @@ int run(Options options) {
         }
         fmt::print("{}\n", result.dump(2));
     } else {
-        options.listing.registers = !options.summary;
-        fmt::print("{}", cwsr::listing(image, read, options.listing));
+        options.dump.registers = !options.summary;
+        fmt::print("{}", cwsr::dump_image(image, read, options.dump));
+        if (!image.error.empty()) fmt::print("damaged: {}\n", image.error);
     }
     return image.error.empty() ? kOk : kFailed;
 }
@@ -65,7 +66,7 @@ std::function<int()> set_up_waves(CLI::App& app) {
     auto options = std::make_shared<Options>();
     app.add_option("FILE", options->file, "bytes of a queue's save area from its start, - is standard input")->required()->type_name("");
     app.add_flag("--summary", options->summary, "without registers");
-    app.add_flag("--lds", options->listing.lds, "the LDS of the work-groups, too");
+    app.add_flag("--lds", options->dump.lds, "the LDS of the work-groups, too");
     app.add_option("--ring", options->ring_bytes, "size of the queue's ring, to check packet numbers against")->type_name("BYTES");
     app.add_flag("--json", options->json, "as JSON");
     app.footer("0: the image is as a debugger expects it, 1: it is damaged.");

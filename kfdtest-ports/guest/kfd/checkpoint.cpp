@@ -154,7 +154,7 @@ void check_image(Shared& shared) {
     if (image.waves.size() != kGroups) fail(std::to_string(image.waves.size()) + " waves in the checkpoint");
     for (const lyra::cwsr::WaveImage& wave : image.waves) {
         const std::string wrong = check_saved_count(wave, read, shared.arguments, shared.code, shared.code_bytes);
-        if (!wrong.empty()) fail(wrong + "\n" + lyra::cwsr::listing({{wave}, ""}, read, {}));
+        if (!wrong.empty()) fail(wrong + "\n" + lyra::cwsr::dump_image({{wave}, ""}, read, {true, false}));
     }
     std::printf("MQD, control stack and save area hold %zu waves: all right\n", image.waves.size());
 }

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cwsr/listing.h"
+#include "cwsr/save_area.h"
 
 namespace lyra::guest {
 

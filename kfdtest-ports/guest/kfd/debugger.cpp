@@ -2,11 +2,13 @@
 // Debugs a program with waves that wait (debug_target.hip): suspends its queues, lists the waves, changes an SGPR, a VGPR and
 // the PC in the save area, and lets them go on. usage: debugger [--image FILE] PROGRAM [ARGUMENTS]
 // FILE receives the save area, for `lyra waves`. Lines "wave_saved ..." on standard output are for comparison with the trace.
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <functional>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -14,6 +16,7 @@
 #include "kfdtest-ports/guest/kfd/gpu.h"
 
 using namespace lyra::guest;
+using lyra::cwsr::ImageRegister;
 using lyra::cwsr::WaveImage;
 using lyra::cwsr::WaveRegisters;
 
@@ -85,8 +88,11 @@ void check_wave(const WaveImage& wave, const WaveRegisters& registers) {
     }
 }
 
-void change(DebugSession& session, const Stopped& stopped, uint64_t offset, const void* data, size_t size) {
-    require(session.write(stopped.queue.ctx_save_restore_address + offset, data, size), "write to the save area");
+/// @param words to be written from the register on; of a VGPR: its lanes
+void change(DebugSession& session, const Stopped& stopped, const WaveImage& wave, ImageRegister name, unsigned number,
+            std::span<const uint32_t> words) {
+    const uint64_t address = stopped.queue.ctx_save_restore_address + register_address(wave, name, number).value();
+    require(session.write(address, words.data(), words.size_bytes()), "write to the save area");
 }
 
 void save_image(DebugSession& session, const Stopped& stopped, const char* path) {
@@ -114,18 +120,17 @@ int main(int count, char** arguments) {
     Stopped stopped;
     stop_in_loop(session, stopped, 0, kFirstLoopBytes);
     const lyra::cwsr::ReadArea read = session.reader_of(stopped.queue);
-    std::fputs(lyra::cwsr::listing(stopped.image, read, {}).c_str(), stdout);
+    std::fputs(lyra::cwsr::dump_image(stopped.image, read, {true, false}).c_str(), stdout);
     if (image) save_image(session, stopped, image);
     for (size_t n = 0; n < kWaves; ++n) {
         const WaveImage& wave = stopped.image.waves[n];
         check_wave(wave, stopped.registers[n]);
         const lyra::cwsr::WaveDigest digest = lyra::cwsr::digest(wave, stopped.registers[n]);
         std::printf("wave_saved pc %#lx exec %#lx sgprs %#lx vgprs %#lx\n", digest.pc, digest.exec, digest.sgprs, digest.vgprs);
-        change(session, stopped, lyra::cwsr::sgpr_offset(wave, kScalar), &kReleased, sizeof kReleased);
-        for (unsigned lane = 0; lane < 64; ++lane) {
-            const uint32_t flipped = stopped.registers[n].vgprs[kVector][lane] ^ kFlipped;
-            change(session, stopped, lyra::cwsr::vgpr_offset(wave, kVector, lane), &flipped, sizeof flipped);
-        }
+        change(session, stopped, wave, ImageRegister::Sgpr, kScalar, std::array{kReleased});
+        std::array<uint32_t, 64> flipped = stopped.registers[n].vgprs[kVector];
+        for (uint32_t& lane : flipped) lane ^= kFlipped;
+        change(session, stopped, wave, ImageRegister::Vgpr, kVector, flipped);
     }
     go_on(session, stopped);
 
@@ -133,7 +138,7 @@ int main(int count, char** arguments) {
     for (size_t n = 0; n < kWaves; ++n) {
         const uint64_t pc = loop_of(stopped.registers[n]) + kFirstLoopBytes + kSecondLoopBytes;
         const uint32_t words[2] = {static_cast<uint32_t>(pc), static_cast<uint32_t>(pc >> 32)};
-        change(session, stopped, lyra::cwsr::pc_offset(stopped.image.waves[n]), words, sizeof words);
+        change(session, stopped, stopped.image.waves[n], ImageRegister::Pc, 0, words);
     }
     go_on(session, stopped);
 

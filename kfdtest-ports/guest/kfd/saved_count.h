@@ -2,7 +2,7 @@
 // Checks saved waves of count.s: what their registers hold has to fit together.
 #pragma once
 
-#include "cwsr/listing.h"
+#include "cwsr/save_area.h"
 #include "kfdtest-ports/guest/kfd/counting.h"
 
 namespace lyra::guest {

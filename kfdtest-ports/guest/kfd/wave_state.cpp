@@ -41,7 +41,7 @@ size_t check_waves(const Gpu& gpu, const AqlQueue& queue, const Counting& grid, 
     if (image.waves.size() != grid.groups()) fail(std::to_string(image.waves.size()) + " waves are saved, not " + std::to_string(grid.groups()));
     for (const lyra::cwsr::WaveImage& wave : image.waves) {
         const std::string wrong = check_saved_count(wave, read, grid.arguments(), code.address(), code.bytes);
-        if (!wrong.empty()) fail(wrong + "\n" + lyra::cwsr::listing({{wave}, ""}, read, {}));
+        if (!wrong.empty()) fail(wrong + "\n" + lyra::cwsr::dump_image({{wave}, ""}, read, {true, false}));
     }
     std::printf("%zu waves saved, %u bytes of control stack, %u bytes of records: all right\n", image.waves.size(),
                 state.ctl_stack_used_size, state.save_area_used_size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a saved record says of a wave's registers is what the trace says that the wave held; changes in the record come back.
-#include "cwsr/listing.h"
+#include "cwsr/save_area.h"
 
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ wait:
   global_store_dwordx2 v1, v[2:3], s[0:1]
   global_store_dword v1, v9, s[0:1] offset:4)";
 
-class Listing : public gcn::test::Machine {
+class SaveArea : public gcn::test::Machine {
 protected:
     static constexpr uint64_t kArea = gcn::test::TestMemory::kBase + 0x800000;
 
@@ -114,6 +114,10 @@ protected:
         for (unsigned n = 0; n < 1000 && cu.waves_live() != 0; ++n) cu.run(100);
     }
 
+    /// A register of a wave in its record.
+    uint32_t& saved(const WaveImage& wave, ImageRegister name, unsigned number, unsigned lane = 0) {
+        return memory.at<uint32_t>(kArea + register_address(wave, name, number).value() + 4 * lane);
+    }
     const ReadArea read = [this](uint64_t offset, void* data, size_t size) {
         return memory.read(8, kArea + offset, data, size) == Fault::None;
     };
@@ -121,50 +125,50 @@ protected:
     std::vector<SavedGroup> groups;
 };
 
-TEST_F(Listing, RecordsHoldWhatTheWavesHeld) {
+TEST_F(SaveArea, RecordsHoldWhatTheWavesHeld) {
     const Image image = read_save_area(read, 0);
     ASSERT_EQ(image.error, "");
     ASSERT_EQ(image.waves.size(), kItems / 64);
-    std::vector<WaveDigest> saved;
+    std::vector<WaveDigest> digests;
     for (const WaveImage& wave : image.waves) {
         WaveRegisters registers;
         ASSERT_TRUE(read_registers(wave, read, registers));
-        saved.push_back(digest(wave, registers));
+        digests.push_back(digest(wave, registers));
         EXPECT_EQ(wave.exec, 0x3ffffffffffffu);
         EXPECT_EQ(registers.sgprs[21], 0x2121u);
         for (unsigned lane = 0; lane < 64; ++lane) EXPECT_EQ(registers.vgprs[9][lane], 5 * (wave.number * 64 + lane));
         ASSERT_EQ(registers.lds.size(), wave.number == 0 ? 256u : 0u);
         if (wave.number == 0) EXPECT_EQ(registers.lds[100], 500u);
     }
-    std::sort(saved.begin(), saved.end());
+    std::sort(digests.begin(), digests.end());
     std::sort(events.digests.begin(), events.digests.end());
-    EXPECT_EQ(saved, events.digests);
+    EXPECT_EQ(digests, events.digests);
 }
 
-TEST_F(Listing, AnyChangedRegisterChangesTheDigest) {
+TEST_F(SaveArea, AnyChangedRegisterChangesTheDigest) {
     const Image image = read_save_area(read, 0);
     const WaveImage& wave = image.waves[1];
     WaveRegisters before, after;
     ASSERT_TRUE(read_registers(wave, read, before));
-    ++memory.at<uint32_t>(kArea + vgpr_offset(wave, 31, 63));
+    ++saved(wave, ImageRegister::Vgpr, 31, 63);
     ASSERT_TRUE(read_registers(wave, read, after));
     EXPECT_NE(digest(wave, before).vgprs, digest(wave, after).vgprs);
     EXPECT_EQ(digest(wave, before).sgprs, digest(wave, after).sgprs);
-    ++memory.at<uint32_t>(kArea + sgpr_offset(wave, 111));
+    ++saved(wave, ImageRegister::Sgpr, 101);
     ASSERT_TRUE(read_registers(wave, read, after));
     EXPECT_NE(digest(wave, before).sgprs, digest(wave, after).sgprs);
 }
 
-TEST_F(Listing, WavesGoOnWithChangedRegisters) {
+TEST_F(SaveArea, WavesGoOnWithChangedRegisters) {
     const Image image = read_save_area(read, 0);
     for (const WaveImage& wave : image.waves) {
-        memory.at<uint32_t>(kArea + sgpr_offset(wave, 21)) = 0xbeef;
-        memory.at<uint32_t>(kArea + vgpr_offset(wave, 9, 33)) = 0xabcd;
+        saved(wave, ImageRegister::Sgpr, 21) = 0xbeef;
+        saved(wave, ImageRegister::Vgpr, 9, 33) = 0xabcd;
         // The first wave leaves the loop by its PC, the others by their register.
         if (wave.number != 0) {
-            memory.at<uint32_t>(kArea + sgpr_offset(wave, 20)) = 2;
+            saved(wave, ImageRegister::Sgpr, 20) = 2;
         } else {
-            memory.at<uint32_t>(kArea + pc_offset(wave)) = lo32(kCode + kLoopEnd);
+            saved(wave, ImageRegister::Pc, 0) = lo32(kCode + kLoopEnd);
         }
     }
     restore();
@@ -175,17 +179,17 @@ TEST_F(Listing, WavesGoOnWithChangedRegisters) {
     }
 }
 
-TEST_F(Listing, ShowsRegistersAndCountsEqualLanes) {
+TEST_F(SaveArea, ShowsRegistersAndCountsEqualLanes) {
     const Image image = read_save_area(read, 0);
-    const std::string text = listing(image, read, {});
-    EXPECT_NE(text.find("wave 2: group 0 (3,0,0) wave 2"), std::string::npos) << text;
+    const std::string text = dump_image(image, read, {true, true});
+    EXPECT_NE(text.find("wave 2: group 0 (3,0,0) number 2"), std::string::npos) << text;
     EXPECT_NE(text.find("exec 0x0003ffffffffffff"), std::string::npos);
-    EXPECT_NE(text.find("    v31  00000000*64\n"), std::string::npos);
-    EXPECT_NE(text.find("vcc_hi\n"), std::string::npos);
-    EXPECT_EQ(listing(image, read, {false, false}).find("v31"), std::string::npos);
+    EXPECT_NE(text.find("  v31   00000000*64\n"), std::string::npos);
+    EXPECT_NE(text.find("  lds   00000000 00000005 "), std::string::npos);
+    EXPECT_EQ(dump_image(image, read, {}).find("v31"), std::string::npos);
 }
 
-TEST_F(Listing, DamageIsSaid) {
+TEST_F(SaveArea, DamageIsSaid) {
     memory.at<uint32_t>(kArea + 4) += 4;
     EXPECT_NE(read_save_area(read, 0).error, "");
     memory.at<uint32_t>(kArea + 4) = 0x7fffffff;
