@@ -138,7 +138,9 @@ TEST_F(SaveArea, RecordsHoldWhatTheWavesHeld) {
         EXPECT_EQ(registers.sgprs[21], 0x2121u);
         for (unsigned lane = 0; lane < 64; ++lane) EXPECT_EQ(registers.vgprs[9][lane], 5 * (wave.number * 64 + lane));
         ASSERT_EQ(registers.lds.size(), wave.number == 0 ? 256u : 0u);
-        if (wave.number == 0) EXPECT_EQ(registers.lds[100], 500u);
+        if (wave.number == 0) {
+            EXPECT_EQ(registers.lds[100], 500u);
+        }
     }
     std::sort(digests.begin(), digests.end());
     std::sort(events.digests.begin(), events.digests.end());

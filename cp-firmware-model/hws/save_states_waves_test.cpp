@@ -3,6 +3,7 @@
 // scratch slots, parked waves; and a queue that goes on from copies of what was saved.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "cp-firmware-model/testing/save_bench.h"
@@ -16,14 +17,15 @@ using testing::KernelJob;
 struct SaveStates : testing::SaveBench, ::testing::Test {
     SaveStates() : SaveBench(LYRA_CWSR_SOURCE) {}
     void take_away() { ASSERT_TRUE(unmap()); }
-    /// To its end, and its results are right.
-    void finish(KernelJob& job) {
-        map({&job});
-        for (unsigned n = 0; n < 20'000 && !job.idle(); ++n) {
+    /// All that was saved, to its end, and its results are right.
+    void finish(const std::vector<KernelJob*>& jobs) {
+        map(jobs);
+        const auto idle = [&] { return std::all_of(jobs.begin(), jobs.end(), [](const KernelJob* job) { return job->idle(); }); };
+        for (unsigned n = 0; n < 20'000 && !idle(); ++n) {
             cp.run(2000);
-            ASSERT_EQ(job.check_batch(), "");
+            for (KernelJob* job : jobs) ASSERT_EQ(job->check_batch(), "");
         }
-        EXPECT_TRUE(job.idle());
+        EXPECT_TRUE(idle());
         EXPECT_EQ(env.stats.get(Stat::waves_saved), env.stats.get(Stat::waves_restored));
         for (const Fault fault : {Fault::NotSaveable, Fault::SavedImage, Fault::SaveAreaFull}) EXPECT_EQ(faults(fault), 0u);
         take_away();
@@ -55,7 +57,7 @@ TEST_P(PartialGrid, AfterEachNumberOfGroups) {
         take_away();
         const cwsr::Image image = sound_image(job);
         EXPECT_FALSE(image.waves.empty());
-        finish(job);
+        finish({&job});
         EXPECT_EQ(env.stats.get(Stat::workgroups) - before, kGroups) << "groups that were launched anew";
         ASSERT_FALSE(HasFailure());
     }
@@ -67,17 +69,21 @@ INSTANTIATE_TEST_SUITE_P(Aql, PartialGrid, ::testing::Bool());
 /// A queue whose grid has not begun is saved without any wave, and begins later.
 TEST_F(SaveStates, WithNoGroupLaunched) {
     KernelJob job(*this, 0, true, 8), other(*this, 1, false, 8);
-    const Kernel big = kernel("barrier_sixteen_waves", job);
+    Kernel big = kernel("integers", job);
+    big.file.lds_bytes = 65536;  // one group takes all of a compute unit's
     map({&job, &other});
-    other.submit({{&big, 1, 8}});
-    for (unsigned n = 0; n < 3; ++n) cp.run(100);
+    other.submit({{&big, 1, 64}});
+    uint32_t live = 0;
+    do {
+        live = cp.dispatcher().waves_live_total();
+        for (unsigned n = 0; n < 4; ++n) cp.run(64);
+    } while (cp.dispatcher().waves_live_total() > live);
     job.submit({{&big, 1, 2}});
-    for (unsigned n = 0; n < 3; ++n) cp.run(100);
+    cp.run(64);
     take_away();
     EXPECT_TRUE(sound_image(job).waves.empty());
     EXPECT_FALSE(sound_image(other).waves.empty());
-    finish(job);
-    finish(other);
+    finish({&job, &other});
 }
 
 /// Grids of different geometry run side by side on one queue: a state word before each change.
@@ -104,7 +110,7 @@ TEST_P(PartialGrid, GridsOfDifferentGeometry) {
             ASSERT_EQ(job.check_batch(), "");
         }
         take_away();
-        if (!job.idle()) finish(job);
+        if (!job.idle()) finish({&job});
         ASSERT_FALSE(HasFailure());
     }
     EXPECT_GT(mixed, 20u);
@@ -135,7 +141,7 @@ TEST_F(SaveStates, ScratchSlotsStayWithTheirWaves) {
             map({&job});
         }
         take_away();
-        if (!job.idle()) finish(job);
+        if (!job.idle()) finish({&job});
         ASSERT_FALSE(HasFailure());
     }
     EXPECT_GT(seen_again, 100u);
@@ -193,7 +199,7 @@ TEST_P(PartialGrid, GoesOnFromCopies) {
         const cwsr::Image after = sound_image(job);
         ASSERT_EQ(after.waves.size(), waves);
         for (size_t n = 0; n < waves; ++n) EXPECT_EQ(after.waves[n].pc, before.waves[n].pc);
-        finish(job);
+        finish({&job});
         ASSERT_FALSE(HasFailure());
     }
 }
