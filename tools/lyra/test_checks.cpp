@@ -78,6 +78,7 @@ const std::vector<GuestCheck>& checks_of_the_driver() {
     static const std::vector<GuestCheck> checks = {
         PROGRAM("twelve processes with four queues each make progress together", "oversubscribed", "", 300),
         PROGRAM("fifty killed processes leave nothing behind", "killed", "50", 300),
+        PROGRAM("debugfs shows queues, slots and run list as they are", "debugfs", "", 180),
         PROGRAM("saved waves of a disabled queue", "wave_state", "wave_state.image", 180, "6.12"),
         PROGRAM("a debugger lists and changes the waves of a HIP program", "debugger", "./debug_target", 180, "6.12"),
         PROGRAM("checkpoint of a queue with running waves, and its restore in another process", "checkpoint", "", 180),
@@ -87,7 +88,11 @@ const std::vector<GuestCheck>& checks_of_the_driver() {
         PROGRAM("the GPU is reset by debugfs", "gpu_reset", "recover", 180),
         PROGRAM("the GPU is reset when its scheduler hangs", "gpu_reset", "hang", 180),
         {"a HIP program runs after that", "./vector_add", 0, {"PASSED"}, {"FAILED"}},
-        {"driver unloads and loads after resets", "rmmod amdgpu && modprobe amdgpu && [ -e /dev/kfd ]", 0, {}, {}, 180},
+        // A dump holds the module until somebody has read it.
+        {"the driver's dump of the hung GPU shows its slots", "head -c 40000 /sys/class/devcoredump/devcd*/data", 0,
+         {"mmCP_HQD_ACTIVE", "IP Firmwares"}, {}, 60, "6.12"},
+        {"driver unloads and loads after resets", "echo 1 | tee /sys/class/devcoredump/devcd*/data; rmmod amdgpu && modprobe amdgpu && "
+         "[ -e /dev/kfd ]", 0, {}, {}, 180},
         PROGRAM("queues are shared after that", "oversubscribed", "20", 180),
         {"the log still tells of nothing else", "! " DEVICE_LOG " | grep -vE '" RESETS_AND_CROWDS "'", 0, {}, {}},
     };

@@ -8,6 +8,7 @@
 #include <sys/mount.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <sstream>
 
@@ -20,7 +21,7 @@ namespace {
 constexpr const char* kDebugfs = "/sys/kernel/debug";
 
 /// Numbers of registers in the dump of a slot, which begins with CP_MQD_BASE_ADDR.
-constexpr size_t kActive = 2, kVmid = 3, kPqBase = 8, kPqBaseHi = 9;
+constexpr size_t kMqd = 0, kMqdHi = 1, kActive = 2, kVmid = 3, kPqBase = 8, kPqBaseHi = 9;
 
 void mount_debugfs() {
     if (read_file("/proc/self/mounts").find(kDebugfs) != std::string::npos) return;
@@ -52,26 +53,38 @@ SlotView slot_of(const std::vector<uint32_t>& registers) {
     slot.active = registers[kActive] & 1;
     slot.vmid = registers[kVmid] & 0xf;
     slot.ring = (uint64_t{registers[kPqBaseHi]} << 32 | registers[kPqBase]) << 8;
+    slot.mqd = uint64_t{registers[kMqdHi]} << 32 | registers[kMqd];
     return slot;
+}
+
+/// A file of KFD's debugfs folder, line by line.
+std::istringstream debug_file(const char* name) {
+    mount_debugfs();
+    return std::istringstream(read_file(std::string(kDebugfs) + "/kfd/" + name));
+}
+
+/// "offset: dword dword ...": the dwords are appended. @return false: another kind of line
+bool take_dwords(const std::string& line, std::vector<uint32_t>& dwords) {
+    const size_t colon = line.find(": ");
+    if (colon == std::string::npos) return false;
+    std::istringstream values(line.substr(colon + 1));
+    for (std::string value; values >> value;) dwords.push_back(static_cast<uint32_t>(std::strtoul(value.c_str(), nullptr, 16)));
+    return true;
 }
 
 }  // namespace
 
 std::vector<SlotView> slots() {
-    mount_debugfs();
-    std::istringstream lines(read_file(std::string(kDebugfs) + "/kfd/hqds"));
+    std::istringstream lines = debug_file("hqds");
     std::vector<std::vector<uint32_t>> dumps;
     bool compute = false;
     for (std::string line; std::getline(lines, line);) {
-        const size_t colon = line.find(':');
-        if (colon == std::string::npos) {  // the title of a slot
+        std::vector<uint32_t> dwords;
+        if (!take_dwords(line, dwords)) {  // the title of a slot
             compute = line.find("CP Pipe") != std::string::npos;
             if (compute) dumps.emplace_back();
         } else if (compute) {
-            std::istringstream values(line.substr(colon + 1));
-            for (std::string value; values >> value;) {
-                dumps.back().push_back(static_cast<uint32_t>(std::strtoul(value.c_str(), nullptr, 16)));
-            }
+            dumps.back().insert(dumps.back().end(), dwords.begin(), dwords.end());
         }
     }
     std::vector<SlotView> all;
@@ -83,6 +96,32 @@ unsigned active_slots() {
     unsigned count = 0;
     for (const SlotView& slot : slots()) count += slot.active;
     return count;
+}
+
+ProcessView process_view(int pid) {
+    ProcessView view;
+    std::istringstream lines = debug_file("mqds");
+    bool mine = false;
+    for (std::string line; std::getline(lines, line);) {
+        int process = 0;
+        uint32_t pasid = 0;
+        if (std::sscanf(line.c_str(), "Process %d PASID %x:", &process, &pasid) == 2) {
+            mine = process == pid;
+            if (mine) view = {true, pasid, {}};
+        } else if (mine && line.find(" queue on device ") != std::string::npos) {
+            view.mqds.emplace_back();
+        } else if (mine && !view.mqds.empty()) {
+            take_dwords(line, view.mqds.back());
+        }
+    }
+    return view;
+}
+
+std::vector<uint32_t> run_list() {
+    std::istringstream lines = debug_file("rls");
+    std::vector<uint32_t> dwords;
+    for (std::string line; std::getline(lines, line);) take_dwords(line, dwords);
+    return dwords;
 }
 
 MemoryView memory_in_use() {

@@ -13,11 +13,23 @@ struct SlotView {
     bool active = false;   ///< CP_HQD_ACTIVE
     uint32_t vmid = 0;     ///< CP_HQD_VMID
     uint64_t ring = 0;     ///< CP_HQD_PQ_BASE
+    uint64_t mqd = 0;      ///< CP_MQD_BASE_ADDR
 };
 
 /// The slots that user queues may have.
 std::vector<SlotView> slots();
 unsigned active_slots();
+
+/// What debugfs shows of a process: its PASID and the dwords of its queues' MQDs.
+struct ProcessView {
+    bool found = false;
+    uint32_t pasid = 0;
+    std::vector<std::vector<uint32_t>> mqds;
+};
+ProcessView process_view(int pid);
+
+/// The dwords of the run list that the driver sent last.
+std::vector<uint32_t> run_list();
 
 struct MemoryView {
     uint64_t vram_bytes = 0, gtt_bytes = 0;  ///< in use
