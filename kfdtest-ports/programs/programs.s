@@ -146,3 +146,28 @@ page_right:
   s_store_dword s15, s[6:7], 0x0 glc
   s_waitcnt lgkmcnt(0)
   s_endpgm
+
+// GWS resource 0 becomes a semaphore with *first places.
+program gws_init
+  s_load_dword s8, s[0:1], 0x0 glc
+  s_mov_b32 m0, 0
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32 v0, s8
+  ds_gws_init v0 gds
+  s_waitcnt 0
+  s_endpgm
+
+// *first += 1 in steps that only the semaphore of GWS resource 0 keeps together
+program gws_increment
+  s_mov_b32 m0, 0
+  s_nop 0
+  ds_gws_sema_p gds
+  s_waitcnt 0
+  s_load_dword s8, s[0:1], 0x0 glc
+  s_waitcnt 0
+  s_add_u32 s8, s8, 1
+  s_store_dword s8, s[0:1], 0x0 glc
+  s_waitcnt 0
+  ds_gws_sema_v gds
+  s_waitcnt 0
+  s_endpgm
