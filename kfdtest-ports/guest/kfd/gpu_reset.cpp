@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +22,13 @@ namespace {
 constexpr double kPatience = 120;
 constexpr const char *kSucceeded = "succeeded!", *kFailed = "GPU reset end with ret";
 
+/// The 6.1 kernel wakes those who wait for this event, and copies nothing about it.
+bool kernel_copies_data() {
+    utsname name{};
+    require(uname(&name) == 0, "uname");
+    return std::strncmp(name.release, "6.1.", 4) != 0;
+}
+
 /// Has running waves until it is told of a reset.
 [[noreturn]] void victim(int tell) {
     Gpu gpu;
@@ -36,7 +44,8 @@ constexpr const char *kSucceeded = "succeeded!", *kFailed = "GPU reset end with 
     std::printf("the process is told of a reset: cause %u, memory lost %u\n", data.hw_exception_data.reset_cause,
                 data.hw_exception_data.memory_lost);
     std::fflush(stdout);
-    std::_Exit(data.hw_exception_data.memory_lost == 1 ? 0 : 1);
+    if (kernel_copies_data() && data.hw_exception_data.memory_lost != 1) fail("the memory is said to be there");
+    std::_Exit(0);
 }
 
 void recover() {

@@ -2,12 +2,14 @@
 // A queue whose waves stay in the trap handler cannot be saved: its pre-emption fails, and the driver resets it. The process is
 // told; its other queue and other processes go on. Kernels that cannot reset one queue (6.1) reset the whole GPU.
 // usage: hung_queue queue|gpu      what has to be reset
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
+#include <memory>
 
 #include "kfdtest-ports/guest/kfd/code.h"
 #include "kfdtest-ports/guest/kfd/counting.h"
@@ -83,16 +85,21 @@ int main(int count, char** arguments) {
 
         kfd_event_data data;
         const double began = now_s();
-        AqlQueue other(gpu);  // pre-empts every queue
+        std::unique_ptr<AqlQueue> other;
+        if (whole_gpu) {
+            if (hung.update(50) != ETIME) fail("pre-emption of the hung queue does not time out");
+        } else {
+            other = std::make_unique<AqlQueue>(gpu);  // pre-empts every queue
+        }
         if (!reset.wait(kPatience, data)) fail("no event tells of a reset");
         std::printf("told of a reset after %.1f s: cause %u, memory lost %u\n", now_s() - began,
                     data.hw_exception_data.reset_cause, data.hw_exception_data.memory_lost);
         if (data.hw_exception_data.reset_cause != KFD_HW_EXCEPTION_GPU_HANG) fail("wrong cause");
         if (hung.done(signal)) fail("the hostile kernel has ended");
-        if (!whole_gpu) {
+        if (other) {
             Counting grid(gpu, 8, 20, 100, 9);
-            grid.start(other, code);
-            if (!wait_for(kPatience, [&] { return grid.done(other); })) fail("the other queue of the process does not work");
+            grid.start(*other, code);
+            if (!wait_for(kPatience, [&] { return grid.done(*other); })) fail("the other queue of the process does not work");
             if (!grid.right()) fail("the other queue of the process has wrong results");
             std::printf("the other queue of the process works\n");
         }
@@ -107,6 +114,8 @@ int main(int count, char** arguments) {
         waitpid(neighbour, &status, 0);
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail("the neighbour has failed");
     }
+    // Processes are told when the reset begins.
+    if (whole_gpu && !wait_for(kPatience, [&] { return log_lines(kGpuReset) > gpu_resets; })) fail("the reset does not end");
     const unsigned new_gpu_resets = log_lines(kGpuReset) - gpu_resets, new_queue_resets = log_lines(kQueueReset) - queue_resets;
     std::printf("the kernel's log tells of %u queues and %u GPUs that were reset\n", new_queue_resets, new_gpu_resets);
     if (whole_gpu ? new_gpu_resets == 0 : new_gpu_resets != 0 || new_queue_resets != 1) fail("not what has to be reset");
