@@ -53,6 +53,35 @@ TEST_F(Hws, MapProcessProgramsTheLowestVmid) {
     EXPECT_EQ(b.tma, 0x567800u);
 }
 
+/// new_debug and debug_vmid: the debugger has set up the registers of that VMID, which is not among those of the others.
+TEST_F(Hws, ADebuggedProcessGetsItsVmid) {
+    submit(hiq, packet(Opcode::SET_RESOURCES, {0x7f00 | 40u << 16 | 1u << 29, kAllKfdSlots, 0, ~0u, ~0u, 0, 0}));
+    TestRing q = user_ring(0), other = user_ring(1), third = user_ring(2);
+    const auto debugged = [](uint16_t pasid) {
+        Words packet = map_process(pasid);
+        packet[1] |= 15u << 18 | 1u << 22;
+        return packet;
+    };
+    run_list({map_process(0x8001), map_queue(q), debugged(0x8002), map_queue(other)});
+    EXPECT_EQ(settle(), RunState::Idle);
+    ASSERT_EQ(bus.bound, (std::set<uint32_t>{8, 15}));
+    EXPECT_EQ(bus.bindings[8].pasid, 0x8001);
+    EXPECT_EQ(bus.bindings[15].pasid, 0x8002);
+    submit(hiq, unmap(3));
+    settle();
+    // Two of them take turns.
+    for (TestRing* ring : {&q, &other, &third}) emit(*ring, write_data(kScratch + ring->doorbell, {1})), ring_bell(*ring);
+    run_list({debugged(0x8001), map_queue(q), debugged(0x8002), map_queue(other), map_process(0x8003), map_queue(third)}, 8, true);
+    std::set<uint16_t> seen;
+    for (unsigned n = 0; n < 100; ++n) {
+        cp.run(1000);
+        pass_ms(1);
+        if (bus.bound.count(15)) seen.insert(bus.bindings[15].pasid);
+    }
+    EXPECT_EQ(seen, (std::set<uint16_t>{0x8001, 0x8002}));
+    for (const TestRing* ring : {&q, &other, &third}) EXPECT_EQ(word(kScratch + ring->doorbell), 1u);
+}
+
 TEST_F(Hws, TheLongerMapProcessIsReadAlike) {
     TestRing q = user_ring(0);
     run_list({map_process(0x8003, 20), map_queue(q)});

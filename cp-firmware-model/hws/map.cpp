@@ -29,6 +29,7 @@ bool HwScheduler::take_process(const pm4::Packet& packet, Process& process) {
     if (packet.body.size() < 13) return false;
     process = {};
     process.binding.pasid = static_cast<uint16_t>(packet[0]);
+    if (bit(packet[0], 22)) process.debug_vmid = bits(packet[0], 18, 4);
     process.quantum_ms = bits(packet[0], 25, 7);
     process.binding.page_table_base = make64(packet[1], packet[2]);
     process.binding.sh_mem_bases = packet[3];
@@ -39,7 +40,7 @@ bool HwScheduler::take_process(const pm4::Packet& packet, Process& process) {
     return true;
 }
 
-/// Give a process its VMID: the one it has, or the lowest free one.
+/// Give a process its VMID: the one it has, the one for debugging, or the lowest free one.
 HwScheduler::Walk HwScheduler::bind(Process& process) {
     for (Process& known : processes_) {
         if (known.binding.pasid != process.binding.pasid) continue;
@@ -48,7 +49,8 @@ HwScheduler::Walk HwScheduler::bind(Process& process) {
         known = process;
         return Walk::Next;
     }
-    uint32_t free = resources_.vmid_mask;
+    // The driver has taken the VMID for debugging out of the mask. @source kfd_device_queue_manager.c reserve_debug_trap_vmid()
+    uint32_t free = process.debug_vmid != 0 ? 1u << process.debug_vmid : resources_.vmid_mask;
     for (const Process& known : processes_) free &= ~(1u << known.vmid);
     const bool too_many = list_.process_count != 0 && processes_.size() >= list_.process_count;
     if (free == 0 || too_many) {

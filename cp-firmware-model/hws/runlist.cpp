@@ -79,10 +79,9 @@ HwScheduler::Walk HwScheduler::walk_packet() {
         case pm4::Opcode::MAP_PROCESS: {
             Process process;
             if (take_process(packet, process)) result = bind(process);
-            if (result == Walk::Next) {
-                list_.process = process;
-                list_.has_process = true;
-            }
+            // Of a process that found no VMID, the next round begins with its packet, and without the process before it.
+            list_.has_process = result == Walk::Next;
+            if (list_.has_process) list_.process = process;
             break;
         }
         case pm4::Opcode::MAP_QUEUES: result = map_queue_of_list(packet); break;

@@ -37,6 +37,7 @@ private:
     };
     struct Process {
         uint32_t vmid = 0;
+        uint32_t debug_vmid = 0;  ///< that it has to have, as a debugger set up the registers of that VMID; 0: any
         ProcessBinding binding;
         uint32_t quantum_ms = 0;
         uint32_t gws_count = 0;  ///< global wave sync resources that its queue gets
