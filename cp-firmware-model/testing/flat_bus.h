@@ -104,8 +104,8 @@ private:
 
 class FlatBus : public CpBus {
 public:
-    MemoryPort& gfxhub() override { return memory; }
-    MemoryPort& mmhub() override { return memory; }
+    MemoryPort& gfxhub() override { return *hub; }
+    MemoryPort& mmhub() override { return *hub; }
     uint32_t read_register(uint32_t dw) override { return registers[dw]; }
     void write_register(uint32_t dw, uint32_t value) override { registers[dw] = value; }
     void interrupt(const Interrupt& interrupt) override {
@@ -122,6 +122,7 @@ public:
     void doorbell(uint64_t byte_offset, uint64_t value) override { doorbells[byte_offset] = value; }
 
     FlatMemory memory;
+    MemoryPort* hub = &memory;  ///< what the chip sees; a test may put a port of its own between
     std::map<uint32_t, uint32_t> registers;
     std::vector<Interrupt> interrupts;
     std::function<void(const Interrupt&)> on_interrupt;
