@@ -62,7 +62,7 @@ public:
         protect(victim, kDescriptors);
         protect(other, kDescriptors + 0x10000);
         memory_.share(kHandler, 0x10000);
-        bus.hub = &memory_;
+        bus.hub.set(memory_);
     }
 
     /// @param edit changes what is saved of the victim
