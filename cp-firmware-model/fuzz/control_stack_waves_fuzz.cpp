@@ -28,6 +28,20 @@ uint32_t wave_word(fuzz::Input& in) {
     return cwsr::WaveWord::Last::set(word, marks >> 1 & 1);
 }
 
+/// Whole work-groups, some of them too large.
+std::vector<uint32_t> groups(fuzz::Input& in) {
+    std::vector<uint32_t> words(cwsr::kHeaderWords);
+    for (unsigned groups = 1 + in.below(6); groups != 0; --groups) {
+        words.push_back(state_word(in));
+        const uint32_t waves = 1 + in.below(20), wave = wave_word(in);
+        for (uint32_t n = 0; n < waves; ++n) {
+            uint32_t word = cwsr::WaveWord::First::set(wave + n, n == 0);
+            words.push_back(cwsr::WaveWord::Last::set(word, n + 1 == waves));
+        }
+    }
+    return words;
+}
+
 /// The end of the records that these words describe, so that what they say is believed.
 uint32_t end_of_records(SavedQueue& saved, const std::vector<uint32_t>& words) {
     uint32_t end = saved.mqd(kStackSize), state = 0;
@@ -49,9 +63,11 @@ void edit(SavedQueue& saved) {
     const uint32_t size = saved.mqd(kStackSize) & 0x7000, offset = std::min(saved.mqd(kStackOffset) & 0x7ffc, size);
     std::vector<uint32_t> words((size - offset) / 4);
     if (in.below(4) == 0) words.resize(cwsr::kHeaderWords + in.below(40));
-    const uint64_t at = stack_address(saved) + size - words.size() * 4;
-    saved.bus.memory.read(0, at, words.data(), words.size() * 4);
-    for (unsigned edits = 1 + in.below(8); edits != 0 && !words.empty(); --edits) {
+    const auto at = [&] { return stack_address(saved) + size - words.size() * 4; };
+    saved.bus.memory.read(0, at(), words.data(), words.size() * 4);
+    const bool made = in.below(4) == 0;
+    if (made) words = groups(in);
+    for (unsigned edits = made ? in.below(2) : 1 + in.below(8); edits != 0 && !words.empty(); --edits) {
         uint32_t& word = words[in.below(static_cast<uint32_t>(words.size()))];
         switch (in.take<uint8_t>() % 4) {
             case 0: word = state_word(in); break;
@@ -60,7 +76,7 @@ void edit(SavedQueue& saved) {
             default: word = saved.value(word); break;
         }
     }
-    saved.bus.memory.write(0, at, words.data(), words.size() * 4);
+    saved.bus.memory.write(0, at(), words.data(), words.size() * 4);
     saved.put_mqd(kStackOffset, size - static_cast<uint32_t>(words.size()) * 4);
     if (in.below(4) != 0) saved.put_mqd(kWaveEnd, end_of_records(saved, words));
 }
