@@ -68,7 +68,7 @@ public:
     /// @param edit changes what is saved of the victim
     template <class Edit>
     void play(Edit edit) {
-        const unsigned grids = 1 + in_.below(2), groups = 1 + in_.below(3);
+        const unsigned grids = 1 + in_.below(2), groups = 1 + in_.below(kernel_->file.lds_bytes == 0x4000 ? 24 : 3);
         victim.submit({{kernel_, grids, groups}});
         other.submit({{&kernels()[0], 2, 2}});
         bool lost = false;
@@ -135,7 +135,7 @@ public:
 private:
     static constexpr uint32_t kPage = 0x1000;
     static constexpr uint64_t kDescriptors = 0x1000000, kMostStackBytes = 0x8000;
-    static constexpr unsigned kKernels = 4;
+    static constexpr unsigned kKernels = 5;
     static constexpr unsigned kRoundsForSave = 400, kRoundsOfTime = 1600, kRoundsForWork = 4000;
 
     /// The first ones have values; the last one waits for global wave sync.
@@ -148,6 +148,9 @@ private:
             kernels.back().file.group = kernels.back().file.valid = {128, 1, 1};
             kernels.back().file.lds_bytes = 512;
             bench.learn(kernels.back(), job);
+            // Few of these groups have room, so that a grid is met while it hands them out.
+            kernels.push_back(kernels.back());
+            kernels.back().file.lds_bytes = 0x4000;
             for (const char* name : {"barrier_lds", "scratch", "state"}) kernels.push_back(bench.kernel(name, job));
             kernels.push_back(bench.kernel_of(kGwsKernel));
             return kernels;
