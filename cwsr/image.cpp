@@ -53,7 +53,6 @@ struct Reader {
 
 bool Reader::check_header(size_t stack_words) {
     if (stack_words * 4 != header.control_stack_size) return wrong("control stack size differs from the header's");
-    if (header.control_stack_size % 4 != 0) return wrong("control stack is not made of words");
     if (header.wave_state_size > header.wave_state_offset) return wrong("more wave records than the save area holds");
     const uint64_t begin = uint64_t{header.wave_state_offset} - header.wave_state_size;
     if (uint64_t{header.control_stack_offset} + header.control_stack_size != begin) {

@@ -102,10 +102,28 @@ private:
     std::map<uint64_t, Page> pages_;
 };
 
+/// Passes everything on. Who has taken a port once keeps it, so what stands behind it changes here.
+class PortRelay : public MemoryPort {
+public:
+    explicit PortRelay(MemoryPort* to) : to_(to) {}
+    void set(MemoryPort& to) {
+        to_ = &to;
+        ++changes_;
+    }
+    uint8_t* page(uint32_t vmid, uint64_t va, Access access) override { return to_->page(vmid, va, access); }
+    Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) override { return to_->read(vmid, va, data, size); }
+    Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override { return to_->write(vmid, va, data, size); }
+    uint64_t generation() const override { return to_->generation() + changes_; }
+
+private:
+    MemoryPort* to_;
+    uint64_t changes_ = 0;
+};
+
 class FlatBus : public CpBus {
 public:
-    MemoryPort& gfxhub() override { return memory; }
-    MemoryPort& mmhub() override { return memory; }
+    MemoryPort& gfxhub() override { return hub; }
+    MemoryPort& mmhub() override { return hub; }
     uint32_t read_register(uint32_t dw) override { return registers[dw]; }
     void write_register(uint32_t dw, uint32_t value) override { registers[dw] = value; }
     void interrupt(const Interrupt& interrupt) override {
@@ -122,6 +140,7 @@ public:
     void doorbell(uint64_t byte_offset, uint64_t value) override { doorbells[byte_offset] = value; }
 
     FlatMemory memory;
+    PortRelay hub{&memory};  ///< what the chip sees; a test may put a port of its own between
     std::map<uint32_t, uint32_t> registers;
     std::vector<Interrupt> interrupts;
     std::function<void(const Interrupt&)> on_interrupt;

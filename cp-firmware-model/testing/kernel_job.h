@@ -56,13 +56,18 @@ public:
     uint64_t save_area() const { return save_area_; }
     /// The same bytes elsewhere: from now on its MQD, with the control stack, and its save area are there.
     void move(uint64_t mqd, uint64_t save_area);
+    /// All of its memory but ring and MQD is in kSpan bytes from here.
+    uint64_t base() const { return base_; }
+    uint64_t code() const { return code_of(0) + kEntry; }
+    uint64_t data() const { return data_of(0); }
+    static constexpr uint64_t kSpan = 0x1000000;
     /// From now on the queue belongs to another process.
     void set_process(uint32_t vmid) { vmid_ = vmid; }
     cwsr::ReadArea reader();
 
 private:
     // Its memory, bytes from its base.
-    static constexpr uint64_t kFirstBase = 0x4000000, kSpan = 0x1000000;
+    static constexpr uint64_t kFirstBase = 0x4000000;
     static constexpr uint64_t kCode = 0, kData = 0x100000, kScratch = 0x200000, kScratchBytes = 0x80000, kSave = 0x400000,
                               kAmdQueue = 0x800000, kSignal = kAmdQueue + 0x1000, kFence = kAmdQueue + 0x2000;
     static constexpr unsigned kMaxParts = 4;

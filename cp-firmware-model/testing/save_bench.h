@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -31,11 +32,13 @@ public:
         bus.memory.put<uint64_t>(kTma + 8, kTma2);
         start_hiq();
     }
-    /// Machine code of text; throws when it cannot be assembled.
-    static std::vector<uint8_t> code_of(const std::string& text) {
+    /// Machine code of text; throws when it cannot be assembled. The same text is assembled once.
+    static const std::vector<uint8_t>& code_of(const std::string& text) {
+        static std::map<std::string, std::vector<uint8_t>> known;
+        if (const auto it = known.find(text); it != known.end()) return it->second;
         auto code = assemble(text);
         if (!code) throw std::runtime_error("cannot be assembled (llvm-mc-19 is needed): " + text.substr(0, 200));
-        return *code;
+        return known.emplace(text, *code).first->second;
     }
     void put_code(uint64_t address, const std::vector<uint8_t>& code) { bus.memory.write(0, address, code.data(), code.size()); }
 

@@ -24,6 +24,7 @@ inline constexpr uint32_t kMecDoorbellRangeLower = 0xc170, kMecDoorbellRangeUppe
 inline constexpr uint32_t kPqStatus = 0xc2e0;               ///< CP_PQ_STATUS: DOORBELL_ENABLE 1
 inline constexpr uint32_t kMqdBaseAddr = 0xc914;            ///< CP_MQD_BASE_ADDR, first of the 56 registers of a queue
 inline constexpr uint32_t kHqdActive = 0xc91c;              ///< CP_HQD_ACTIVE
+inline constexpr uint32_t kHqdVmid = 0xc920;                ///< CP_HQD_VMID
 inline constexpr uint32_t kHqdPqDoorbellControl = 0xc950;   ///< CP_HQD_PQ_DOORBELL_CONTROL
 inline constexpr uint32_t kHqdDequeueRequest = 0xc974;      ///< CP_HQD_DEQUEUE_REQUEST
 inline constexpr uint32_t kHqdEopRptr = 0xc9b4;             ///< CP_HQD_EOP_RPTR: INIT_FETCHER 31
