@@ -116,6 +116,36 @@ TEST_F(DebugRegisters, StallOfAVmidIsOnlyThatVmids) {
     EXPECT_TRUE(run_until([&] { return word(fence(ring)) == stalled; }));
 }
 
+/// Waves that come back from the save area are launched by the same unit.
+TEST_F(DebugRegisters, StallHoldsRestoredWavesBackToo) {
+    ASSERT_TRUE(program(0, kWait));
+    ring = save_ring(0);
+    const uint32_t stalls[] = {1u, 1u << (1 + kVmid)};
+    for (const uint32_t stall : stalls) {
+        SCOPED_TRACE(stall);
+        bus.memory.put<uint32_t>(kData, 0);
+        start(process_with(0x8001, kHandler), {&ring});
+        submit_grid(ring, 0, 3, 0);
+        ASSERT_TRUE(run_until([&] { return live() == 3; }));
+        unmap();
+        set_reg(kWaveCntl, stall);
+        start(process_with(0x8001, kHandler), {&ring});
+        let_end();
+        go_on();
+        EXPECT_EQ(live(), 0u);
+        EXPECT_FALSE(done(ring));
+        unmap();  // what has not been brought back stays where it is
+        start(process_with(0x8001, kHandler), {&ring});
+        go_on();
+        EXPECT_FALSE(done(ring));
+        set_reg(kWaveCntl, 1u << (2 + kVmid));
+        finish(ring);
+        set_reg(kWaveCntl, 0);
+        unmap();
+        expect_all_restored();
+    }
+}
+
 TEST_F(DebugRegisters, LaunchModeHaltHoldsEachWaveAtItsFirstInstruction) {
     prepare(kWait);
     let_end();
