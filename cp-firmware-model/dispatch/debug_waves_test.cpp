@@ -7,6 +7,8 @@ namespace {
 
 using gcn::Wave;
 using gcn::WaveState;
+using testing::kLogHandler;
+using testing::kWait;
 using testing::TestRing;
 
 constexpr unsigned kVmid = 8;
@@ -15,48 +17,7 @@ constexpr uint32_t kStatusHalt = 1u << 13, kModeDebugEn = 1u << 11;
 /// MODE.EXCP_EN
 uint32_t excp_en(const Wave& wave) { return bits(wave.mode, 12, 9); }
 
-/// Logs each entry at its TMA: TRAPSTS, bytes of the PC, TTMP1, MODE; word 0 has their number. s_trap is stepped over.
-constexpr const char* kLogHandler = R"(
-  s_getreg_b32 ttmp14, hwreg(HW_REG_TMA_LO)
-  s_getreg_b32 ttmp15, hwreg(HW_REG_TMA_HI)
-  s_lshl_b64 ttmp[14:15], ttmp[14:15], 8
-  s_getreg_b32 ttmp12, hwreg(HW_REG_STATUS)
-  s_mov_b32 ttmp2, 1
-  s_atomic_add ttmp2, ttmp[14:15], 0x0 glc
-  s_waitcnt lgkmcnt(0)
-  s_lshl_b32 ttmp2, ttmp2, 4
-  s_add_u32 ttmp14, ttmp14, ttmp2
-  s_getreg_b32 ttmp2, hwreg(HW_REG_TRAPSTS)
-  s_store_dword ttmp2, ttmp[14:15], 0x10
-  s_store_dwordx2 ttmp[0:1], ttmp[14:15], 0x14
-  s_getreg_b32 ttmp2, hwreg(HW_REG_MODE)
-  s_store_dword ttmp2, ttmp[14:15], 0x1c
-  s_setreg_imm32_b32 hwreg(HW_REG_TRAPSTS, 7, 1), 0
-  s_setreg_imm32_b32 hwreg(HW_REG_TRAPSTS, 12, 3), 0
-  s_bfe_u32 ttmp2, ttmp1, 0x80010
-  s_cbranch_scc0 leave
-  s_bitcmp1_b32 ttmp1, 24
-  s_cbranch_scc1 leave
-  s_add_u32 ttmp0, ttmp0, 4
-  s_addc_u32 ttmp1, ttmp1, 0
-leave:
-  s_and_b32 ttmp1, ttmp1, 0xffff
-  s_setreg_b32 hwreg(HW_REG_STATUS, 0, 1), ttmp12
-  s_rfe_b64 ttmp[0:1])";
-
-/// Runs until word 0 of its data is not zero.
-constexpr const char* kWait = R"(
-wait:
-  s_load_dword s9, s[0:1], 0x0 glc
-  s_waitcnt lgkmcnt(0)
-  s_cmp_eq_u32 s9, 0
-  s_cbranch_scc1 wait
-  s_endpgm)";
-
 struct DebugRegisters : testing::DebugBench {
-    struct Entry {
-        uint32_t trapsts, at, ttmp1, mode;
-    };
     void prepare(const char* text) {
         ASSERT_TRUE(own_handler(kLogHandler));
         ASSERT_TRUE(program(0, text));
@@ -67,15 +28,6 @@ struct DebugRegisters : testing::DebugBench {
                   map_queue(other, kMapQueue)});
         go_on(2);
     }
-    std::vector<Entry> log() {
-        std::vector<Entry> entries;
-        for (unsigned n = 0; n < word(kTma); ++n) {
-            const uint64_t at = kTma + 16 + 16 * n;
-            entries.push_back({word(at), word(at + 4) - lo32(code(0)), word(at + 8), word(at + 12)});
-        }
-        return entries;
-    }
-    void let_end() { bus.memory.put<uint32_t>(kData, 1); }
     unsigned waves_of(uint32_t vmid) {
         return count([=](unsigned, const Wave& wave) { return wave.vmid == vmid; });
     }
@@ -348,9 +300,8 @@ again:
     go_on(2);
     clear_address_watch(0);
     clear_address_watch(1);
-    for_waves([&](unsigned, const Wave& wave) {
-        EXPECT_EQ(wave.vmid != kVmid ? wave.trapsts : 1u << 12, 1u << 12) << "noted";
-    });
+    for_waves(
+        [&](unsigned, const Wave& wave) { EXPECT_EQ(wave.vmid != kVmid ? wave.trapsts : 1u << 12, 1u << 12) << "noted"; });
     let_end();
     go_on();
     EXPECT_EQ(live(), 0u);

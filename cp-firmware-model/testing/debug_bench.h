@@ -34,6 +34,44 @@ struct SqInterrupt {
     unsigned trap_code() const { return (data & 0x07fc00) >> 10; }
 };
 
+/// Logs each entry at its TMA: TRAPSTS, bytes of the PC, TTMP1, MODE; word 0 has their number. s_trap is stepped over.
+inline constexpr const char* kLogHandler = R"(
+  s_getreg_b32 ttmp12, hwreg(HW_REG_STATUS)
+  s_getreg_b32 ttmp14, hwreg(HW_REG_TMA_LO)
+  s_getreg_b32 ttmp15, hwreg(HW_REG_TMA_HI)
+  s_lshl_b64 ttmp[14:15], ttmp[14:15], 8
+  s_mov_b32 ttmp2, 1
+  s_atomic_add ttmp2, ttmp[14:15], 0x0 glc
+  s_waitcnt lgkmcnt(0)
+  s_lshl_b32 ttmp2, ttmp2, 4
+  s_add_u32 ttmp14, ttmp14, ttmp2
+  s_getreg_b32 ttmp2, hwreg(HW_REG_TRAPSTS)
+  s_store_dword ttmp2, ttmp[14:15], 0x10
+  s_store_dwordx2 ttmp[0:1], ttmp[14:15], 0x14
+  s_getreg_b32 ttmp2, hwreg(HW_REG_MODE)
+  s_store_dword ttmp2, ttmp[14:15], 0x1c
+  s_setreg_imm32_b32 hwreg(HW_REG_TRAPSTS, 7, 1), 0
+  s_setreg_imm32_b32 hwreg(HW_REG_TRAPSTS, 12, 3), 0
+  s_bfe_u32 ttmp2, ttmp1, 0x80010
+  s_cbranch_scc0 leave
+  s_bitcmp1_b32 ttmp1, 24
+  s_cbranch_scc1 leave
+  s_add_u32 ttmp0, ttmp0, 4
+  s_addc_u32 ttmp1, ttmp1, 0
+leave:
+  s_and_b32 ttmp1, ttmp1, 0xffff
+  s_setreg_b32 hwreg(HW_REG_STATUS, 0, 1), ttmp12
+  s_rfe_b64 ttmp[0:1])";
+
+/// Runs until word 0 of its data is not zero.
+inline constexpr const char* kWait = R"(
+wait:
+  s_load_dword s9, s[0:1], 0x0 glc
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u32 s9, 0
+  s_cbranch_scc1 wait
+  s_endpgm)";
+
 struct DebugBench : WavesBench {
     // Byte offsets: 4 * (0x2000 + mm...). @source Linux 6.12 gc_9_0_offset.h
     static constexpr uint32_t kSqCmd = 0x8dec, kWaveCntl = 0xc744, kTrapMask = 0xc74c, kWaveCntl2 = 0xc750,
@@ -140,6 +178,20 @@ struct DebugBench : WavesBench {
         for_waves([&](unsigned cu, const gcn::Wave& wave) { n += match(cu, wave); });
         return n;
     }
+    /// What kLogHandler has written; PCs from the start of the program.
+    struct Entry {
+        uint32_t trapsts, at, ttmp1, mode;
+    };
+    std::vector<Entry> log(unsigned program = 0) {
+        std::vector<Entry> entries;
+        for (unsigned n = 0; n < word(kTma); ++n) {
+            const uint64_t at = kTma + 16 + 16 * n;
+            entries.push_back({word(at), word(at + 4) - lo32(code(program)), word(at + 8), word(at + 12)});
+        }
+        return entries;
+    }
+    /// The waves of kWait.
+    void let_end() { bus.memory.put<uint32_t>(kData, 1); }
     unsigned live() { return cp.dispatcher().waves_live_total(); }
     std::vector<SqInterrupt> sq_interrupts() const {
         std::vector<SqInterrupt> found;
