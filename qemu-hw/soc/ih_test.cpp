@@ -15,12 +15,11 @@ namespace {
 
 class IhTest : public ::testing::Test {
 protected:
-    IhTest()
-        : env(host), vram(1 << 20), ram(1 << 16), registers(env), bus(env, vram.data(), vram.size()), ih(env, registers, bus) {
+    IhTest() : env(host), vram(1 << 20), ram(1 << 16), registers(env), bus(env, vram.data(), vram.size()), ih(env, registers, bus) {
         bus.set_ram_map({{0x1000, ram.size(), ram.data(), false}});
-        registers.write(0x4484 / 4, 0x1000 >> 8);  // base
-        registers.write(0x4498 / 4, 0x9000);       // write-back address
-        enable(7);                                 // 2^7 dwords = 16 vectors
+        registers.write(0x4484 / 4, 0x1000 >> 8);   // base
+        registers.write(0x4498 / 4, 0x9000);        // write-back address
+        enable(7);                                  // 2^7 dwords = 16 vectors
     }
     void enable(uint32_t log2_dwords) { registers.write(0x4480 / 4, 1 | log2_dwords << 1 | 1 << 8 | 1 << 17 | 1 << 21); }
     uint32_t ring_dword(size_t n) { return load(n * 4); }
