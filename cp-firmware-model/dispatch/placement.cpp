@@ -98,7 +98,7 @@ void Dispatcher::take_turn(Queue& q) {
 
 bool Dispatcher::launch_next(Queue& q) {
     if (!may_launch(q.saved.empty() ? q.pending.front()->ready_ns : 0)) return false;
-    if (!q.saved.empty()) return !debug_.stall && restore_next(q);
+    if (!q.saved.empty()) return restore_next(q);
     Grid& grid = *q.pending.front();
     if (debug_stalls(grid.request.vmid)) return false;
     const int cu = choose_cu(q, grid);

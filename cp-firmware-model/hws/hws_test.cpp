@@ -82,6 +82,29 @@ TEST_F(Hws, ADebuggedProcessGetsItsVmid) {
     for (const TestRing* ring : {&q, &other, &third}) EXPECT_EQ(word(kScratch + ring->doorbell), 1u);
 }
 
+/// Action 3 is the gfx ring's. A compute queue stays as it is, and what follows in the ring is done.
+TEST_F(Hws, UnmapWithoutUnmappingLeavesComputeQueuesAlone) {
+    TestRing q = user_ring(0);
+    run_list({map_process(0x8001), map_queue(q)});
+    settle();
+    for (const uint32_t select : {0u, 1u, 2u, 3u}) {
+        bus.memory.put<uint64_t>(kFence, 10);
+        submit(hiq, packet(Opcode::UNMAP_QUEUES, {3 | select << 4 | 1u << 29, select == 1 ? 0x8001 : q.doorbell, 0x10, 0, 0}));
+        submit(hiq, query_status(kFence, kFenceValue));
+        settle();
+        EXPECT_TRUE(fenced());
+        EXPECT_EQ(faults(Fault::TodoPacket), select + 1);
+    }
+    EXPECT_EQ(mapped(), 1u);
+    submit(q, write_data(kScratch, {7}));
+    settle();
+    EXPECT_EQ(word(kScratch), 7u);
+    submit_unmap();
+    settle();
+    EXPECT_TRUE(fenced());
+    EXPECT_EQ(mapped(), 0u);
+}
+
 TEST_F(Hws, TheLongerMapProcessIsReadAlike) {
     TestRing q = user_ring(0);
     run_list({map_process(0x8003, 20), map_queue(q)});

@@ -37,6 +37,13 @@ void ComputeUnit::set_fatal_halt(Wave& wave, bool on) {
     } else if (wave.state == WaveState::Halted && !on && (wave.priv() || !StatusBits::Halt::get(wave.status))) {
         wave.state = WaveState::Running;
     }
+    if (!on) take_savectx(wave);  // asked for while nothing ran
+}
+
+/// A wave has what it waited for. It halts when somebody has asked for that meanwhile.
+void ComputeUnit::go_on(Wave& wave) {
+    wave.state = StatusBits::FatalHalt::get(wave.status) ? WaveState::Halted : WaveState::Running;
+    halt_if_asked(wave);
 }
 
 }  // namespace lyra::gcn

@@ -62,6 +62,7 @@ uint64_t ComputeUnit::step(Wave& wave, uint64_t limit) {
 bool ComputeUnit::step_trap(Wave& wave) {
     if (!wave.stepped || wave.priv()) return false;
     wave.stepped = false;
+    if (!ModeBits::DebugEn::get(wave.mode)) return false;  // it has switched its steps off
     return enter_trap(wave, 0, wave.pc, kCauseStep);
 }
 

@@ -215,6 +215,7 @@ private:
     void ask_for_save(Wave& wave);
     void set_halt(Wave& wave, bool on);
     void set_fatal_halt(Wave& wave, bool on);
+    void go_on(Wave& wave);
     bool return_from_trap(ExecContext& ctx, uint64_t pc);
     bool take_savectx(Wave& wave);
     bool wait_for_grant(Wave& wave);

@@ -181,20 +181,19 @@ void ComputeUnit::gws_done(unsigned slot) {
     constexpr uint64_t kGwsBytes = 8;
     if (slot >= kWaveSlots || waves_[slot].state != WaveState::AtGws) return;
     waves_[slot].pc += kGwsBytes;
-    waves_[slot].state = WaveState::Running;
+    go_on(waves_[slot]);
 }
 
 void ComputeUnit::gws_again(unsigned slot) {
-    if (slot < kWaveSlots && waves_[slot].state == WaveState::AtGws) waves_[slot].state = WaveState::Running;
+    if (slot < kWaveSlots && waves_[slot].state == WaveState::AtGws) go_on(waves_[slot]);
 }
 
 void ComputeUnit::release_barrier(uint8_t group) {
     workgroups_[group].waves_at_barrier = 0;
     for (Wave& wave : waves_) {
         if (wave.state != WaveState::AtBarrier || wave.workgroup != group) continue;
-        wave.state = WaveState::Running;
         wave.status = StatusBits::InBarrier::set(wave.status, 0);
-        halt_if_asked(wave);
+        go_on(wave);
     }
 }
 

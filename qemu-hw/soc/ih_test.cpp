@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cp-firmware-model/dispatch/sq_interrupt.h"
 #include "qemu-hw/soc/test_host.h"
 
 namespace lyra {
@@ -49,6 +50,26 @@ TEST_F(IhTest, WritesTheVectorThenThePointerThenTheMsi) {
     EXPECT_EQ(registers.read(0x4490 / 4), 32u);
     EXPECT_EQ(load(0x8000), 32u);
     EXPECT_EQ(host.msis, 1u);
+}
+
+/// An entry as the driver takes it apart. @source Linux 6.12 amdkfd/soc15_int.h
+TEST_F(IhTest, AnSqInterruptHasEachFieldWhereTheDriverLooks) {
+    for (unsigned engine = 0; engine < 4; ++engine) {
+        ih.raise(sq_interrupt(SqEncoding::Error, {engine, 15, 2, 9, true}, 0x25a96b, 15, 0xfedc));
+        const size_t entry = 8 * engine;
+        EXPECT_EQ(ring_dword(entry) & 0xff, 0xau + engine) << "client SEnSH";
+        EXPECT_EQ(ring_dword(entry) >> 8 & 0xff, 239u) << "source";
+        EXPECT_EQ(ring_dword(entry) >> 16 & 0xff, 0u) << "ring id";
+        EXPECT_EQ(ring_dword(entry) >> 24 & 0xf, 15u) << "VMID";
+        EXPECT_EQ(ring_dword(entry) >> 31, 0u) << "VMID type: GFXHUB";
+        EXPECT_EQ(ring_dword(entry + 3) & 0xffff, 0xfedcu) << "PASID";
+        EXPECT_EQ(ring_dword(entry + 3) >> 16 & 0xff, 0u) << "node";
+        const uint32_t context0 = ring_dword(entry + 4), context1 = ring_dword(entry + 5);
+        EXPECT_EQ(context0, 0xa0000000u | 2u << 26 | engine << 24 | 15u << 20 | 2u << 18 | 9u << 14 | 1u << 13 | 0x96b)
+            << "data 15:12, encoding, SE, CU, SIMD, wave, PRIV, data 11:0: " << std::hex << context0;
+        EXPECT_EQ(context1, 0x25u) << "data 23:16";
+        EXPECT_EQ(ring_dword(entry + 6) | ring_dword(entry + 7), 0u);
+    }
 }
 
 TEST_F(IhTest, AFullRingLosesNothing) {
