@@ -59,7 +59,7 @@ int run(Shared& shared, unsigned process, uint32_t steps) {
 }  // namespace
 
 int main(int count, char** arguments) {
-    const uint32_t steps = count > 1 ? static_cast<uint32_t>(std::atoi(arguments[1])) : 100;
+    const uint32_t steps = count > 1 ? static_cast<uint32_t>(std::atoi(arguments[1])) : 400;
     auto* shared = static_cast<Shared*>(mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     require(shared != MAP_FAILED, "mmap");
     std::vector<pid_t> children;
