@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cp-firmware-model/fuzz/input.h"
 #include "cp-firmware-model/mec/aql.h"
 #include "cp-firmware-model/mec/pm4.h"
 #include "cp-firmware-model/testing/fake_compute_unit.h"
@@ -12,6 +13,7 @@
 namespace {
 
 using namespace lyra;
+using fuzz::Input;
 
 /// Every address falls into a small arena, so that random pointers mostly hit something; some bits make it fault.
 class FoldedMemory : public MemoryPort {
@@ -49,29 +51,6 @@ public:
     MemoryPort& gfxhub() override { return folded; }
     MemoryPort& mmhub() override { return folded; }
     FoldedMemory folded;
-};
-
-class Input {
-public:
-    Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
-    bool empty() const { return size_ == 0; }
-    template <class T>
-    T take() {
-        T value{};
-        take_bytes(&value, sizeof value);
-        return value;
-    }
-    size_t take_bytes(void* out, size_t n) {
-        n = n < size_ ? n : size_;
-        if (n != 0) std::memcpy(out, data_, n);
-        data_ += n;
-        size_ -= n;
-        return n;
-    }
-
-private:
-    const uint8_t* data_;
-    size_t size_;
 };
 
 struct Rig {

@@ -11,14 +11,20 @@ class Input {
 public:
     Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
     bool empty() const { return size_ == 0; }
+    size_t size() const { return size_; }
     template <class T>
     T take() {
         T value{};
-        const size_t n = sizeof value < size_ ? sizeof value : size_;
-        if (n != 0) std::memcpy(&value, data_, n);
+        take_bytes(&value, sizeof value);
+        return value;
+    }
+    /// @return how many there were
+    size_t take_bytes(void* out, size_t n) {
+        n = n < size_ ? n : size_;
+        if (n != 0) std::memcpy(out, data_, n);
         data_ += n;
         size_ -= n;
-        return value;
+        return n;
     }
     /// A number below count.
     uint32_t below(uint32_t count) { return (count > 256 ? take<uint16_t>() : take<uint8_t>()) % count; }

@@ -4,31 +4,20 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cp-firmware-model/fuzz/input.h"
 #include "cp-firmware-model/testing/cp_bench.h"
 
 namespace {
 
 using namespace lyra;
 using namespace lyra::testing;
-
-struct Input {
-    const uint8_t* data;
-    size_t size;
-    uint32_t word() {
-        uint32_t value = 0;
-        const size_t n = std::min<size_t>(size, sizeof value);
-        std::memcpy(&value, data, n);
-        data += n;
-        size -= n;
-        return value;
-    }
-};
+using fuzz::Input;
 
 struct Fuzz : CpBench {
     /// Pointers of the packets should often hit memory that is there.
     void fill(uint64_t base, uint32_t dwords, Input input) {
         Words words;
-        for (uint32_t i = 0; i < dwords && input.size > 0; ++i) words.push_back(input.word());
+        for (uint32_t i = 0; i < dwords && !input.empty(); ++i) words.push_back(input.take<uint32_t>());
         put_words(base, words);
     }
 
@@ -51,14 +40,14 @@ struct Fuzz : CpBench {
 
     void play(Input input) {
         bus.memory.map(0, 0x10000);
-        const uint32_t mode = input.word();
+        const uint32_t mode = input.take<uint32_t>();
         TestRing& ring = pick(mode);
         plan({.instructions = mode >> 8 & 0xff, .halts = bit(mode, 16), .forever = bit(mode, 17)});
         const unsigned writes = mode >> 20 & 7;
         for (unsigned n = 0; n < writes; ++n) {
-            const uint32_t where = input.word();
+            const uint32_t where = input.take<uint32_t>();
             const GrbmSelect select{uint8_t(where >> 16 & 3), uint8_t(where >> 18 & 3), uint8_t(where >> 20 & 7), 0};
-            set_reg(0xc100 + (where & 0xffc) % 0x900, input.word(), select);
+            set_reg(0xc100 + (where & 0xffc) % 0x900, input.take<uint32_t>(), select);
         }
         fill(kIb, 1024, input);
         fill(kRunList, 1024, input);
@@ -69,16 +58,16 @@ struct Fuzz : CpBench {
             // Two queues, of one process or of two, whose packets have a few words of the input: types, engines, GWS, quantum.
             TestRing second = user_ring(1);
             Words process = map_process(0x8001), other = map_process(bit(mode, 7) ? 0x8002 : 0x8001);
-            other[13] = input.word();
-            process[1 + mode % 15] = input.word();
-            const uint32_t control = input.word();
+            other[13] = input.take<uint32_t>();
+            process[1 + mode % 15] = input.take<uint32_t>();
+            const uint32_t control = input.take<uint32_t>();
             run_list({process, map_queue(user, control), other, map_queue(second, control >> 8 | 1u << 4)}, mode >> 12 & 15,
                      bit(mode, 6));
             settle(20);
         }
-        const uint32_t dwords = std::min<uint32_t>(static_cast<uint32_t>(input.size / 4), static_cast<uint32_t>(ring.dwords));
+        const uint32_t dwords = std::min<uint32_t>(static_cast<uint32_t>(input.size() / 4), static_cast<uint32_t>(ring.dwords));
         fill(ring.base, dwords, input);
-        cp.doorbell(ring.doorbell, bit(mode, 5) ? input.word() : dwords);
+        cp.doorbell(ring.doorbell, bit(mode, 5) ? input.take<uint32_t>() : dwords);
         for (unsigned n = 0; n < 64; ++n) {
             cp.run(100);
             if (n % 8 == 0) pass_ms(mode >> 24);
@@ -97,6 +86,6 @@ struct Fuzz : CpBench {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Fuzz fuzz;
-    fuzz.play({data, size});
+    fuzz.play(Input(data, size));
     return 0;
 }
