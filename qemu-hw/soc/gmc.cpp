@@ -294,6 +294,8 @@ void Hub::raise_fault(uint32_t vmid, uint64_t va, Access access, Fault fault) {
     const bool write = access != Access::Read && access != Access::Execute;
     report(env_, fault, fmt::format("{} of {:#x} in VMID {} ({})", write ? "write" : "read", va, vmid,
                                     layout_.mmhub ? "MMHUB" : "GFXHUB"));
+    // No page could have this address: who asks refuses it before translation.
+    if (fault == Fault::AddressNotCanonical) return;
     if (tag == last_fault_tag_ && now - last_fault_ns_ < kFaultRepeatNs) return;
     last_fault_tag_ = tag;
     last_fault_ns_ = now;

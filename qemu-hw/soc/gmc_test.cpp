@@ -146,6 +146,10 @@ TEST_F(HubTest, SignExtendedUpperHalfIsLegalAndTheHoleIsNot) {
     EXPECT_EQ(hub.page(kVmid, high, Access::Read), vram.data() + 0x200000);
     EXPECT_EQ(hub.page(kVmid, 0x0001'0000'0000'0000 | kVa, Access::Read), nullptr);
     EXPECT_EQ(hub.page(kVmid, 0x00ff'ffff'ffbf'0000, Access::Read), nullptr);
+    uint32_t word = 0;
+    EXPECT_EQ(hub.read(kVmid, 0x1234'0000'0000'0000, &word, sizeof word), Fault::AddressNotCanonical);
+    EXPECT_EQ(hub.write(kVmid, 0x1234'0000'0000'0000, &word, sizeof word), Fault::AddressNotCanonical);
+    EXPECT_TRUE(interrupts.empty()) << "the wave has an aperture violation, the driver no page fault";
 }
 
 TEST_F(HubTest, PartiallyResidentPagesReadZeroAndDropWrites) {

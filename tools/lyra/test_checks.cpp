@@ -76,6 +76,9 @@ const std::vector<GuestCheck>& checks_at_the_end() {
 // A program of kfdtest-ports/guest/kfd, which prints PASSED when nothing is wrong.
 #define PROGRAM(name, program, arguments, ...) {name, "chmod +x *; ./" program " " arguments, 0, {program ": PASSED"}, {}, __VA_ARGS__}
 
+// Of tools/lyra/testdata/faults.hip: the runtime says what was wrong and ends the process.
+#define FAULT(name, kind, text) {name " ends the process with the runtime's word for it", "chmod +x faults; ./faults " kind, 134, {text}, {"goes on"}}
+
 const std::vector<GuestCheck>& checks_of_the_driver() {
     static const std::vector<GuestCheck> checks = {
         PROGRAM("twelve processes with four queues each make progress together", "oversubscribed", "", 300),
@@ -97,11 +100,17 @@ const std::vector<GuestCheck>& checks_of_the_driver() {
          "[ -e /dev/kfd ]", 0, {}, {}, 180},
         PROGRAM("queues are shared after that", "oversubscribed", "200", 180),
         {"the log still tells of nothing else", "! " DEVICE_LOG " | grep -vE '" RESETS_AND_CROWDS "'", 0, {}, {}},
+        FAULT("a wrong store", "store", "Memory access fault by GPU"),
+        FAULT("a store where no address is", "aperture", "HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION"),
+        FAULT("a trap", "trap", "HSA_STATUS_ERROR_EXCEPTION"),
+        FAULT("an illegal instruction", "illegal", "HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION"),
+        {"a HIP program runs after those", "./vector_add", 0, {"PASSED"}, {"FAILED"}},
     };
     return checks;
 }
 
 #undef PROGRAM
+#undef FAULT
 #undef RESETS_AND_CROWDS
 #undef DEVICE_LOG
 #undef FEW_SDMA_QUEUES
@@ -116,6 +125,8 @@ const std::vector<CommandCheck>& command_checks() {
          "one processor", 10},
         {"an unknown timing parameter is a usage error", {"run", "--deterministic", "--timing", "speed=3", "examples/sum32.hip"}, 2, "",
          "there is no timing parameter 'speed'", 10},
+        {"waves of a missing file are a usage error", {"waves", "no-such-file"}, 2, "", "no-such-file", 10},
+        {"a soak beside a group is a usage error", {"test", "--soak", "5", "--group", "command"}, 2, "", "excludes", 10},
         {"a text file is no program", {"run", "README.md"}, 2, "", "neither an executable nor a HIP source", 10},
         {"a compile error is a usage error", {"run", "tools/lyra/testdata/compile_error.hip"}, 2, "", "does not compile", 60},
         {"exit status and output of a program",

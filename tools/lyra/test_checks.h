@@ -19,7 +19,7 @@ struct GuestCheck {
 };
 const std::vector<GuestCheck>& checks_after_boot();
 const std::vector<GuestCheck>& checks_at_the_end();
-/// In a guest of their own, with the programs of kfdtest-ports/guest/kfd, debug_target and vector_add.
+/// In a guest of their own, with the programs of kfdtest-ports/guest/kfd, debug_target, faults and vector_add.
 const std::vector<GuestCheck>& checks_of_the_driver();
 
 /// A call of this program, from the top of the source tree.

@@ -172,6 +172,7 @@ void test_driver(const GuestOptions& options, Report& report) {
         if (!check.kernel || options.kernel == check.kernel) checks.push_back(check);
     }
     compile_for_guest(job, work, "examples/vector_add.hip", "vector_add", {});
+    compile_for_guest(job, work, "tools/lyra/testdata/faults.hip", "faults", {});
     compile_for_guest(job, work, "kfdtest-ports/guest/kfd/debug_target.hip", "debug_target", {"-O2"});
     const Captured built = capture({(source_dir() / "kfdtest-ports/guest/build_programs.sh").string(), "--cache", cache_dir().string()}, false);
     if (interrupted) throw Interrupted();
