@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "common/memory_port.h"
+#include "gcn-interp/isa/inst.h"
 
 namespace lyra {
 
@@ -77,6 +78,7 @@ struct GpuShape {
     unsigned shader_engines = 4;
     unsigned cus_per_engine = 2;
     unsigned max_scratch_slots_per_cu = 32;
+    gcn::Chip chip = gcn::Chip::gfx900;  ///< the instruction set
     unsigned cus() const { return shader_engines * cus_per_engine; }
 };
 

@@ -28,7 +28,7 @@ uint64_t group_items(const std::array<uint32_t, 3>& size) {
 
 Dispatcher::Dispatcher(Env& env, CpBus& bus, const GpuShape& shape) : env_(env), bus_(bus), shape_(shape) {
     for (unsigned i = 0; i < shape.cus(); ++i) {
-        cus_.push_back(std::make_unique<gcn::ComputeUnit>(env, bus.gfxhub(), *this, i));
+        cus_.push_back(std::make_unique<gcn::ComputeUnit>(env, bus.gfxhub(), *this, i, shape.chip));
     }
     cu_epoch_.assign(cus_.size(), 1);
     cu_scratch_waves_.assign(cus_.size(), 0);

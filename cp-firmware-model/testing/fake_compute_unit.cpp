@@ -53,7 +53,7 @@ uint32_t vgprs(const WorkgroupLaunch& launch) { return (bits(launch.rsrc1, 0, 6)
 
 }  // namespace
 
-ComputeUnit::ComputeUnit(Env& env, MemoryPort& memory, CuServices& services, unsigned index)
+ComputeUnit::ComputeUnit(Env& env, MemoryPort& memory, CuServices& services, unsigned index, Chip)
     : env_(env), memory_(memory), services_(services), index_(index), storage_(std::make_unique<Storage>()) {}
 ComputeUnit::~ComputeUnit() = default;
 

@@ -32,7 +32,7 @@ const CodeEntry* CodePage::decode_at(MemoryPort& port, uint64_t pc) {
     }
     std::memcpy(words, raw_.data() + offset, std::min(available, sizeof words));
     CodeEntry entry;
-    entry.inst = decode(words, std::size(words));
+    entry.inst = decode(words, std::size(words), chip_);
     if (entry.inst.size_bytes > available) return nullptr;
     if (entry.inst.format != Format::Invalid) entry.fn = exec_function(entry.inst.op, entry.inst.format);
     entry.pace = pace_of(entry.inst);
@@ -64,7 +64,10 @@ CodePage* CodeCache::page(uint32_t vmid, uint64_t pc) {
     }
     const uint64_t va = pc & ~(kPageBytes - 1);
     std::unique_ptr<CodePage>& slot = pages_[(va / kPageBytes + vmid * 17) % kPages];
-    if (!slot) slot = std::make_unique<CodePage>();
+    if (!slot) {
+        slot = std::make_unique<CodePage>();
+        slot->chip_ = chip_;
+    }
     CodePage& page = *slot;
     if (page.va_ == va && page.vmid_ == vmid && page.epoch_ == epoch_) return &page;
     if (page.va_ != va || page.vmid_ != vmid) page.reset(vmid, va);

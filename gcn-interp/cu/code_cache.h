@@ -37,6 +37,7 @@ private:
     static constexpr size_t kTailBytes = 8;  ///< an instruction is at most 12 bytes long
     uint64_t va_ = 1;                        ///< of the page; 1 never matches
     uint32_t vmid_ = 0;
+    Chip chip_ = Chip::gfx900;
     uint64_t epoch_ = 0;                     ///< of the cache when the bytes were last compared with memory
     bool tail_used_ = false;
     std::array<uint8_t, kPageBytes + kTailBytes> raw_{};
@@ -48,7 +49,7 @@ private:
 /// before it is used again, so that unchanged code is not decoded anew.
 class CodeCache {
 public:
-    explicit CodeCache(MemoryPort& port) : port_(port), generation_(port.generation()) {}
+    CodeCache(MemoryPort& port, Chip chip) : port_(port), chip_(chip), generation_(port.generation()) {}
 
     /// Page that holds pc, nullptr when it cannot be fetched. Valid until the next call.
     CodePage* page(uint32_t vmid, uint64_t pc);
@@ -59,6 +60,7 @@ private:
 
     static constexpr size_t kPages = 64;
     MemoryPort& port_;
+    Chip chip_;
     uint64_t generation_;
     uint64_t epoch_ = 1;
     std::array<std::unique_ptr<CodePage>, kPages> pages_;

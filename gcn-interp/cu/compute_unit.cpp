@@ -18,9 +18,9 @@ constexpr uint64_t kSlice = 256;
 
 }  // namespace
 
-ComputeUnit::ComputeUnit(Env& env, MemoryPort& memory, CuServices& services, unsigned index)
+ComputeUnit::ComputeUnit(Env& env, MemoryPort& memory, CuServices& services, unsigned index, Chip chip)
     : env_(env), memory_(memory), services_(services), index_(index), waves_{}, workgroups_{},
-      storage_(std::make_unique<Storage>(memory)) {}
+      storage_(std::make_unique<Storage>(memory, chip)) {}
 
 ComputeUnit::~ComputeUnit() = default;
 

@@ -10,6 +10,7 @@
 
 #include "common/env.h"
 #include "common/memory_port.h"
+#include "gcn-interp/isa/inst.h"
 #include "gcn-interp/wave/wave.h"
 
 namespace lyra::gcn {
@@ -128,7 +129,7 @@ struct Watchpoints;
 
 class ComputeUnit {
 public:
-    ComputeUnit(Env& env, MemoryPort& memory, CuServices& services, unsigned index);
+    ComputeUnit(Env& env, MemoryPort& memory, CuServices& services, unsigned index, Chip chip = Chip::gfx900);
     ~ComputeUnit();
     ComputeUnit(const ComputeUnit&) = delete;
     ComputeUnit& operator=(const ComputeUnit&) = delete;

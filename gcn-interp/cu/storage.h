@@ -27,7 +27,7 @@ struct RegisterMaps {
 };
 
 struct ComputeUnit::Storage {
-    explicit Storage(MemoryPort& memory) : code(memory), pages(memory) {}
+    Storage(MemoryPort& memory, Chip chip) : code(memory, chip), pages(memory) {}
 
     std::array<std::array<VgprRow, kVgprsPerSimd>, kSimdsPerCu> vgprs{};
     std::array<uint8_t, kLdsBytes> lds{};

@@ -100,6 +100,20 @@ void pack_element(const BufferFormat& format, const uint32_t in[4], uint8_t* ele
     std::memcpy(element, words, format.bytes());
 }
 
+uint32_t selected_component(uint32_t select, const BufferFormat& format, const uint32_t element[4]) {
+    if (select >= 4) return element[select - 4];
+    if (select == 1) return format.integer() ? 1 : 0x3f800000;
+    return 0;
+}
+
+uint32_t narrow_component(const BufferFormat& format, uint32_t value) {
+    return format.integer() ? value & 0xffff : to_half(std::bit_cast<float>(value));
+}
+uint32_t widen_component(const BufferFormat& format, uint32_t half) {
+    if (format.num_format == 5) return static_cast<uint32_t>(sign_extend(half, 16));
+    return format.integer() ? half : std::bit_cast<uint32_t>(from_half(static_cast<uint16_t>(half)));
+}
+
 float from_half(uint16_t value) {
     const uint32_t sign = uint32_t{value} >> 15 << 31, exponent = value >> 10 & 31, mantissa = value & 0x3ff;
     if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000 | mantissa << 13);

@@ -23,6 +23,16 @@ void unpack_element(const BufferFormat& format, const uint8_t* element, uint32_t
 /// Four registers to an element of format.bytes().
 void pack_element(const BufferFormat& format, const uint32_t in[4], uint8_t* element);
 
+/// Component as a descriptor's DST_SEL asks: 0, 1, or one of X Y Z W.
+uint32_t selected_component(uint32_t select, const BufferFormat& format, const uint32_t element[4]);
+
+/// A component to 16 bits of a register, and back.
+uint32_t narrow_component(const BufferFormat& format, uint32_t value);
+uint32_t widen_component(const BufferFormat& format, uint32_t half);
+inline void put_half(uint32_t& word, bool high, uint32_t half) {
+    word = high ? (word & 0xffff) | half << 16 : (word & 0xffff0000) | half;
+}
+
 /// IEEE half precision, round to nearest even.
 uint16_t to_half(float value);
 float from_half(uint16_t value);

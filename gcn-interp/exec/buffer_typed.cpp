@@ -3,32 +3,10 @@
 // @source AMD Vega ISA document, "Buffer data"
 #include "gcn-interp/exec/buffer_typed.h"
 
-#include <bit>
-
 namespace lyra::gcn {
 namespace {
 
 using namespace lane_memory;
-
-/// Component as the descriptor's DST_SEL asks: 0, 1, or one of X Y Z W.
-uint32_t selected(const BufferDesc& desc, const BufferFormat& format, const uint32_t element[4], unsigned component) {
-    const uint32_t select = desc.dst_sel(component);
-    if (select >= 4) return element[select - 4];
-    if (select == 1) return format.integer() ? 1 : 0x3f800000;
-    return 0;
-}
-
-uint32_t narrow(const BufferFormat& format, uint32_t value) {
-    return format.integer() ? value & 0xffff : to_half(std::bit_cast<float>(value));
-}
-uint32_t widen(const BufferFormat& format, uint32_t half) {
-    if (format.num_format == 5) return static_cast<uint32_t>(sign_extend(half, 16));
-    return format.integer() ? half : std::bit_cast<uint32_t>(from_half(static_cast<uint16_t>(half)));
-}
-
-void put_half(uint32_t& word, bool high, uint32_t half) {
-    word = high ? (word & 0xffff) | half << 16 : (word & 0xffff0000) | half;
-}
 
 /// Bytes of an element, one by one when swizzled. @return false after a fault
 bool read_element(ExecContext& ctx, Wave& wave, const BufferAccess& buffer, unsigned lane, uint8_t* data, unsigned size) {
@@ -76,10 +54,10 @@ void load_typed(ExecContext& ctx, Wave& wave, const Inst& inst, const BufferAcce
             unpack_element(format, data, element);
         }
         for (unsigned c = 0; c < shape.components; ++c) {
-            const uint32_t value = bit(inside, lane) ? selected(buffer.desc(), format, element, c) : 0;
+            const uint32_t value = bit(inside, lane) ? selected_component(buffer.desc().dst_sel(c), format, element) : 0;
             uint32_t* row = vgpr_write_row(wave, inst.dst + (shape.d16 ? c / 2 : c), dump);
             if (shape.d16) {
-                put_half(row[lane], shape.hi || c % 2, narrow(format, value));
+                put_half(row[lane], shape.hi || c % 2, narrow_component(format, value));
             } else {
                 row[lane] = value;
             }
@@ -98,7 +76,7 @@ void store_typed(ExecContext& ctx, Wave& wave, const Inst& inst, const BufferAcc
         for (unsigned c = 0; c < shape.components; ++c) {
             const uint32_t word = vgpr_read_row(wave, inst.vdata + (shape.d16 ? c / 2 : c))[lane];
             const bool high = shape.hi || c % 2;
-            element[c] = shape.d16 ? widen(format, high ? word >> 16 : word & 0xffff) : word;
+            element[c] = shape.d16 ? widen_component(format, high ? word >> 16 : word & 0xffff) : word;
         }
         uint8_t data[16];
         pack_element(format, element, data);

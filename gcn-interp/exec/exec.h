@@ -71,7 +71,7 @@ private:
 
 /// Enter all vector ALU handlers (VOP1, VOP2, VOP3, VOP3P, VOPC with their SDWA, DPP and e64 forms).
 void register_vector_alu(ExecTable& table);
-/// Enter all scalar, branch, message and memory handlers (SOP*, SMEM, DS, FLAT, MUBUF, MTBUF).
+/// Enter all scalar, branch, message and memory handlers (SOP*, SMEM, DS, FLAT, MUBUF, MTBUF, MIMG).
 void register_scalar_and_memory(ExecTable& table);
 
 /// The handler of an operation in a format; nullptr when the model lacks it. Looked up once, when code is decoded.

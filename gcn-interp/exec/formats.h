@@ -30,5 +30,6 @@ void register_ds(ExecTable& table);
 void register_flat(ExecTable& table);
 void register_mubuf(ExecTable& table);
 void register_mtbuf(ExecTable& table);
+void register_mimg(ExecTable& table);
 
 }  // namespace lyra::gcn

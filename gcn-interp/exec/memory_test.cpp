@@ -291,27 +291,6 @@ TEST_F(VectorMemory, BuffersCheckTheirRange) {
     EXPECT_EQ(word(4), 0x1000u + 4 * 0x01010101u);
 }
 
-TEST_F(VectorMemory, AddTidAndLdsDma) {
-    fill();
-    WorkgroupLaunch launch = simple(R"(
-        s_mov_b32 s12, s0
-        s_or_b32 s13, s1, 0x40000
-        s_mov_b32 s14, 0x1000000
-        s_mov_b32 s15, 0x00807fac
-        buffer_load_dword v2, off, s[12:15], 0 offset:256
-        s_mov_b32 m0, 0x100
-        buffer_load_dword off, s[12:15], 0 lds
-        v_lshlrev_b32 v4, 2, v0
-        ds_read_b32 v3, v4 offset:256
-    )");
-    launch.lds_bytes = 1024;
-    run(launch);
-    for (unsigned lane = 0; lane < 64; ++lane) {
-        EXPECT_EQ(v(2, lane), word(64 + lane));
-        EXPECT_EQ(v(3, lane), word(lane));
-    }
-}
-
 TEST_F(VectorMemory, TypedBuffersConvert) {
     memory.at<uint32_t>(kData) = 0x80ff4000;
     const float in[2] = {0.5f, -2.0f};

@@ -56,6 +56,21 @@ void load_to_lds(ExecContext& ctx, Wave& wave, const Inst& inst, const BufferAcc
     });
 }
 
+/// The other way: a dword per lane from LDS at M0[15:0] + offset + lane * 4; lanes outside the LDS store zero.
+void store_from_lds(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    ctx.pages->begin();
+    const BufferAccess buffer(wave, inst);
+    const uint64_t inside = buffer.lanes_inside(0, 4);
+    if (ctx.watch != nullptr && !buffer.swizzled()) watch(ctx, wave, buffer.linear(inside, 0), 4, Access::Write);
+    const uint32_t from = (wave.m0 & 0xffff) + static_cast<uint32_t>(inst.imm);
+    if (ctx.traffic) ctx.traffic->add(inside, 4, [&](unsigned lane) { return buffer.byte(lane, 0); });
+    for_lanes(inside, [&](unsigned lane) {
+        uint32_t value = 0;
+        if (const uint8_t* host = lds_bytes(ctx, wave, from + lane * 4, 4)) std::memcpy(&value, host, 4);
+        if (ctx.fault == Fault::None) fail(ctx, ctx.pages->write(wave.vmid, buffer.byte(lane, 0), &value, 4));
+    });
+}
+
 template <unsigned kOpcode>
 void load_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
     constexpr Shape kShape = shape_of(kOpcode);
@@ -143,10 +158,11 @@ constexpr WaveFn mubuf_function() {
         return atomic_op<static_cast<AtomicOp>(kOpcode - 96), uint64_t>;
     } else if constexpr (kOpcode >= 24 && kOpcode <= 31) {
         return store_op<kOpcode>;
-    } else if constexpr (shape_of(kOpcode).bytes != 0) {
-        return load_op<kOpcode>;
+    } else if constexpr (kOpcode == 61) {
+        return store_from_lds;
     } else {
-        return nullptr;  // buffer_store_lds_dword
+        static_assert(shape_of(kOpcode).bytes != 0);
+        return load_op<kOpcode>;
     }
 }
 

@@ -15,6 +15,7 @@ void register_scalar_and_memory(ExecTable& table) {
     register_flat(table);
     register_mubuf(table);
     register_mtbuf(table);
+    register_mimg(table);
 }
 
 }  // namespace lyra::gcn

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gcn-interp/exec/exec.h"
+#include "gcn-interp/exec/executed.h"
 #include "gcn-interp/isa/op.h"
 #include "gcn-interp/wave/wave.h"
 
@@ -68,6 +69,7 @@ struct Machine {
         if (fn == nullptr) return false;
         ExecContext ctx{wave};
         fn(ctx, inst);
+        if (ctx.fault == Fault::None) note_executed(inst);
         return ctx.fault == Fault::None;
     }
     uint32_t& u(unsigned reg, unsigned lane) { return rows[reg].lane[lane]; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // VOP3P: a 16-bit operation on both halves, and the mixed-precision multiply-adds; step 6 of the data flow.
 // @source AMD Vega ISA document, chapter "VOP3P instructions"; isa.md pitfalls 2 and 10
+#include "gcn-interp/exec/dot.h"
 #include "gcn-interp/exec/valu_lanes.h"
 #include "gcn-interp/exec/valu_special.h"
 
@@ -42,13 +43,13 @@ constexpr Mix<&fma_f32, MixResult::LowHalf> v_fma_mixlo_f16;
 constexpr Mix<&fma_f32, MixResult::HighHalf> v_fma_mixhi_f16;
 
 // gfx906 and later
-constexpr Todo v_dot2_f32_f16;
-constexpr Todo v_dot2_i32_i16;
-constexpr Todo v_dot2_u32_u16;
-constexpr Todo v_dot4_i32_i8;
-constexpr Todo v_dot4_u32_u8;
-constexpr Todo v_dot8_i32_i4;
-constexpr Todo v_dot8_u32_u4;
+constexpr Dot<&dot2_f32_f16, 2> v_dot2_f32_f16;
+constexpr Dot<Saturating<&dot_signed<16>, &dot_signed_clamped<16>>{}, 2> v_dot2_i32_i16;
+constexpr Dot<Saturating<&dot_unsigned<16>, &dot_unsigned_clamped<16>>{}, 2> v_dot2_u32_u16;
+constexpr Dot<Saturating<&dot_signed<8>, &dot_signed_clamped<8>>{}, 4> v_dot4_i32_i8;
+constexpr Dot<Saturating<&dot_unsigned<8>, &dot_unsigned_clamped<8>>{}, 4> v_dot4_u32_u8;
+constexpr Dot<Saturating<&dot_signed<4>, &dot_signed_clamped<4>>{}, 8> v_dot8_i32_i4;
+constexpr Dot<Saturating<&dot_unsigned<4>, &dot_unsigned_clamped<4>>{}, 8> v_dot8_u32_u4;
 
 }  // namespace lane
 
@@ -73,11 +74,19 @@ void mix(ExecContext& ctx, const Inst& inst) {
     run_mix(ctx, inst, kPackedDesc<kFn>, kPart);
 }
 
+template <auto kDot>
+void dot(ExecContext& ctx, const Inst& inst) {
+    using T = std::remove_cv_t<decltype(kDot)>;
+    static constexpr const OpDesc& kDesc = kPackedDesc<T::kDot>;
+    constexpr Elem kElement = kDesc.dst.is_float ? Value<Half>::kElem : T::kHalves ? Value<uint16_t>::kElem : Value<uint32_t>::kElem;
+    run_dot(ctx, inst, kDesc, kElement, T::kHalves);
+}
+
 template <auto kLane>
 void add_packed(ExecTable& table, Op op) {
     using T = std::remove_cv_t<decltype(kLane)>;
-    if constexpr (std::is_same_v<T, Todo>) {
-        return;
+    if constexpr (requires { T::kDot; }) {
+        table.set(op, Format::VOP3P, &dot<kLane>);
     } else if constexpr (requires { T::kOperation; }) {
         table.set(op, Format::VOP3P, &mix<T::kOperation, T::kPart>);
     } else {

@@ -15,7 +15,7 @@ constexpr unsigned scalar_alignment(unsigned dwords) { return dwords >= 4 ? 4 : 
 
 class Decoder {
 public:
-    Decoder(const uint32_t* words, std::size_t available) : words_(words), available_(available) {
+    Decoder(const uint32_t* words, std::size_t available, Chip chip) : words_(words), available_(available), chip_(chip) {
         word_ = make64(words[0], available > 1 ? words[1] : 0);
     }
 
@@ -27,8 +27,9 @@ public:
         const unsigned opcode = format.op_bits ? bits(words_[0], format.op_low, format.op_bits) : 0;
         inst_.format = format.format;
         inst_.size_bytes = static_cast<uint8_t>(format.dwords * 4);
-        inst_.op = format.format == Format::VOP3 ? kVop3Ops[opcode]
-                   : opcode < 256 ? kOps[static_cast<std::size_t>(format.format)][opcode] : Op::Invalid;
+        const auto chip = static_cast<std::size_t>(chip_);
+        inst_.op = format.format == Format::VOP3 ? kVop3Ops[chip][opcode]
+                   : opcode < 256 ? kOps[chip][static_cast<std::size_t>(format.format)][opcode] : Op::Invalid;
         if (inst_.op == Op::Invalid) return invalid();
         row_ = &info(inst_.op);
         fields();
@@ -463,6 +464,7 @@ private:
     static constexpr unsigned kVgprs = 256;
     const uint32_t* words_;
     std::size_t available_;
+    Chip chip_;
     uint64_t word_ = 0;
     Inst inst_;
     const InstInfo* row_ = nullptr;
@@ -474,13 +476,13 @@ private:
 
 }  // namespace
 
-Inst decode(const uint32_t* words, std::size_t available) {
+Inst decode(const uint32_t* words, std::size_t available, Chip chip) {
     if (available == 0) {
         Inst inst;
         inst.size_bytes = 4;
         return inst;
     }
-    return Decoder(words, available).run();
+    return Decoder(words, available, chip).run();
 }
 
 }  // namespace lyra::gcn

@@ -21,16 +21,17 @@ inline constexpr auto kFormatByTop = [] {
     return table;
 }();
 
-/// Op by opcode, one table per format; rows of other chips than gfx900 are left out.
-inline constexpr auto kOps = [] {
+/// Op by opcode, one table per format, of one chip.
+constexpr auto ops_of(Chip chip) {
     std::array<std::array<Op, 256>, static_cast<std::size_t>(Format::Invalid)> table{};
     for (std::size_t i = 1; i < kOpCount; ++i) {
         const InstInfo& row = kInstInfo[i];
-        if (row.format == Format::VOP3 || row.has(flag::OnlyGfx906)) continue;
+        if (row.format == Format::VOP3 || row.has(absent_flag(chip))) continue;
         table[static_cast<std::size_t>(row.format)][row.opcode] = static_cast<Op>(i);
     }
     return table;
-}();
+}
+inline constexpr std::array kOps = {ops_of(Chip::gfx900), ops_of(Chip::gfx906)};
 
 constexpr unsigned vop3_base(Format format) {
     switch (format) {
@@ -41,17 +42,18 @@ constexpr unsigned vop3_base(Format format) {
     }
 }
 
-inline constexpr auto kVop3Ops = [] {
+constexpr auto vop3_ops_of(Chip chip) {
     std::array<Op, 1024> table{};
     for (std::size_t i = 1; i < kOpCount; ++i) {
         const InstInfo& row = kInstInfo[i];
         const bool vector = row.format == Format::VOPC || row.format == Format::VOP1 || row.format == Format::VOP2 ||
                             row.format == Format::VOP3 || row.format == Format::VINTRP;
-        if (!vector || row.has(flag::OnlyGfx906 | flag::NoE64)) continue;
+        if (!vector || row.has(absent_flag(chip) | flag::NoE64)) continue;
         table[row.opcode + vop3_base(row.format)] = static_cast<Op>(i);
     }
     return table;
-}();
+}
+inline constexpr std::array kVop3Ops = {vop3_ops_of(Chip::gfx900), vop3_ops_of(Chip::gfx906)};
 
 /// No two rows of one chip share an opcode, and every opcode fits its field.
 constexpr bool rows_are_distinct(uint64_t other_chip) {

@@ -19,6 +19,7 @@ using test::Decoded;
 /// Compares words, counts known differences, and fails the test on any other.
 class Comparer {
 public:
+    explicit Comparer(Chip chip = Chip::gfx900) : chip_(chip), oracle_(kChipNames[static_cast<std::size_t>(chip)]) {}
     ~Comparer() {
         const double percent = compared_ ? 100.0 * static_cast<double>(known_) / static_cast<double>(compared_) : 0;
         fmt::print("{} encodings compared, {} accepted by LLVM, {} of the others only for a wrong register, "
@@ -34,7 +35,7 @@ public:
             ++skipped_;
             return false;
         }
-        const Inst inst = decode(words, 3);
+        const Inst inst = decode(words, 3, chip_);
         Comparison c{words, oracle_.decode(words, 3), {}};
         if (inst.format != Format::Invalid) c.ours = {inst.size_bytes, disassemble(inst), false};
         ++compared_;
@@ -52,6 +53,7 @@ public:
     }
 
 private:
+    Chip chip_;
     test::LlvmOracle oracle_;
     uint64_t compared_ = 0, accepted_ = 0, wrong_register_ = 0, known_ = 0, unknown_ = 0, skipped_ = 0;
     std::map<std::string, uint64_t> by_name_;
@@ -120,12 +122,12 @@ void usual_values(const FormatInfo& format, Words& source, uint32_t (&words)[3])
 
 /// Every opcode value, with many operand fillings, in every form. An opcode that has a row must be accepted at least once
 /// with the same text; one without a row LLVM has to reject always (compare() fails otherwise).
-class EveryOpcode : public testing::TestWithParam<unsigned> {};
+class EveryOpcode : public testing::TestWithParam<std::tuple<Chip, unsigned>> {};
 
-bool has_row(Format format, unsigned opcode) {
+bool has_row(Chip chip, Format format, unsigned opcode) {
     for (std::size_t i = 1; i < kOpCount; ++i) {
         const InstInfo& row = kInstInfo[i];
-        if (row.has(flag::OnlyGfx906)) continue;
+        if (row.has(absent_flag(chip))) continue;
         if (row.format == format && row.opcode == opcode) return true;
         if (format != Format::VOP3 || row.has(flag::NoE64)) continue;
         if ((row.format == Format::VOPC && row.opcode + kVop3OfVopc == opcode) ||
@@ -138,8 +140,9 @@ bool has_row(Format format, unsigned opcode) {
 }
 
 TEST_P(EveryOpcode, AgreesWithLlvm) {
-    const FormatInfo& format = kFormats[GetParam()];
-    Comparer comparer;
+    const auto [chip, number] = GetParam();
+    const FormatInfo& format = kFormats[number];
+    Comparer comparer(chip);
     Words source(format.match);
     for (unsigned opcode = 0; opcode < 1u << format.op_bits; ++opcode) {
         const uint32_t field = ((1u << format.op_bits) - 1) << format.op_low;
@@ -154,24 +157,34 @@ TEST_P(EveryOpcode, AgreesWithLlvm) {
         // SOP2, VOP2 and VOP3 opcodes that other formats take, and opcode bits that the selecting bits cover, are theirs.
         const uint32_t first = ((opcode << format.op_low) & ~format.mask) | format.match;
         bool taken = format.op_bits && bits(first, format.op_low, format.op_bits) != opcode;
-        for (unsigned other = 0; other < GetParam(); ++other) taken |= (first & kFormats[other].mask) == kFormats[other].match;
+        for (unsigned other = 0; other < number; ++other) taken |= (first & kFormats[other].mask) == kFormats[other].match;
         if (taken) continue;
-        EXPECT_EQ(agreed != 0, has_row(format.format, opcode)) << format.name << " opcode " << opcode;
+        EXPECT_EQ(agreed != 0, has_row(chip, format.format, opcode)) << format.name << " opcode " << opcode;
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, EveryOpcode, testing::Range(0u, static_cast<unsigned>(std::size(kFormats))),
-                         [](const auto& parameter) { return std::string(kFormats[parameter.param].name); });
+const char* name_of(Chip chip) { return kChipNames[static_cast<std::size_t>(chip)]; }
+std::string opcode_test_name(const testing::TestParamInfo<std::tuple<Chip, unsigned>>& parameter) {
+    return fmt::format("{}_{}", name_of(std::get<0>(parameter.param)), kFormats[std::get<1>(parameter.param)].name);
+}
+INSTANTIATE_TEST_SUITE_P(Formats, EveryOpcode,
+                         testing::Combine(testing::ValuesIn(kAllChips),
+                                          testing::Range(0u, static_cast<unsigned>(std::size(kFormats)))),
+                         opcode_test_name);
+
+class OnChip : public testing::TestWithParam<Chip> {};
+INSTANTIATE_TEST_SUITE_P(Chips, OnChip, testing::ValuesIn(kAllChips),
+                         [](const auto& parameter) { return name_of(parameter.param); });
 
 /// SDWA and DPP words of every VOP1, VOP2 and VOPC opcode.
-TEST(SecondDword, AgreesWithLlvm) {
-    Comparer comparer;
+TEST_P(OnChip, SecondDwordAgreesWithLlvm) {
+    Comparer comparer(GetParam());
     Words source(249);
     std::map<std::string, unsigned> agreed;
     for (std::size_t i = 1; i < kOpCount; ++i) {
         const InstInfo& row = kInstInfo[i];
         const bool vop1 = row.format == Format::VOP1, vopc = row.format == Format::VOPC;
-        if ((!vop1 && !vopc && row.format != Format::VOP2) || row.has(flag::OnlyGfx906)) continue;
+        if ((!vop1 && !vopc && row.format != Format::VOP2) || row.has(absent_flag(GetParam()))) continue;
         const uint32_t base = vop1 ? 0x7e000000u | row.opcode << 9 : vopc ? 0x7c000000u | row.opcode << 17 : row.opcode << 25;
         const uint32_t variable = vop1 ? 0xffu << 17 : vopc ? 0xffu << 9 : 0xffffu << 9;
         for (const unsigned selector : {unsigned{kSrcSdwa}, unsigned{kSrcDpp}}) {
@@ -224,8 +237,8 @@ TEST(RandomWords, UniformAgreeWithLlvm) {
     }
 }
 
-TEST(RandomWords, OfEveryFormatAgreeWithLlvm) {
-    Comparer comparer;
+TEST_P(OnChip, RandomWordsOfEveryFormatAgreeWithLlvm) {
+    Comparer comparer(GetParam());
     Words source(2);
     for (uint64_t i = 0, n = random_count() / 2; i < n; ++i) {
         const FormatInfo& format = kFormats[i % std::size(kFormats)];

@@ -145,13 +145,16 @@ struct OpTraits {
     static constexpr const InstInfo& kInfo = kInstInfo[op_index(kOp)];
 };
 
-/// Decode one instruction for gfx900.
+/// The flag of rows that a chip lacks.
+constexpr uint64_t absent_flag(Chip chip) { return chip == Chip::gfx900 ? flag::OnlyGfx906 : flag::OnlyGfx900; }
+
+/// Decode one instruction.
 /// @param words      code, little endian dwords
 /// @param available  dwords that may be read; an instruction that needs more is Invalid
 /// @return the instruction, or format Invalid with size_bytes 4 where LLVM 19 rejects the encoding
-Inst decode(const uint32_t* words, std::size_t available);
+Inst decode(const uint32_t* words, std::size_t available, Chip chip = Chip::gfx900);
 
-/// The instruction as LLVM 19's disassembler prints it for gfx900, without leading blank or comment.
+/// The instruction as LLVM 19's disassembler prints it, without leading blank or comment.
 std::string disassemble(const Inst& inst);
 
 }  // namespace lyra::gcn

@@ -77,8 +77,9 @@ const std::vector<std::string>& stat_names() {
     return *names;
 }
 
-GpuShape shape_of(uint32_t compute_units) {
+GpuShape shape_of(const Chip& chip, uint32_t compute_units) {
     GpuShape shape;
+    shape.chip = chip.isa;
     shape.shader_engines = std::min(4u, compute_units);
     shape.cus_per_engine = (compute_units + shape.shader_engines - 1) / shape.shader_engines;
     return shape;
@@ -92,7 +93,7 @@ std::string check(const lyra_config& config) {
     if (config.abi_version != LYRA_ABI_VERSION)
         return fmt::format("interface version {} is asked for, this library has {}", config.abi_version, LYRA_ABI_VERSION);
     if (!config.chip || !find_chip(config.chip))
-        return fmt::format("unknown chip '{}'; known: gfx900", config.chip ? config.chip : "");
+        return fmt::format("unknown chip '{}'; known: gfx900, gfx906", config.chip ? config.chip : "");
     if (config.vram_bytes < kMinVram || config.vram_bytes > kMaxVram || !std::has_single_bit(config.vram_bytes))
         return fmt::format("VRAM of {} bytes: must be a power of two from 256M to 64G", config.vram_bytes);
     if (config.compute_units < 1 || config.compute_units > kMaxComputeUnits)
@@ -111,7 +112,8 @@ struct PostedDoorbell {
 struct lyra_device {
     lyra_device(const lyra_config& config, const lyra_host_ops* ops, void* opaque, void* vram)
         : host(ops, opaque), has_clock(ops && ops->now_ns), env(host), timed(begin_time(config)),
-          soc(env, *find_chip(config.chip), shape_of(config.compute_units), static_cast<uint8_t*>(vram), config.vram_bytes),
+          soc(env, *find_chip(config.chip), shape_of(*find_chip(config.chip), config.compute_units), static_cast<uint8_t*>(vram),
+              config.vram_bytes),
           rom(vbios_image()) {
         soc.set_posted_doorbells([this] { take_doorbells(); });
     }

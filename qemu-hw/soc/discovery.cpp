@@ -11,7 +11,7 @@ namespace {
 
 constexpr Chip kChips[] = {
 #define CHIP(name, gc0, gc1, gc2, sdma0, sdma1, sdma2, waves, granule) \
-    {#name, {gc0, gc1, gc2}, {sdma0, sdma1, sdma2}, waves, granule},
+    {#name, {gc0, gc1, gc2}, {sdma0, sdma1, sdma2}, waves, granule, gcn::Chip::name},
 #include "qemu-hw/soc/chips.def"
 #undef CHIP
 };

@@ -15,6 +15,7 @@ struct Chip {
     uint8_t sdma[3];
     uint32_t waves_per_simd;
     uint32_t vgpr_granule;
+    gcn::Chip isa;
 };
 
 /// Row of chips.def, or nullptr.

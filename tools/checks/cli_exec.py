@@ -112,9 +112,13 @@ expect("timeout", run("spin", "--grid=1", "--arg=zero:i32:4:-", "--timeout=0.5")
 # Readers.
 expect("version", call("version"), 0, err="")
 coverage = json.loads(call("isa", "--coverage", "--json").stdout)
-if coverage["done"] + coverage["todo"] != coverage["forms"] or coverage["forms"] < 1500:
-    print("FAILED coverage does not add up")
-    failures += 1
+for chip, operations in (("gfx900", 1083), ("gfx906", 1092)):
+    part = coverage[chip]
+    if (part["done"] + part["todo"] != part["forms"] or part["forms"] < 1500 or part["total"] != operations
+            or part["implemented"] + len(part["missing"]) != part["total"]):
+        print(f"FAILED coverage of {chip} does not add up")
+        failures += 1
+expect("unknown chip", call("isa", "--chip=gfx1"), 2, "", "unknown chip 'gfx1'")
 listing = call("isa", "--disassemble", KERNELS)
 expect("disassembly", listing, 0)
 if b"s_endpgm" not in listing.stdout or b"(invalid)" not in listing.stdout:

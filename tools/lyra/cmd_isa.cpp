@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: MIT
 // lyra isa: the instruction tables, what of them is executed, and a disassembler for code objects.
+#include <fstream>
 #include <map>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
 #include "gcn-interp/exec/exec.h"
+#include "gcn-interp/exec/executed.h"
 #include "gcn-interp/isa/op.h"
 #include "tools/inproc/code_object.h"
 #include "tools/lyra/cli.h"
 #include "tools/lyra/exec_argument.h"
+#include "tools/lyra/work_dir.h"
 
 namespace lyra::cli {
 
 namespace {
 
+using gcn::Chip;
 using gcn::Format;
 using gcn::InstInfo;
 using gcn::Op;
 
 struct Options {
-    std::string format, file, chip = "gfx900";
+    std::string format, file, executed, chip = "gfx900";
     bool coverage = false, missing = false, json = false;
 };
 
@@ -49,14 +54,22 @@ struct Form {
     bool done;
 };
 
+const char* name_of(Chip chip) { return gcn::kChipNames[static_cast<size_t>(chip)]; }
+
+Chip chip_of(const Options& options) {
+    for (const Chip chip : gcn::kAllChips)
+        if (options.chip == name_of(chip)) return chip;
+    throw UserError(fmt::format("unknown chip '{}'; known: {}", options.chip, fmt::join(gcn::kChipNames, ", ")));
+}
+
 // Every (instruction, encoding) of the chip.
-std::vector<Form> all_forms() {
+std::vector<Form> all_forms(Chip chip) {
     std::vector<Form> forms;
     const auto add = [&](Op op, Format format) { forms.push_back({op, format, gcn::exec_function(op, format) != nullptr}); };
     for (size_t i = 1; i < gcn::kOpCount; ++i) {
         const Op op = static_cast<Op>(i);
         const InstInfo& info = gcn::info(op);
-        if (info.has(gcn::flag::OnlyGfx906)) continue;
+        if (info.has(gcn::absent_flag(chip))) continue;
         add(op, info.format);
         for (const DerivedForm& each : kDerived) {
             if (each.base == info.format && !info.has(each.absent_if)) add(op, each.derived);
@@ -67,7 +80,7 @@ std::vector<Form> all_forms() {
 
 int list(const Options& options) {
     nlohmann::json rows = nlohmann::json::array();
-    for (const Form& form : all_forms()) {
+    for (const Form& form : all_forms(chip_of(options))) {
         const InstInfo& info = gcn::info(form.op);
         if (!options.format.empty() && options.format != name_of(form.format)) continue;
         if (options.missing && form.done) continue;
@@ -82,27 +95,84 @@ int list(const Options& options) {
     return kOk;
 }
 
-int coverage(const Options& options) {
-    std::map<Format, std::pair<unsigned, unsigned>> by_format;  // forms, done
-    unsigned total = 0, done = 0;
-    for (const Form& form : all_forms()) {
-        auto& [forms, executed] = by_format[form.format];
-        ++forms, ++total;
-        executed += form.done, done += form.done;
-    }
-    if (options.json) {
-        nlohmann::json result{{"chip", options.chip}, {"forms", total}, {"done", done}, {"todo", total - done}};
-        for (const auto& [format, counts] : by_format) {
-            result["formats"][name_of(format)] = {{"forms", counts.first}, {"done", counts.second}};
+// Base operations, whatever their encodings, without those that exist only in MIMG and EXP; true: executed by the model.
+std::map<std::string, bool> base_operations(Chip chip) {
+    std::map<std::string, bool> names;
+    for (size_t i = 1; i < gcn::kOpCount; ++i) {
+        const Op op = static_cast<Op>(i);
+        const InstInfo& info = gcn::info(op);
+        if (info.has(gcn::absent_flag(chip)) || info.format == Format::MIMG || info.format == Format::EXP) continue;
+        constexpr uint64_t kSegments[] = {gcn::flag::SegFlat, gcn::flag::SegScratch, gcn::flag::SegGlobal};
+        for (unsigned seg = 0; seg < std::size(kSegments); ++seg) {
+            if (info.format == Format::FLAT ? info.has(kSegments[seg]) : seg == 0)
+                names[gcn::base_name(op, seg)] |= gcn::exec_function(op, info.format) != nullptr;
         }
+    }
+    return names;
+}
+
+// What the tests of the last `lyra test` of this checkout recorded, or the given folder's records. Empty without any.
+std::set<std::string> executed_operations(const Options& options) {
+    const std::string build = own_program().parent_path().parent_path().filename().string() + "-sanitize";
+    const std::filesystem::path folder = options.executed.empty() ? cache_dir() / build / "isa-executed" : std::filesystem::path(options.executed);
+    std::set<std::string> names;
+    std::error_code error;
+    for (const auto& file : std::filesystem::directory_iterator(folder, error)) {
+        std::ifstream in(file.path());
+        for (std::string line; std::getline(in, line);) names.insert(line);
+    }
+    if (error && !options.executed.empty()) throw UserError(fmt::format("{}: {}", options.executed, error.message()));
+    return names;
+}
+
+nlohmann::json coverage_of(Chip chip, const std::set<std::string>& executed) {
+    unsigned implemented = 0, in_tests = 0, forms = 0, done = 0;
+    std::vector<std::string> missing, untested;
+    for (const auto& [name, exists] : base_operations(chip)) {
+        implemented += exists;
+        in_tests += exists && executed.count(name);
+        if (!exists) missing.push_back(name);
+        else if (!executed.count(name)) untested.push_back(name);
+    }
+    nlohmann::json by_format;
+    for (const Form& form : all_forms(chip)) {
+        ++forms, done += form.done;
+        nlohmann::json& counts = by_format[name_of(form.format)];
+        if (counts.is_null()) counts = {{"forms", 0}, {"done", 0}};
+        counts["forms"] = counts["forms"].get<unsigned>() + 1;
+        counts["done"] = counts["done"].get<unsigned>() + form.done;
+    }
+    const size_t total = implemented + missing.size();
+    nlohmann::json result{{"total", total}, {"implemented", implemented}, {"executed_in_tests", nullptr}, {"missing", missing},
+                          {"forms", forms}, {"done", done}, {"todo", forms - done}, {"formats", by_format}};
+    if (!executed.empty()) {
+        result["executed_in_tests"] = in_tests;
+        result["not_executed_in_tests"] = untested;
+    }
+    return result;
+}
+
+int coverage(const Options& options) {
+    const std::set<std::string> executed = executed_operations(options);
+    if (options.json) {
+        nlohmann::json result;
+        for (const Chip chip : gcn::kAllChips) result[name_of(chip)] = coverage_of(chip, executed);
         fmt::print("{}\n", result.dump(2));
         return kOk;
     }
+    const nlohmann::json result = coverage_of(chip_of(options), executed);
     fmt::print("{:<12}{:>7}{:>7}{:>7}\n", "format", "forms", "done", "todo");
-    for (const auto& [format, counts] : by_format) {
-        fmt::print("{:<12}{:>7}{:>7}{:>7}\n", name_of(format), counts.first, counts.second, counts.first - counts.second);
+    const auto row = [](const std::string& name, unsigned forms, unsigned done) {
+        fmt::print("{:<12}{:>7}{:>7}{:>7}\n", name, forms, done, forms - done);
+    };
+    for (const char* name : kFormatNames) {
+        if (!result["formats"].contains(name)) continue;
+        row(name, result["formats"][name]["forms"].get<unsigned>(), result["formats"][name]["done"].get<unsigned>());
     }
-    fmt::print("{:<12}{:>7}{:>7}{:>7}\n", "total", total, done, total - done);
+    row("total", result["forms"].get<unsigned>(), result["done"].get<unsigned>());
+    fmt::print("\n{} base operations that are not graphics formats, {} implemented, {} executed in tests\n", result["total"].get<unsigned>(),
+               result["implemented"].get<unsigned>(),
+               executed.empty() ? "an unknown number (no records: run lyra test)" : result["executed_in_tests"].dump());
     return kOk;
 }
 
@@ -113,10 +183,11 @@ int disassemble(const Options& options) {
     if (elf.empty() || !code.parse(std::move(elf), options.chip, error)) {
         throw UserError(fmt::format("{}: {}", options.file, error));
     }
+    const Chip chip = chip_of(options);
     for (const inproc::CodeRange& range : code.code()) {
         fmt::print("{}:\n", range.name);
         for (size_t at = 0; at < range.words.size();) {
-            const gcn::Inst inst = gcn::decode(&range.words[at], range.words.size() - at);
+            const gcn::Inst inst = gcn::decode(&range.words[at], range.words.size() - at, chip);
             const bool valid = inst.format != Format::Invalid;
             const size_t words = std::max<size_t>(1, inst.size_bytes / 4);
             std::string bytes;
@@ -135,6 +206,9 @@ int disassemble(const Options& options) {
 std::function<int()> set_up_isa(CLI::App& app) {
     auto options = std::make_shared<Options>();
     app.add_flag("--coverage", options->coverage, "count the instructions that are executed, by format");
+    app.add_option("--chip,--mcpu", options->chip, "gfx900 or gfx906")->type_name("CHIP")->capture_default_str();
+    app.add_option("--executed", options->executed, "folder of the records of executed operations (default: those of the last lyra test)")
+        ->type_name("DIR");
     app.add_option("--format", options->format, "list only this format, such as VOP3")->type_name("FORMAT");
     app.add_flag("--missing", options->missing, "list only what is not executed");
     app.add_option("--disassemble", options->file, "disassemble a code object")->type_name("FILE");
