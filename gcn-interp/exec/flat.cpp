@@ -42,10 +42,63 @@ void scratch_addresses(const Wave& wave, const Inst& inst, SwizzledAddresses& a)
     }
 }
 
-/// Run one operation over the three memories that a flat address can mean.
+/// Where the usual access of a whole wave lies: all lanes on, plain memory of one page, the elements side by side in lane order or
+/// all of them one.
+struct Run {
+    uint8_t* host = nullptr;  ///< nullptr: look at each lane
+    uint32_t step = 0;        ///< bytes from one lane's element to the next one's: those of an element, or 0
+};
+
+/// Found in 32 bits, without an address for each lane.
+Run find_run(ExecContext& ctx, const Wave& wave, const Inst& inst, uint32_t bytes, Access access) {
+    if (wave.exec != kAllLanes || inst.seg == kSegScratch || ctx.watch != nullptr || ctx.traffic != nullptr) return {};
+    const uint32_t* low = vgpr_read_row(wave, inst.vaddr);
+    const uint32_t step = low[1] - low[0];
+    if ((step != bytes && step != 0) || low[kLanes - 1] < low[0]) return {};  // the low halves may wrap, the addresses do not
+    uint32_t different = 0;
+    for (uint32_t lane = 0; lane < kLanes; ++lane) different |= low[lane] ^ (low[0] + lane * step);
+    uint64_t first = static_cast<uint64_t>(static_cast<int64_t>(inst.imm)) + low[0];
+    if (inst.seg == kSegGlobal && inst.saddr != kNoOperand) {
+        first += wave.read_scalar64(inst.saddr);
+    } else {
+        const uint32_t* high = vgpr_read_row(wave, inst.vaddr + 1u);
+        for (uint32_t lane = 0; lane < kLanes; ++lane) different |= high[lane] ^ high[0];
+        first += uint64_t{high[0]} << 32;
+    }
+    if (different != 0) return {};
+    // One page is in one aperture.
+    const uint64_t top = first >> 48;
+    if (inst.seg != kSegGlobal && top != 0 && (top == wave.shared_base >> 48 || top == wave.private_base >> 48)) return {};
+    PageCursor cursor(*ctx.pages, wave.vmid, access);
+    return {cursor.at(first, step == 0 ? bytes : kLanes * bytes), step};
+}
+
+template <Shape kShape>
+bool load_run(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    const Run run = find_run(ctx, wave, inst, kShape.bytes, Access::Read);
+    if (run.host == nullptr) return false;
+    Destination<kShape> to(wave, inst.dst);
+    if (run.step != 0) {
+        load_block<kShape>(run.host, to);
+    } else {
+        uint8_t once[kShape.bytes];
+        std::memcpy(once, run.host, kShape.bytes);
+        for (unsigned lane = 0; lane < kLanes; ++lane) to.put(lane, once);
+    }
+    return true;
+}
+
+template <Shape kShape>
+bool store_run(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    const Run run = find_run(ctx, wave, inst, kShape.bytes, Access::Write);
+    if (run.host == nullptr || run.step == 0) return false;
+    store_block<kShape>(Source<kShape>(wave, inst.vdata), run.host);
+    return true;
+}
+
+/// Run one operation over the three memories that a flat address can mean. After ctx.pages->begin().
 template <class Linear, class Lds, class Swizzled>
 void by_aperture(ExecContext& ctx, Wave& wave, const Inst& inst, Linear linear, Lds lds, Swizzled swizzled) {
-    ctx.pages->begin();
     if (inst.seg == kSegScratch) {
         SwizzledAddresses a;
         scratch_addresses(wave, inst, a);
@@ -64,6 +117,8 @@ void by_aperture(ExecContext& ctx, Wave& wave, const Inst& inst, Linear linear, 
 template <unsigned kOpcode>
 void load_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
     constexpr Shape kShape = shape_of(kOpcode);
+    ctx.pages->begin();
+    if (load_run<kShape>(ctx, wave, inst)) return;
     by_aperture(
         ctx, wave, inst, [&](const LaneAddresses& a) { load<kShape>(ctx, wave, a, inst.dst); },
         [&](const LdsAddresses& a) { load_lds<kShape>(ctx, wave, a, inst.dst, true); },
@@ -73,6 +128,8 @@ void load_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
 template <unsigned kOpcode>
 void store_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
     constexpr Shape kShape = shape_of(kOpcode);
+    ctx.pages->begin();
+    if (store_run<kShape>(ctx, wave, inst)) return;
     by_aperture(
         ctx, wave, inst, [&](const LaneAddresses& a) { store<kShape>(ctx, wave, a, inst.vdata); },
         [&](const LdsAddresses& a) { store_lds<kShape>(ctx, wave, a, inst.vdata, true); },
@@ -82,6 +139,7 @@ void store_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
 template <AtomicOp kOp, class T>
 void atomic_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
     const unsigned other = kOp == AtomicOp::CmpSwap ? inst.vdata + sizeof(T) / 4 : inst.vdata;
+    ctx.pages->begin();
     by_aperture(
         ctx, wave, inst,
         [&](const LaneAddresses& a) { atomic<kOp, T>(ctx, wave, a, inst.vdata, inst.dst, inst.glc); },

@@ -51,6 +51,7 @@ std::function<int()> set_up_test(CLI::App& app);
 std::function<int()> set_up_kfdtest(CLI::App& app);
 std::function<int()> set_up_isa(CLI::App& app);
 std::function<int()> set_up_waves(CLI::App& app);
+std::function<int()> set_up_bench(CLI::App& app);
 std::function<int()> set_up_version(CLI::App& app);
 
 /// -q: -1, nothing: 0, -v: 1 and more.

@@ -14,6 +14,7 @@ constexpr Verb kVerbs[] = {
     {"test", "run all tests", set_up_test},
     {"kfdtest", "run the kernel driver's test suite in guests", set_up_kfdtest},
     {"isa", "list instructions, show coverage, disassemble", set_up_isa},
+    {"bench", "time kernels beside PoCL and native code", set_up_bench},
     {"waves", "list the waves of a saved queue", set_up_waves},
     {"version", "print the version", set_up_version},
 };
