@@ -7,6 +7,55 @@
 #include "gcn-interp/isa/op.h"
 
 namespace lyra::gcn {
+namespace {
+
+/// Scalar instructions that see or set the PC, or change what other instructions mean.
+bool steers(Op op) {
+    switch (op) {
+    case Op::s_getpc_b64:
+    case Op::s_setpc_b64:
+    case Op::s_swappc_b64:
+    case Op::s_rfe_b64:
+    case Op::s_cbranch_join:
+    case Op::s_cbranch_g_fork:
+    case Op::s_cbranch_i_fork:
+    case Op::s_call_b64:
+    case Op::s_getreg_b32:
+    case Op::s_setreg_b32:
+    case Op::s_setreg_imm32_b32:
+    case Op::s_setvskip: return true;
+    default: return false;
+    }
+}
+
+Then then_of(const Inst& inst) {
+    switch (inst.format) {
+    case Format::SOP2:
+    case Format::SOPK:
+    case Format::SOP1:
+    case Format::SOPC: return steers(inst.op) ? Then::Jump : Then::Next;
+    case Format::SOPP: return inst.op == Op::s_waitcnt || inst.op == Op::s_nop ? Then::Next : Then::Jump;
+    case Format::VOP1:
+    case Format::VOP2:
+    case Format::VOPC:
+    case Format::VOP1_SDWA:
+    case Format::VOP2_SDWA:
+    case Format::VOPC_SDWA:
+    case Format::VOP1_DPP:
+    case Format::VOP2_DPP:
+    case Format::VOP3:
+    case Format::VOP3P: return Then::Next;
+    case Format::SMEM:
+    case Format::DS:
+    case Format::FLAT:
+    case Format::MUBUF:
+    case Format::MTBUF:
+    case Format::MIMG: return Then::Check;
+    default: return Then::Jump;
+    }
+}
+
+}  // namespace
 
 void CodePage::reset(uint32_t vmid, uint64_t va) {
     vmid_ = vmid;
@@ -22,8 +71,7 @@ bool CodePage::fetch_tail(MemoryPort& port, uint8_t* tail) const {
     return host != nullptr;
 }
 
-const CodeEntry* CodePage::decode_at(MemoryPort& port, uint64_t pc) {
-    const size_t offset = pc % kPageBytes & ~size_t{3};
+bool CodePage::decode_one(MemoryPort& port, size_t offset, CodeEntry& entry) {
     size_t available = kPageBytes - offset;
     uint32_t words[3] = {};
     if (available < sizeof words) {
@@ -31,14 +79,29 @@ const CodeEntry* CodePage::decode_at(MemoryPort& port, uint64_t pc) {
         if (tail_used_) available = sizeof words;
     }
     std::memcpy(words, raw_.data() + offset, std::min(available, sizeof words));
-    CodeEntry entry;
     entry.inst = decode(words, std::size(words), chip_);
-    if (entry.inst.size_bytes > available) return nullptr;
+    if (entry.inst.size_bytes > available) return false;
     if (entry.inst.format != Format::Invalid) entry.fn = exec_function(entry.inst.op, entry.inst.format);
     entry.pace = pace_of(entry.inst);
-    entries_.push_back(entry);
-    index_[offset / 4] = static_cast<uint16_t>(entries_.size());
-    return &entries_.back();
+    entry.then = entry.fn ? then_of(entry.inst) : Then::Jump;
+    return true;
+}
+
+const CodeEntry* CodePage::decode_at(MemoryPort& port, uint64_t pc) {
+    const size_t first = entries_.size();
+    size_t offset = pc % kPageBytes & ~size_t{3};
+    while (offset < kPageBytes && index_[offset / 4] == 0) {
+        CodeEntry entry;
+        if (!decode_one(port, offset, entry)) break;
+        if (!entry.fn && entries_.size() != first) break;  // the step loop meets it when it gets there
+        entries_.push_back(entry);
+        index_[offset / 4] = static_cast<uint16_t>(entries_.size());
+        if (entry.then == Then::Jump) break;
+        offset += entry.inst.size_bytes;
+    }
+    if (entries_.size() == first) return nullptr;
+    entries_.back().then = Then::Jump;  // what follows it is not the next entry
+    return &entries_[first];
 }
 
 bool CodeCache::refresh(CodePage& page) {

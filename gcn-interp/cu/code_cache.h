@@ -13,16 +13,26 @@
 
 namespace lyra::gcn {
 
+/// What the step loop has to do after an instruction.
+enum class Then : uint8_t {
+    Next,   ///< the following entry is next: the instruction can not fault or ask for anything, and does not see its PC
+    Check,  ///< it may have faulted or asked for something; otherwise the following entry is next
+    Jump,   ///< it may have set the PC or MODE, or no entry follows: look where the wave is now
+};
+
 struct CodeEntry {
     ExecFn fn = nullptr;  ///< nullptr: not an instruction, or one that the model lacks
     Inst inst;
     Pace pace = Pace::Scalar;
+    Then then = Then::Jump;
 };
 
-/// One 4-KiB page of code. Instructions are decoded when they are first executed.
+/// One 4-KiB page of code. Instructions are decoded when one of them is first executed: from there up to a branch, so that what
+/// follows one another in the program does so in memory.
 class CodePage {
 public:
-    /// @param pc  inside the page. @return nullptr when the instruction reaches into a page that cannot be fetched
+    /// @param pc  inside the page. @return nullptr when the instruction reaches into a page that cannot be fetched. Valid until the next
+    /// call; so are the entries after it, up to the first that says Jump.
     const CodeEntry* at(MemoryPort& port, uint64_t pc) {
         const uint16_t index = index_[pc % kPageBytes / 4];
         return index ? &entries_[index - 1] : decode_at(port, pc);
@@ -31,6 +41,7 @@ public:
 private:
     friend class CodeCache;
     const CodeEntry* decode_at(MemoryPort& port, uint64_t pc);
+    bool decode_one(MemoryPort& port, size_t offset, CodeEntry& entry);
     bool fetch_tail(MemoryPort& port, uint8_t* tail) const;
     void reset(uint32_t vmid, uint64_t va);
 

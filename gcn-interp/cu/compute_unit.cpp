@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "gcn-interp/cu/code_cache.h"
 #include "gcn-interp/cu/paced.h"
 #include "gcn-interp/cu/plan.h"
 #include "gcn-interp/exec/flow.h"
@@ -76,6 +77,32 @@ uint64_t ComputeUnit::step_debugged(Wave& wave) {
     return done;
 }
 
+namespace {
+
+/// Execute entries that follow one another, from the one at wave.pc on. @return how many; the last one is at last_pc
+uint64_t run_straight(ExecContext& ctx, const CodeEntry* entry, uint64_t limit, uint64_t& last_pc) {
+    Wave& wave = ctx.wave;
+    uint64_t pc = wave.pc, done = 0;
+    for (;; ++entry) {
+        const uint64_t next = pc + entry->inst.size_bytes;
+        ++done;
+        if (entry->then == Then::Next) {
+            entry->fn(ctx, entry->inst);
+            pc = next;
+            if (done < limit) continue;
+            wave.pc = next;
+            return done;
+        }
+        wave.pc = next;
+        entry->fn(ctx, entry->inst);
+        last_pc = pc;
+        if (entry->then == Then::Jump || ctx.yield || ctx.fault != Fault::None || done == limit) return done;
+        pc = next;
+    }
+}
+
+}  // namespace
+
 uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit) {
     ExecContext ctx{wave, this, &env_, &memory_, &services_, storage_->lds.data()};
     ctx.pages = &storage_->pages;
@@ -85,26 +112,32 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit) {
     CodePage* page = nullptr;
     while (done < limit) {
         const uint64_t pc = wave.pc;
-        ++done;
         if ((pc & ~(kPageBytes - 1)) != page_va) {
             page = storage_->code.page(wave.vmid, pc);
             page_va = page ? pc & ~(kPageBytes - 1) : 1;
         }
         const CodeEntry* entry = page ? page->at(memory_, pc) : nullptr;
         if (!entry) {
+            ++done;
             if (!fetch_failed(wave, pc)) break;
             continue;
         }
         if (!entry->fn) {
+            ++done;
             if (!cannot_execute(wave, entry->inst, pc)) break;
             continue;
         }
-        wave.pc = pc + entry->inst.size_bytes;
-        ++wave.instructions;
-        if (flow::skipped(wave, entry->inst)) continue;
-        entry->fn(ctx, entry->inst);
+        uint64_t last_pc = pc, ran = 1;
+        if (!ModeBits::Vskip::get(wave.mode)) {
+            ran = run_straight(ctx, entry, limit - done, last_pc);
+        } else {
+            wave.pc = pc + entry->inst.size_bytes;
+            if (!flow::skipped(wave, entry->inst)) entry->fn(ctx, entry->inst);
+        }
+        done += ran;
+        wave.instructions += ran;
         if (!ctx.yield && ctx.fault == Fault::None) continue;
-        if (!after(ctx, pc)) break;
+        if (!after(ctx, last_pc)) break;
         page_va = 1;  // it may have looked at other code
     }
     return done;

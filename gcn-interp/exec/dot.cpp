@@ -3,6 +3,8 @@
 // @source AMD Vega 7nm ISA document, "VOP3P instructions"; LLVM AMDGPU VOP3PInstructions.td
 #include "gcn-interp/exec/dot.h"
 
+#include "gcn-interp/exec/valu_passes.h"
+
 namespace lyra::gcn {
 namespace {
 
@@ -18,9 +20,7 @@ void select_halves(const Inst& inst, unsigned n, bool is_float, bool flush, cons
     }
 }
 
-}  // namespace
-
-void run_dot(ExecContext& ctx, const Inst& encoded, const OpDesc& desc, const Elem& element, bool halves) {
+inline void dot_products(ExecContext& ctx, const Inst& encoded, const OpDesc& desc, const Elem& element, bool halves) {
     Wave& wave = ctx.wave;
     if (wave.exec == 0) return;
     const ModeView mode(wave.mode);
@@ -42,9 +42,20 @@ void run_dot(ExecContext& ctx, const Inst& encoded, const OpDesc& desc, const El
     }
     uint32_t* result = scratch.result[0].lane;
     rows.dst_low = result;
-    compute_rounded(inst, desc, mode, rows);
-    finish_value(inst, desc, mode, rows);
+    passes::compute_rounded(inst, desc, mode, rows);
+    passes::finish_value(inst, desc, mode, rows);
     store_masked(vgpr_write_row(wave, inst.dst, scratch.dump), result, exec_rows(wave));
 }
+
+}  // namespace
+
+#define DEFINE(name, attribute)                                                                                            \
+    template <>                                                                                                            \
+    [[gnu::flatten, attribute]] void run_dot<Backend::name>(ExecContext & ctx, const Inst& inst, const OpDesc& desc,       \
+                                                            const Elem& element, bool halves) {                            \
+        dot_products(ctx, inst, desc, element, halves);                                                                    \
+    }
+LYRA_FOR_EACH_BACKEND(DEFINE)
+#undef DEFINE
 
 }  // namespace lyra::gcn

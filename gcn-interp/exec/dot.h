@@ -57,6 +57,7 @@ inline float dot2_f32_f16(uint32_t a, uint32_t b, float c) {
 
 /// @param desc    of the lane function; @param element  what constants among sources 0 and 1 are
 /// @param halves  op_sel, and neg of floats, work on halves of sources 0 and 1; neg of source 2 is that of the addend
+template <Backend kBackend>
 void run_dot(ExecContext& ctx, const Inst& inst, const OpDesc& desc, const Elem& element, bool halves);
 
 }  // namespace lyra::gcn

@@ -311,7 +311,7 @@ constexpr WaveFn ds_ordered_count = nullptr;
 }  // namespace
 
 void register_ds(ExecTable& table) {
-#define DS(opcode, name, profile, flags) enter<row::name>(table, Op::name, Format::DS);
+#define DS(opcode, name, profile, flags) enter_lanes<row::name>(table, Op::name, Format::DS);
 #include "gcn-interp/isa/ds.def"
 #undef DS
 }

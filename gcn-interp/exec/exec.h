@@ -9,7 +9,9 @@
 #include "common/env.h"
 #include "common/fault.h"
 #include "common/memory_port.h"
+#include "gcn-interp/wave/backend.h"
 #include "gcn-interp/exec/flow.h"
+#include "gcn-interp/exec/rows.h"
 #include "gcn-interp/isa/inst.h"
 #include "gcn-interp/wave/wave.h"
 
@@ -37,6 +39,8 @@ struct ExecContext {
     Request request = Request::None;  ///< what the step loop has to do after this instruction
     uint32_t request_arg = 0;
     TrafficCounter* traffic = nullptr;  ///< virtual time only: counts what memory is touched
+    Rows rows{};      ///< of the vector instruction that executes; here, so that its handler needs no stack of its own
+    Scratch scratch{};
 
     void ask(Request kind, uint32_t arg = 0) {
         request = kind;
@@ -51,6 +55,9 @@ using ExecFn = void (*)(ExecContext& ctx, const Inst& inst);
 /// Handlers by operation and format.
 class ExecTable {
 public:
+    explicit ExecTable(Backend backend) : backend_(backend) {}
+    /// Whose functions are entered.
+    Backend backend() const { return backend_; }
     void set(Op op, Format format, ExecFn fn) {
         const size_t at = index(op, format);
         if (at >= table_.size()) table_.resize(at + kFormats, nullptr);
@@ -66,6 +73,7 @@ private:
     static constexpr size_t index(Op op, Format format) {
         return static_cast<size_t>(op) * kFormats + static_cast<size_t>(format);
     }
+    Backend backend_;
     std::vector<ExecFn> table_;
 };
 
@@ -75,6 +83,6 @@ void register_vector_alu(ExecTable& table);
 void register_scalar_and_memory(ExecTable& table);
 
 /// The handler of an operation in a format; nullptr when the model lacks it. Looked up once, when code is decoded.
-ExecFn exec_function(Op op, Format format);
+ExecFn exec_function(Op op, Format format, Backend backend = host_backend());
 
 }  // namespace lyra::gcn

@@ -165,7 +165,7 @@ constexpr WaveFn flat_function() {
 }  // namespace
 
 void register_flat(ExecTable& table) {
-#define FLAT(opcode, name, profile, flags) enter<flat_function<opcode>()>(table, Op::name, Format::FLAT);
+#define FLAT(opcode, name, profile, flags) enter_lanes<flat_function<opcode>()>(table, Op::name, Format::FLAT);
 #include "gcn-interp/isa/flat.def"
 #undef FLAT
 }

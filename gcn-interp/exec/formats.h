@@ -14,10 +14,26 @@ void on_wave(ExecContext& ctx, const Inst& inst) {
     kFn(ctx, ctx.wave, inst);
 }
 
+/// The same for each back end: loops over lanes that are worth it.
+template <WaveFn kFn>
+struct OnLanes {
+    [[gnu::flatten]] static void portable(ExecContext& ctx, const Inst& inst) { kFn(ctx, ctx.wave, inst); }
+    [[gnu::flatten, LYRA_AVX2]] static void avx2(ExecContext& ctx, const Inst& inst) { kFn(ctx, ctx.wave, inst); }
+    [[gnu::flatten, LYRA_AVX512]] static void avx512(ExecContext& ctx, const Inst& inst) { kFn(ctx, ctx.wave, inst); }
+    static constexpr ExecFn on(Backend backend) {
+        return backend == Backend::Avx512 ? &avx512 : backend == Backend::Avx2 ? &avx2 : &portable;
+    }
+};
+
 /// A row whose function is nullptr is not done: it stays out of the table and raises the illegal-instruction exception.
 template <WaveFn kFn>
 void enter(ExecTable& table, Op op, Format format) {
     if constexpr (kFn != nullptr) table.set(op, format, on_wave<kFn>);
+}
+
+template <WaveFn kFn>
+void enter_lanes(ExecTable& table, Op op, Format format) {
+    if constexpr (kFn != nullptr) table.set(op, format, OnLanes<kFn>::on(table.backend()));
 }
 
 void register_sop1(ExecTable& table);

@@ -18,6 +18,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "gcn-interp/wave/backend.h"
 #include "gcn-interp/exec/exec.h"
 #include "gcn-interp/exec/valu_operand.h"
 #include "gcn-interp/isa/op.h"
@@ -223,10 +224,9 @@ struct Signature {
         return out;
     }
 
-    /// flatten: a lane function that is not inlined is not vectorised. One pointer per parameter, not an array of them: the
-    /// vectoriser follows only those.
+    /// One pointer per parameter, not an array of them: the vectoriser follows only those.
     template <auto kFn, bool kMasked, unsigned kCount, class... P>
-    [[gnu::flatten]] static void loop(const Rows& rows, P... sources) {
+    static void loop(const Rows& rows, P... sources) {
         const ModeView mode = *rows.mode;
         uint32_t* const out_low = rows.dst_low;
         uint32_t* const out_high = rows.dst_high;
@@ -297,6 +297,19 @@ struct SignatureOf;
 template <class R, class... A>
 struct SignatureOf<R (*)(A...)> : Signature<R, A...> {};
 
+/// The loop of a lane function for each back end. flatten: a lane function that is not inlined is not vectorised.
+template <auto kFn, bool kMasked>
+struct Loop {
+    using Sig = SignatureOf<std::remove_cv_t<decltype(kFn)>>;
+    [[gnu::noinline, gnu::flatten]] static void portable(const Rows& rows) { Sig::template compute<kFn, kMasked>(rows); }
+    [[gnu::noinline, gnu::flatten, LYRA_AVX2]] static void avx2(const Rows& rows) { Sig::template compute<kFn, kMasked>(rows); }
+    [[gnu::noinline, gnu::flatten, LYRA_AVX512]] static void avx512(const Rows& rows) { Sig::template compute<kFn, kMasked>(rows); }
+    template <Backend kBackend>
+    static constexpr ComputeFn on() {
+        return kBackend == Backend::Avx512 ? &avx512 : kBackend == Backend::Avx2 ? &avx2 : &portable;
+    }
+};
+
 /// A lane entry taken apart: a plain function, or a Saturating pair.
 template <auto kLane>
 struct LaneOf {
@@ -311,9 +324,10 @@ struct LaneOf {
     }
     static constexpr auto kFn = function();
     using Sig = SignatureOf<std::remove_cv_t<decltype(kFn)>>;
+    template <Backend kBackend>
     static constexpr ComputeFn saturating() {
         if constexpr (kPair) {
-            return &SignatureOf<std::remove_cv_t<decltype(Entry::kClamped)>>::template compute<Entry::kClamped, false>;
+            return Loop<Entry::kClamped, false>::template on<kBackend>();
         } else {
             return nullptr;
         }
@@ -324,15 +338,15 @@ struct LaneOf {
 /// @source LLVM AMDGPU GCNSubtarget::zeroesHigh16BitsOfDest
 constexpr bool keeps_other_half(const InstInfo& info) { return info.format == Format::VOP3 && info.has(flag::OpSel); }
 
-template <Op kOp, auto kLane>
+template <Op kOp, auto kLane, Backend kBackend>
 constexpr OpDesc describe_op() {
     constexpr const InstInfo& kInfo = OpTraits<kOp>::kInfo;
     OpDesc d = LaneOf<kLane>::Sig::describe();
     d.writes_exec = kInfo.has(flag::WritesExec);
     d.reads_dst = kInfo.has(flag::ReadsDst);
     d.keeps_other_half = keeps_other_half(kInfo) && d.dst.bits == 16;
-    d.compute = &LaneOf<kLane>::Sig::template compute<LaneOf<kLane>::kFn, false>;
-    d.compute_saturating = LaneOf<kLane>::saturating();
+    d.compute = Loop<LaneOf<kLane>::kFn, false>::template on<kBackend>();
+    d.compute_saturating = LaneOf<kLane>::template saturating<kBackend>();
     bool float_rules = d.uses_mode || d.dst.arithmetic;
     for (unsigned i = 0; i < d.sources; ++i) float_rules = float_rules || d.src[i].arithmetic;
     d.mode_mask = float_rules ? kModeMask : static_cast<uint32_t>(ModeBits::GprIdxEn::kMask);
@@ -343,7 +357,7 @@ constexpr OpDesc describe_op() {
 template <Op kOp, auto kLane>
 constexpr bool agrees_with_row() {
     constexpr const InstInfo& kInfo = OpTraits<kOp>::kInfo;
-    constexpr OpDesc d = describe_op<kOp, kLane>();
+    constexpr OpDesc d = describe_op<kOp, kLane, Backend::Portable>();
     unsigned in_row = 0;
     for (unsigned i = 0; i < kInfo.profile->sources(); ++i) {
         if (info(kInfo.profile->src[i]).kind != Kind::Mask) ++in_row;
@@ -362,53 +376,78 @@ constexpr bool agrees_with_row() {
     return d.has_value && d.dst.dwords() == kInfo.dst_dwords() && d.has_carry == kInfo.has(flag::CarryOut);
 }
 
-template <Op kOp, auto kLane>
-inline constexpr OpDesc kOpDesc = describe_op<kOp, kLane>();
+template <Op kOp, auto kLane, Backend kBackend>
+inline constexpr OpDesc kOpDesc = describe_op<kOp, kLane, kBackend>();
 
-/// Any encoding, any modifier, any MODE.
-template <Op kOp, auto kLane>
-void run_any(ExecContext& ctx, const Inst& inst) {
-    run_general(ctx, inst, kOpDesc<kOp, kLane>);
+template <std::size_t... I>
+inline void fetch_sources(const Wave& wave, const Inst& inst, const OpDesc& desc, Scratch& scratch, Rows& rows, std::index_sequence<I...>) {
+    (fetch_source(wave, inst, I, desc.src[I], desc.reads_dst, scratch, rows), ...);
 }
 
 /// The plain encodings. Straight from register rows to register row when MODE and modifiers ask for nothing special.
-template <Op kOp, auto kLane>
-void run(ExecContext& ctx, const Inst& inst) {
-    static constexpr const OpDesc& kDesc = kOpDesc<kOp, kLane>;
-    using Lane = LaneOf<kLane>;
+template <Op kOp, auto kLane, Backend kBackend>
+inline void run_plain(ExecContext& ctx, const Inst& inst) {
+    static constexpr const OpDesc& kDesc = kOpDesc<kOp, kLane, kBackend>;
     Wave& wave = ctx.wave;
     const bool modified = inst.omod | inst.op_sel | static_cast<uint8_t>(inst.clamp);
     const bool odd_mode = ((wave.mode ^ kModeDefault) & kDesc.mode_mask) != 0;
     if (kDesc.dst.half_float || kDesc.keeps_other_half || modified || odd_mode) [[unlikely]] {
-        run_general(ctx, inst, kDesc);
+        run_general<kBackend>(ctx, inst, kDesc);
         return;
     }
-    if (!kDesc.has_carry && wave.exec == 0) return;
-    Scratch scratch;
-    Rows rows;
+    const uint64_t exec = wave.exec;
+    if (!kDesc.has_carry && exec == 0) return;
+    Scratch& scratch = ctx.scratch;
+    Rows& rows = ctx.rows;
     rows.mode = &kDefaultMode;
-    rows.lanes = lanes_in_use(wave.exec);
-    for (unsigned i = 0; i < kDesc.sources; ++i) fetch_source(wave, inst, i, kDesc.src[i], kDesc.reads_dst, scratch, rows);
-    if (inst.neg | inst.abs) apply_signs(inst, kDesc, scratch, rows);
+    if constexpr (kCostly<LaneOf<kLane>::kFn>) rows.lanes = lanes_in_use(exec);
+    fetch_sources(wave, inst, kDesc, scratch, rows, std::make_index_sequence<kDesc.sources>{});
+    if (inst.neg | inst.abs) apply_signs<kBackend>(inst, kDesc, scratch, rows);
     if constexpr (kDesc.extra != Extra::None) fetch_extra(wave, inst, kDesc.extra, scratch, rows);
-    rows.carry = scratch.carry.lane;
+    if constexpr (kDesc.has_carry) rows.carry = scratch.carry.lane;
     if constexpr (kDesc.has_value) {
         rows.dst_low = vgpr_write_row(wave, inst.dst, scratch.dump);
         if constexpr (kDesc.dst.bits == 64) rows.dst_high = vgpr_write_row(wave, inst.dst + 1u, scratch.dump);
     }
-    if (!kDesc.has_value || wave.exec == kAllLanes) {
-        Lane::Sig::template compute<Lane::kFn, false>(rows);
+    if (!kDesc.has_value || exec == kAllLanes) {
+        Loop<LaneOf<kLane>::kFn, false>::template on<kBackend>()(rows);
     } else {
-        rows.mask = exec_rows(wave);
-        Lane::Sig::template compute<Lane::kFn, true>(rows);
+        if (wave.mask_of != exec) refresh_mask<kBackend>(wave);
+        rows.mask = wave.mask.lane;
+        Loop<LaneOf<kLane>::kFn, true>::template on<kBackend>()(rows);
     }
-    if constexpr (kDesc.has_carry) write_mask(wave, inst, pack_mask(rows.carry) & wave.exec, kDesc.writes_exec);
+    if constexpr (kDesc.has_carry) write_mask(wave, inst, pack_mask<kBackend>(rows.carry) & exec, kDesc.writes_exec);
 }
 
 // Registration ----------------------------------------------------------------------------------------------------------------
 
+/// A function for each back end.
+struct Versions {
+    ExecFn fn[std::size(kAllBackends)] = {};
+    constexpr Versions() = default;
+    /// One for all of them.
+    constexpr explicit Versions(ExecFn all) : fn{all, all, all} {}
+    constexpr Versions(ExecFn portable, ExecFn avx2, ExecFn avx512) : fn{portable, avx2, avx512} {}
+    constexpr ExecFn operator[](Backend backend) const { return fn[static_cast<unsigned>(backend)]; }
+};
+
+template <Op kOp, auto kLane>
+struct Plain {
+    [[gnu::flatten]] static void portable(ExecContext& ctx, const Inst& inst) { run_plain<kOp, kLane, Backend::Portable>(ctx, inst); }
+    [[gnu::flatten, LYRA_AVX2]] static void avx2(ExecContext& ctx, const Inst& inst) { run_plain<kOp, kLane, Backend::Avx2>(ctx, inst); }
+    [[gnu::flatten, LYRA_AVX512]] static void avx512(ExecContext& ctx, const Inst& inst) {
+        run_plain<kOp, kLane, Backend::Avx512>(ctx, inst);
+    }
+    static constexpr Versions versions() { return {&portable, &avx2, &avx512}; }
+};
+/// Any encoding, any modifier, any MODE.
+template <Op kOp, auto kLane, Backend kBackend>
+void run_any(ExecContext& ctx, const Inst& inst) {
+    run_general<kBackend>(ctx, inst, kOpDesc<kOp, kLane, kBackend>);
+}
+
 struct Handlers {
-    ExecFn plain = nullptr, any = nullptr;
+    Versions plain, any;
 };
 
 template <Op kOp, auto kLane>
@@ -417,10 +456,11 @@ constexpr Handlers handlers_of() {
     if constexpr (std::is_same_v<T, Todo>) {
         return {};
     } else if constexpr (requires { T::kCustom; }) {
-        return {T::kCustom, T::kCustom};
+        return {Versions(T::kCustom), Versions(T::kCustom)};
     } else {
         static_assert(agrees_with_row<kOp, kLane>(), "lane function and profile of the .def row disagree");
-        return {&run<kOp, kLane>, &run_any<kOp, kLane>};
+        return {Plain<kOp, kLane>::versions(),
+                {&run_any<kOp, kLane, Backend::Portable>, &run_any<kOp, kLane, Backend::Avx2>, &run_any<kOp, kLane, Backend::Avx512>}};
     }
 }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The path of vector instructions that takes any encoding, modifier and MODE; step 6 of the data flow.
 #include "gcn-interp/exec/frame.h"
+#include "gcn-interp/exec/valu_passes.h"
 
 namespace lyra::gcn {
 
 namespace {
+
+using namespace passes;
 
 bool is_sdwa(Format format) {
     return format == Format::VOP1_SDWA || format == Format::VOP2_SDWA || format == Format::VOPC_SDWA;
@@ -67,6 +70,7 @@ void place_result(const Inst& inst, const OpDesc& desc, const uint32_t* old, uin
     }
 }
 
+template <Backend kBackend>
 void run_resolved(ExecContext& ctx, const Inst& inst, const OpDesc& desc) {
     Wave& wave = ctx.wave;
     const ModeView mode(wave.mode);
@@ -78,7 +82,7 @@ void run_resolved(ExecContext& ctx, const Inst& inst, const OpDesc& desc) {
     rows.lanes = is_dpp(inst.format) ? kLanes : lanes_in_use(wave.exec);
     for (unsigned n = 0; n < desc.sources; ++n) fetch_source(wave, inst, n, desc.src[n], desc.reads_dst, scratch, rows);
     const uint64_t lanes = select_sources(wave, inst, desc, scratch, rows) & wave.exec;
-    if (inst.neg | inst.abs) apply_signs(inst, desc, scratch, rows);
+    if (inst.neg | inst.abs) passes::apply_signs(inst, desc, scratch, rows);
     flush_sources(desc, mode, scratch, rows);
     if (desc.extra != Extra::None) fetch_extra(wave, inst, desc.extra, scratch, rows);
 
@@ -99,41 +103,59 @@ void run_resolved(ExecContext& ctx, const Inst& inst, const OpDesc& desc) {
         store_masked(low, rows.dst_low, mask, rows.lanes);
         if (desc.dst.bits == 64) store_masked(vgpr_write_row(wave, inst.dst + 1u, scratch.dump), rows.dst_high, mask, rows.lanes);
     }
-    if (desc.has_carry) write_mask(wave, inst, pack_mask(rows.carry) & lanes, desc.writes_exec);
+    if (desc.has_carry) write_mask(wave, inst, pack_mask<kBackend>(rows.carry) & lanes, desc.writes_exec);
+}
+
+template <Backend kBackend>
+void run_indexed(ExecContext& ctx, const Inst& inst, const OpDesc& desc) {
+    if (ModeBits::GprIdxEn::get(ctx.wave.mode)) [[unlikely]] {
+        run_resolved<kBackend>(ctx, with_gpr_index(ctx.wave, inst), desc);
+    } else {
+        run_resolved<kBackend>(ctx, inst, desc);
+    }
 }
 
 }  // namespace
 
-void run_general(ExecContext& ctx, const Inst& inst, const OpDesc& desc) {
-    if (ModeBits::GprIdxEn::get(ctx.wave.mode)) [[unlikely]] {
-        run_resolved(ctx, with_gpr_index(ctx.wave, inst), desc);
-    } else {
-        run_resolved(ctx, inst, desc);
+#define DEFINE(name, attribute)                                                                                            \
+    template <>                                                                                                            \
+    [[gnu::flatten, attribute]] void run_general<Backend::name>(ExecContext & ctx, const Inst& inst, const OpDesc& desc) { \
+        run_indexed<Backend::name>(ctx, inst, desc);                                                                       \
+    }                                                                                                                      \
+    template <>                                                                                                            \
+    [[gnu::flatten, attribute]] void apply_signs<Backend::name>(const Inst& inst, const OpDesc& desc, Scratch& scratch, Rows& rows) { \
+        passes::apply_signs(inst, desc, scratch, rows);                                                                    \
+    }                                                                                                                      \
+    template <>                                                                                                            \
+    [[gnu::flatten, attribute]] void refresh_mask<Backend::name>(Wave & wave) {                                            \
+        exec_rows(wave);                                                                                                   \
     }
-}
+LYRA_FOR_EACH_BACKEND(DEFINE)
+#undef DEFINE
 
 void enter(ExecTable& table, Op op, const Handlers& handlers) {
-    if (handlers.plain == nullptr) return;
+    const ExecFn plain = handlers.plain[table.backend()], any = handlers.any[table.backend()];
+    if (plain == nullptr) return;
     const InstInfo& row = info(op);
     const bool sdwa = !row.has(flag::NoSdwa), dpp = !row.has(flag::NoDpp);
-    table.set(op, row.format, handlers.plain);
+    table.set(op, row.format, plain);
     const auto allow = [&](bool allowed, Format format, ExecFn fn) {
         if (allowed) table.set(op, format, fn);
     };
     switch (row.format) {
         case Format::VOP1:
-            allow(!row.has(flag::NoE64), Format::VOP3, handlers.plain);
-            allow(sdwa, Format::VOP1_SDWA, handlers.any);
-            allow(dpp, Format::VOP1_DPP, handlers.any);
+            allow(!row.has(flag::NoE64), Format::VOP3, plain);
+            allow(sdwa, Format::VOP1_SDWA, any);
+            allow(dpp, Format::VOP1_DPP, any);
             break;
         case Format::VOP2:
-            allow(!row.has(flag::NoE64), Format::VOP3, handlers.plain);
-            allow(sdwa, Format::VOP2_SDWA, handlers.any);
-            allow(dpp, Format::VOP2_DPP, handlers.any);
+            allow(!row.has(flag::NoE64), Format::VOP3, plain);
+            allow(sdwa, Format::VOP2_SDWA, any);
+            allow(dpp, Format::VOP2_DPP, any);
             break;
         case Format::VOPC:
-            table.set(op, Format::VOP3, handlers.plain);
-            allow(sdwa, Format::VOPC_SDWA, handlers.any);
+            table.set(op, Format::VOP3, plain);
+            allow(sdwa, Format::VOPC_SDWA, any);
             break;
         default: break;
     }

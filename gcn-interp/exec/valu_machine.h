@@ -24,7 +24,7 @@ inline constexpr uint16_t v(unsigned n) { return static_cast<uint16_t>(kSrcVgpr0
 
 inline const ExecTable& vector_table() {
     static const ExecTable table = [] {
-        ExecTable t;
+        ExecTable t(host_backend());
         register_vector_alu(t);
         return t;
     }();

@@ -24,33 +24,6 @@ struct Elem {
 /// The row a lane function reads beside its sources.
 enum class Extra : uint8_t { None, Mask, Vcc, Literal };
 
-/// Waves with so few active lanes, the lowest ones, are worth a shorter loop.
-inline constexpr unsigned kFewLanes = 8;
-inline unsigned lanes_in_use(uint64_t exec) { return exec >> kFewLanes == 0 ? kFewLanes : kLanes; }
-
-/// Where a lane function's loop finds its operands. Slots 0..2 are the sources, slot 3 the extra row.
-struct Rows {
-    const uint32_t* low[4];
-    const uint32_t* high[4];
-    uint32_t* dst_low;
-    uint32_t* dst_high;
-    uint32_t* carry;
-    const uint32_t* mask;
-    const ModeView* mode;
-    unsigned lanes;  ///< kLanes, or kFewLanes: those beyond are not active and need not be looked at
-};
-
-using ComputeFn = void (*)(const Rows&);
-
-/// Room for operands that are not register rows. Left uninitialised: each use fills what it reads.
-struct Scratch {
-    VgprRow src[4][2];
-    VgprRow result[2];
-    VgprRow carry;
-    VgprRow dump;
-    Scratch() {}  // NOLINT: no zeroing
-};
-
 /// A vector operation as the general path needs to know it.
 struct OpDesc {
     Elem src[3]{};
@@ -68,9 +41,43 @@ struct OpDesc {
     ComputeFn compute_saturating = nullptr;  ///< with the clamp bit, integer operations
 };
 
-/// Operand that is no VGPR: scalar register, constant or literal, in all lanes.
-void fetch_uniform(const Wave& wave, const Inst& inst, uint16_t operand, const Elem& elem, unsigned slot, Scratch& scratch,
-                   Rows& rows);
+/// Rows of the inline constants, so that an instruction that uses one need not make it.
+inline constexpr unsigned kInlineIntegers = 81, kInlineFloats = 9;  ///< operands 128..208 and 240..248
+struct ConstantRows {
+    VgprRow integer[kInlineIntegers];
+    VgprRow half[kInlineFloats], single[kInlineFloats], double_high[kInlineFloats], double_low[kInlineFloats];
+};
+extern const ConstantRows kConstantRows;
+
+/// Value of an operand that is no VGPR: scalar register, constant or literal.
+[[gnu::noinline]] uint64_t scalar_operand(const Wave& wave, const Inst& inst, uint16_t operand, const Elem& elem);
+/// The mask that an instruction with one reads.
+[[gnu::noinline]] uint64_t mask_operand(const Wave& wave, const Inst& inst, Extra extra);
+
+/// Operand that is no VGPR, in all lanes.
+inline void fetch_uniform(const Wave& wave, const Inst& inst, uint16_t operand, const Elem& elem, unsigned slot, Scratch& scratch,
+                          Rows& rows) {
+    const unsigned integer = operand - 128u, number = operand - 240u;
+    if (integer < kInlineIntegers) {
+        rows.low[slot] = kConstantRows.integer[integer].lane;
+        if (elem.bits == 64) rows.high[slot] = kConstantRows.integer[integer <= 64 ? 0 : 65].lane;  // 0 or -1
+    } else if (number < kInlineFloats) {
+        const ConstantRows& t = kConstantRows;
+        rows.low[slot] = (elem.bits == 16 ? t.half : elem.bits == 32 ? t.single : t.double_low)[number].lane;
+        if (elem.bits == 64) rows.high[slot] = t.double_high[number].lane;
+    } else {
+        const bool plain = elem.bits != 64 && operand < kFlatScratchLo;
+        const uint64_t value = plain ? wave.sgpr[operand < wave.sgpr_count ? operand : 0] : scalar_operand(wave, inst, operand, elem);
+        uint32_t* low = scratch.src[slot][0].lane;
+        fill_row(low, lo32(value));
+        rows.low[slot] = low;
+        if (elem.bits == 64) {
+            uint32_t* high = scratch.src[slot][1].lane;
+            fill_row(high, hi32(value));
+            rows.high[slot] = high;
+        }
+    }
+}
 
 /// Set rows.low/high[n] to source n. With reads_dst a source that the encoding lacks is the old destination.
 inline void fetch_source(const Wave& wave, const Inst& inst, unsigned n, const Elem& elem, bool reads_dst, Scratch& scratch,
@@ -86,19 +93,19 @@ inline void fetch_source(const Wave& wave, const Inst& inst, unsigned n, const E
 }
 
 /// Set slot 3 to the mask or literal.
-void fetch_extra(const Wave& wave, const Inst& inst, Extra extra, Scratch& scratch, Rows& rows);
+inline void fetch_extra(const Wave& wave, const Inst& inst, Extra extra, Scratch& scratch, Rows& rows) {
+    VgprRow& row = scratch.src[3][0];
+    rows.low[3] = row.lane;
+    if (extra == Extra::Literal) {
+        fill_row(row.lane, inst.literal);
+    } else {
+        expand_mask(mask_operand(wave, inst, extra), row);
+    }
+}
 
 /// abs, then neg, on the float sources that ask for it.
+template <Backend kBackend>
 void apply_signs(const Inst& inst, const OpDesc& desc, Scratch& scratch, Rows& rows);
-
-/// Round, scale (omod), clamp and flush a value computed into rows.dst_*; afterwards the rows hold register bits.
-void finish_value(const Inst& inst, const OpDesc& desc, const ModeView& mode, const Rows& rows);
-
-/// Denormals become zeros of the same sign; rows of 16-, 32- or 64-bit floats.
-void flush_rows(unsigned bits, uint32_t* low, uint32_t* high, unsigned lanes);
-
-/// Run desc.compute with the host rounding as MODE asks.
-void compute_rounded(const Inst& inst, const OpDesc& desc, const ModeView& mode, const Rows& rows);
 
 /// Lane mask result of compares and carries. VCC when the encoding has no destination.
 inline void write_mask(Wave& wave, const Inst& inst, uint64_t mask, bool writes_exec) {
@@ -109,7 +116,12 @@ inline void write_mask(Wave& wave, const Inst& inst, uint64_t mask, bool writes_
 /// Register numbers made relative by M0 (s_set_gpr_idx_on).
 Inst with_gpr_index(const Wave& wave, const Inst& inst);
 
+/// Make wave.mask that of wave.exec.
+template <Backend kBackend>
+void refresh_mask(Wave& wave);
+
 /// Every encoding, modifier and MODE, at the price of a pass over the rows for each.
+template <Backend kBackend>
 void run_general(ExecContext& ctx, const Inst& inst, const OpDesc& desc);
 
 }  // namespace lyra::gcn

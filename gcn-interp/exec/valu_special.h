@@ -15,10 +15,12 @@ void exec_v_swap_b32(ExecContext& ctx, const Inst& inst);
 void exec_v_mqsad_u32_u8(ExecContext& ctx, const Inst& inst);
 
 /// Packed: the 16-bit operation on the low halves and on the high halves, chosen by op_sel and op_sel_hi.
+template <Backend kBackend>
 void run_packed(ExecContext& ctx, const Inst& inst, const OpDesc& desc);
 
 /// v_mad_mix family: f32 operation on operands that are f32 or a half of a register.
 enum class MixResult : uint8_t { F32, LowHalf, HighHalf };
+template <Backend kBackend>
 void run_mix(ExecContext& ctx, const Inst& inst, const OpDesc& desc, MixResult result);
 
 /// |a - b| of each byte, added up; masked: only where the byte of b is not 0.

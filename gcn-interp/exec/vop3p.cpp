@@ -3,6 +3,7 @@
 // @source AMD Vega ISA document, chapter "VOP3P instructions"; isa.md pitfalls 2 and 10
 #include "gcn-interp/exec/dot.h"
 #include "gcn-interp/exec/valu_lanes.h"
+#include "gcn-interp/exec/valu_passes.h"
 #include "gcn-interp/exec/valu_special.h"
 
 namespace lyra::gcn {
@@ -55,44 +56,50 @@ constexpr Dot<Saturating<&dot_unsigned<4>, &dot_unsigned_clamped<4>>{}, 8> v_dot
 
 namespace {
 
-template <auto kLane>
+template <auto kLane, Backend kBackend>
 constexpr OpDesc packed_desc() {
     OpDesc d = LaneOf<kLane>::Sig::describe();
-    d.compute = &LaneOf<kLane>::Sig::template compute<LaneOf<kLane>::kFn, false>;
-    d.compute_saturating = LaneOf<kLane>::saturating();
+    d.compute = Loop<LaneOf<kLane>::kFn, false>::template on<kBackend>();
+    d.compute_saturating = LaneOf<kLane>::template saturating<kBackend>();
     return d;
 }
-template <auto kLane>
-inline constexpr OpDesc kPackedDesc = packed_desc<kLane>();
+template <auto kLane, Backend kBackend>
+inline constexpr OpDesc kPackedDesc = packed_desc<kLane, kBackend>();
 
-template <auto kLane>
+template <auto kLane, Backend kBackend>
 void packed(ExecContext& ctx, const Inst& inst) {
-    run_packed(ctx, inst, kPackedDesc<kLane>);
+    run_packed<kBackend>(ctx, inst, kPackedDesc<kLane, kBackend>);
 }
-template <auto kFn, MixResult kPart>
+template <auto kMix, Backend kBackend>
 void mix(ExecContext& ctx, const Inst& inst) {
-    run_mix(ctx, inst, kPackedDesc<kFn>, kPart);
+    run_mix<kBackend>(ctx, inst, kPackedDesc<kMix.kOperation, kBackend>, kMix.kPart);
 }
-
-template <auto kDot>
+template <auto kDot, Backend kBackend>
 void dot(ExecContext& ctx, const Inst& inst) {
     using T = std::remove_cv_t<decltype(kDot)>;
-    static constexpr const OpDesc& kDesc = kPackedDesc<T::kDot>;
+    static constexpr const OpDesc& kDesc = kPackedDesc<T::kDot, kBackend>;
     constexpr Elem kElement = kDesc.dst.is_float ? Value<Half>::kElem : T::kHalves ? Value<uint16_t>::kElem : Value<uint32_t>::kElem;
-    run_dot(ctx, inst, kDesc, kElement, T::kHalves);
+    run_dot<kBackend>(ctx, inst, kDesc, kElement, T::kHalves);
+}
+
+template <auto kLane, Backend kBackend>
+constexpr ExecFn packed_handler() {
+    using T = std::remove_cv_t<decltype(kLane)>;
+    if constexpr (requires { T::kDot; }) {
+        return &dot<kLane, kBackend>;
+    } else if constexpr (requires { T::kOperation; }) {
+        return &mix<kLane, kBackend>;
+    } else {
+        static_assert(kPackedDesc<kLane, kBackend>.dst.bits == 16);
+        return &packed<kLane, kBackend>;
+    }
 }
 
 template <auto kLane>
 void add_packed(ExecTable& table, Op op) {
-    using T = std::remove_cv_t<decltype(kLane)>;
-    if constexpr (requires { T::kDot; }) {
-        table.set(op, Format::VOP3P, &dot<kLane>);
-    } else if constexpr (requires { T::kOperation; }) {
-        table.set(op, Format::VOP3P, &mix<T::kOperation, T::kPart>);
-    } else {
-        static_assert(kPackedDesc<kLane>.dst.bits == 16);
-        table.set(op, Format::VOP3P, &packed<kLane>);
-    }
+    constexpr Versions kVersions(packed_handler<kLane, Backend::Portable>(), packed_handler<kLane, Backend::Avx2>(),
+                                 packed_handler<kLane, Backend::Avx512>());
+    table.set(op, Format::VOP3P, kVersions[table.backend()]);
 }
 
 /// Source n as the 16 bits that half h of the operation reads, sign modifier applied.
@@ -127,9 +134,7 @@ void write_row(Wave& wave, unsigned vgpr, const uint32_t* value, Scratch& scratc
     store_masked(vgpr_write_row(wave, vgpr, scratch.dump), value, exec_rows(wave));
 }
 
-}  // namespace
-
-void run_packed(ExecContext& ctx, const Inst& encoded, const OpDesc& desc) {
+inline void packed_halves(ExecContext& ctx, const Inst& encoded, const OpDesc& desc) {
     Wave& wave = ctx.wave;
     if (wave.exec == 0) return;
     const ModeView mode(wave.mode);
@@ -147,12 +152,12 @@ void run_packed(ExecContext& ctx, const Inst& encoded, const OpDesc& desc) {
     for (unsigned h = 0; h < 2; ++h) {
         for (unsigned n = 0; n < desc.sources; ++n) {
             select_half(inst, desc, n, h, sources.low[n], halves[n].lane);
-            if (desc.src[n].arithmetic && !mode.denorm_in16_64) flush_rows(16, halves[n].lane, nullptr, kLanes);
+            if (desc.src[n].arithmetic && !mode.denorm_in16_64) passes::flush_rows(16, halves[n].lane, nullptr, kLanes);
             rows.low[n] = halves[n].lane;
         }
         rows.dst_low = scratch.result[h].lane;
-        compute_rounded(inst, desc, mode, rows);
-        finish_value(inst, desc, mode, rows);
+        passes::compute_rounded(inst, desc, mode, rows);
+        passes::finish_value(inst, desc, mode, rows);
     }
     uint32_t* low = scratch.result[0].lane;
     const uint32_t* high = scratch.result[1].lane;
@@ -160,7 +165,7 @@ void run_packed(ExecContext& ctx, const Inst& encoded, const OpDesc& desc) {
     write_row(wave, inst.dst, low, scratch);
 }
 
-void run_mix(ExecContext& ctx, const Inst& encoded, const OpDesc& operation, MixResult part) {
+inline void mixed(ExecContext& ctx, const Inst& encoded, const OpDesc& operation, MixResult part) {
     Wave& wave = ctx.wave;
     if (wave.exec == 0) return;
     const ModeView mode(wave.mode);
@@ -181,8 +186,8 @@ void run_mix(ExecContext& ctx, const Inst& encoded, const OpDesc& operation, Mix
     }
     rows.dst_low = scratch.result[0].lane;
     rows.carry = scratch.carry.lane;
-    compute_rounded(inst, operation, mode, rows);
-    finish_value(inst, desc, mode, rows);
+    passes::compute_rounded(inst, operation, mode, rows);
+    passes::finish_value(inst, desc, mode, rows);
 
     uint32_t* value = scratch.result[0].lane;
     const uint32_t* old = vgpr_read_row(wave, inst.dst);
@@ -193,6 +198,20 @@ void run_mix(ExecContext& ctx, const Inst& encoded, const OpDesc& operation, Mix
     }
     write_row(wave, inst.dst, value, scratch);
 }
+
+}  // namespace
+
+#define DEFINE(name, attribute)                                                                                                       \
+    template <>                                                                                                                       \
+    [[gnu::flatten, attribute]] void run_packed<Backend::name>(ExecContext & ctx, const Inst& inst, const OpDesc& desc) {             \
+        packed_halves(ctx, inst, desc);                                                                                               \
+    }                                                                                                                                 \
+    template <>                                                                                                                       \
+    [[gnu::flatten, attribute]] void run_mix<Backend::name>(ExecContext & ctx, const Inst& inst, const OpDesc& desc, MixResult part) { \
+        mixed(ctx, inst, desc, part);                                                                                                 \
+    }
+LYRA_FOR_EACH_BACKEND(DEFINE)
+#undef DEFINE
 
 void register_vop3p(ExecTable& table) {
 #define VOP3P(opcode, name, profile, flags) add_packed<lane::name>(table, Op::name);

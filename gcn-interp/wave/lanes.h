@@ -5,11 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
-
 #include "common/bits.h"
+#include "gcn-interp/wave/backend.h"
 #include "gcn-interp/wave/wave.h"
 
 namespace lyra::gcn {
@@ -33,22 +30,30 @@ inline void expand_mask(uint64_t mask, VgprRow& row) {
     }
 }
 
-/// Bit l = row.lane[l] != 0. Lanes must be 0 or ~0.
-inline uint64_t pack_mask(const uint32_t* row) {
+#if LYRA_HAS_X86_BACKENDS
+[[LYRA_AVX512]] inline uint64_t pack_mask_avx512(const uint32_t* row) {
     uint64_t mask = 0;
-#if defined(__AVX512F__)
-    for (unsigned i = 0; i < 4; ++i) {
-        const __m512i v = _mm512_load_si512(row + 16 * i);
-        mask |= uint64_t{_mm512_test_epi32_mask(v, v)} << (16 * i);
-    }
-#elif defined(__AVX2__)
+    for (unsigned i = 0; i < 4; ++i) mask |= uint64_t{_mm512_movepi32_mask(_mm512_load_si512(row + 16 * i))} << (16 * i);
+    return mask;
+}
+[[LYRA_AVX2]] inline uint64_t pack_mask_avx2(const uint32_t* row) {
+    uint64_t mask = 0;
     for (unsigned i = 0; i < 8; ++i) {
         const __m256i v = _mm256_load_si256(reinterpret_cast<const __m256i*>(row + 8 * i));
         mask |= static_cast<uint64_t>(static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(v)))) << (8 * i);
     }
-#else
-    for (unsigned l = 0; l < kLanes; ++l) mask |= static_cast<uint64_t>(row[l] & 1) << l;
+    return mask;
+}
 #endif
+/// Bit l = row.lane[l] != 0. Lanes must be 0 or ~0.
+template <Backend kBackend>
+inline uint64_t pack_mask(const uint32_t* row) {
+#if LYRA_HAS_X86_BACKENDS
+    if constexpr (kBackend == Backend::Avx512) return pack_mask_avx512(row);
+    if constexpr (kBackend == Backend::Avx2) return pack_mask_avx2(row);
+#endif
+    uint64_t mask = 0;
+    for (unsigned l = 0; l < kLanes; ++l) mask |= static_cast<uint64_t>(row[l] & 1) << l;
     return mask;
 }
 

@@ -86,10 +86,6 @@ GpuShape shape_of(const Chip& chip, uint32_t compute_units) {
 }
 
 std::string check(const lyra_config& config) {
-#ifdef LYRA_NEEDS_AVX2
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
-        return "this build needs a processor with AVX2 and FMA; configure with -DLYRA_EXEC_MARCH= for others";
-#endif
     if (config.abi_version != LYRA_ABI_VERSION)
         return fmt::format("interface version {} is asked for, this library has {}", config.abi_version, LYRA_ABI_VERSION);
     if (!config.chip || !find_chip(config.chip))
