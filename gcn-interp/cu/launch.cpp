@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Starts the waves of a work-group with their initial registers; steps 5 and 6 of the data flow.
 // @source LLVM AMDGPUUsage "Initial Kernel Execution State"; front-end.md 5.2, 5.3
+#include <algorithm>
 #include <cstring>
 
 #include "gcn-interp/cu/paced.h"
@@ -70,12 +71,22 @@ void set_sgprs(Wave& wave, const WorkgroupLaunch& launch, unsigned number, unsig
 
 /// v0, v1, v2: work-item ids, as many as RSRC2.TIDIG_COMP_CNT asks for.
 void set_work_item_ids(Wave& wave, const WorkgroupLaunch& launch, unsigned position) {
-    const unsigned components = Rsrc2::TidigCompCnt::get(launch.rsrc2) + 1;
+    const unsigned components = std::min(Rsrc2::TidigCompCnt::get(launch.rsrc2) + 1, 3u);
+    const std::array<uint32_t, 3>& size = launch.group_size;
+    const uint32_t first = position * kLanes, rows = first / size[0];
+    if (first + kLanes <= size[0]) {
+        for (unsigned lane = 0; lane < kLanes; ++lane) wave.vgpr[0].lane[lane] = first + lane;
+        return;  // y and z are 0, as the registers are
+    }
+    // Counted, not divided: this is done for every wave.
+    uint32_t id[3] = {first % size[0], rows % size[1], rows / size[1]};
     for (unsigned lane = 0; lane < kLanes; ++lane) {
-        const uint32_t flat = position * kLanes + lane;
-        const uint32_t x = flat % launch.group_size[0], rest = flat / launch.group_size[0];
-        const uint32_t id[3] = {x, rest % launch.group_size[1], rest / launch.group_size[1]};
-        for (unsigned c = 0; c < components && c < 3; ++c) wave.vgpr[c].lane[lane] = id[c];
+        for (unsigned c = 0; c < components; ++c) wave.vgpr[c].lane[lane] = id[c];
+        if (++id[0] < size[0]) continue;
+        id[0] = 0;
+        if (++id[1] < size[1]) continue;
+        id[1] = 0;
+        ++id[2];
     }
 }
 

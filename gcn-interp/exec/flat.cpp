@@ -81,9 +81,7 @@ bool load_run(ExecContext& ctx, Wave& wave, const Inst& inst) {
     if (run.step != 0) {
         load_block<kShape>(run.host, to);
     } else {
-        uint8_t once[kShape.bytes];
-        std::memcpy(once, run.host, kShape.bytes);
-        for (unsigned lane = 0; lane < kLanes; ++lane) to.put(lane, once);
+        load_one<kShape>(run.host, to);
     }
     return true;
 }

@@ -4,6 +4,7 @@
 // A lane function is plain C++ on plain types. Its signature says how the frame must feed it:
 //   float, double, (u)int16_t, (u)int32_t, (u)int64_t   the next source operand
 //   Half, HalfFloat            f16 source as bits / widened to float; a HalfFloat result is rounded to f16 once, by the frame
+//   Low32                      a u32 source of a 64-bit operation, for example a count of bits
 //   Raw16, Raw32, Raw64        bits to which neg and abs apply, but no arithmetic rule
 //   LaneMask, VccMask          ~0 or 0 from the mask operand (src2, or VCC where the format has none) / always from VCC
 //   Literal<T>                 the literal of v_madmk, v_madak
@@ -15,6 +16,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -42,6 +44,10 @@ struct Raw64 {
 };
 struct Raw16 {
     uint32_t bits;
+};
+/// A 32-bit source of a 64-bit operation, widened so that both have lanes of one size; what is above bit 31 is undefined.
+struct Low32 {
+    uint64_t bits;
 };
 struct LaneMask {
     uint32_t bits;
@@ -87,14 +93,13 @@ struct Value;
     template <>                                                           \
     struct Value<T> {                                                     \
         static constexpr Elem kElem = elem;                               \
-        static T load(const uint32_t* low, const uint32_t*, unsigned l) { \
-            const uint32_t u = low[l];                                    \
-            return from;                                                  \
-        }                                                                 \
+        static T of(uint32_t u) { return from; }                          \
+        static T load(const uint32_t* low, const uint32_t*, unsigned l) { return of(low[l]); } \
         static uint32_t low(T v) { return to; }                           \
     }
 LYRA_VALUE32(uint32_t, (Elem{32, false, false}), u, v);
 LYRA_VALUE32(int32_t, (Elem{32, false, false, true}), static_cast<int32_t>(u), static_cast<uint32_t>(v));
+LYRA_VALUE32(Low32, (Elem{32, false, false}), Low32{u}, static_cast<uint32_t>(v.bits));
 LYRA_VALUE32(float, (Elem{32, true, true}), std::bit_cast<float>(u), std::bit_cast<uint32_t>(v));
 LYRA_VALUE32(Raw32, (Elem{32, true, false}), Raw32{u}, v.bits);
 LYRA_VALUE32(uint16_t, (Elem{16, false, false}), static_cast<uint16_t>(u), v);
@@ -107,9 +112,9 @@ LYRA_VALUE32(HalfFloat, (Elem{16, true, true, false, true}), HalfFloat{fp::half_
     template <>                                                                 \
     struct Value<T> {                                                           \
         static constexpr Elem kElem = elem;                                     \
+        static T of(uint64_t u) { return from; }                                \
         static T load(const uint32_t* low, const uint32_t* high, unsigned l) {  \
-            const uint64_t u = low[l] | (static_cast<uint64_t>(high[l]) << 32); \
-            return from;                                                        \
+            return of(low[l] | (static_cast<uint64_t>(high[l]) << 32));         \
         }                                                                       \
         static uint64_t bits(T v) { return to; }                                \
     }
@@ -211,10 +216,49 @@ struct RowPair {
     const uint32_t* high;
 };
 
+// Eight lanes of 64-bit elements. Their order is not that of the lanes but the one in which two vectors of dwords interleave without
+// crossing the halves of a 256-bit register; the same for all operands, and undone when the result is taken apart.
+inline constexpr unsigned kBlock = 8;
+using Dwords __attribute__((vector_size(32))) = uint32_t;
+
+/// element = low | high << 32
+[[gnu::always_inline]] inline void interleave_block(const uint32_t* low, const uint32_t* high, uint64_t* out) {
+    Dwords l, h;
+    std::memcpy(&l, low, sizeof l);
+    std::memcpy(&h, high, sizeof h);
+    const Dwords first = __builtin_shufflevector(l, h, 0, 8, 1, 9, 4, 12, 5, 13);
+    const Dwords second = __builtin_shufflevector(l, h, 2, 10, 3, 11, 6, 14, 7, 15);
+    std::memcpy(out, &first, sizeof first);
+    std::memcpy(out + 4, &second, sizeof second);
+}
+[[gnu::always_inline]] inline Dwords deinterleave_low(const uint64_t* in) {
+    Dwords first, second;
+    std::memcpy(&first, in, sizeof first);
+    std::memcpy(&second, in + 4, sizeof second);
+    return __builtin_shufflevector(first, second, 0, 2, 8, 10, 4, 6, 12, 14);
+}
+[[gnu::always_inline]] inline Dwords deinterleave_high(const uint64_t* in) {
+    Dwords first, second;
+    std::memcpy(&first, in, sizeof first);
+    std::memcpy(&second, in + 4, sizeof second);
+    return __builtin_shufflevector(first, second, 1, 3, 9, 11, 5, 7, 13, 15);
+}
+template <bool kMasked>
+[[gnu::always_inline]] inline void store_block(uint32_t* row, const uint32_t* mask, Dwords value) {
+    if constexpr (kMasked) {
+        Dwords old, lanes;
+        std::memcpy(&old, row, sizeof old);
+        std::memcpy(&lanes, mask, sizeof lanes);
+        value = (value & lanes) | (old & ~lanes);
+    }
+    std::memcpy(row, &value, sizeof value);
+}
+
 template <class R, class... A>
 struct Signature {
     using Result = ResultOf<R>;
     static constexpr std::size_t kParams = sizeof...(A);
+    static constexpr bool kUsesMode = (std::is_same_v<A, const ModeView&> || ...);
 
     /// Row slot of each parameter: 0..2 sources in order, 3 the extra row.
     static constexpr std::array<std::size_t, kParams + 1> slots() {
@@ -224,10 +268,75 @@ struct Signature {
         return out;
     }
 
+    template <class T>
+    static constexpr bool wide() {
+        if constexpr (Param<T>::kSource) {
+            return Value<T>::kElem.bits == 64;
+        } else {
+            return false;
+        }
+    }
+    /// 64-bit operands or results: work on blocks of them, in which a vector is elements and not halves of some.
+    static constexpr bool kWide =
+        ((wide<A>() || ...) || Value<typename Result::Plain>::kElem.bits == 64) && !(std::is_same_v<A, LaneIndex> || ...);
+
+    template <class T>
+    static decltype(auto) block_argument(uint64_t bits, const ModeView& mode) {
+        if constexpr (std::is_same_v<T, const ModeView&>) {
+            return (mode);
+        } else if constexpr (std::is_same_v<T, LaneMask> || std::is_same_v<T, VccMask>) {
+            return T{static_cast<uint32_t>(bits)};
+        } else if constexpr (std::is_same_v<T, Low32>) {
+            return Low32{bits};
+        } else if constexpr (wide<T>()) {
+            return Value<T>::of(bits);
+        } else {
+            return Value<T>::of(static_cast<uint32_t>(bits));
+        }
+    }
+
+    template <auto kFn, bool kMasked, std::size_t... I>
+    static void blocks(const Rows& rows, std::index_sequence<I...>) {
+        constexpr auto kSlots = slots();
+        using Plain = typename Result::Plain;
+        const ModeView mode = kUsesMode ? *rows.mode : kDefaultMode;
+        for (unsigned base = 0; base < kLanes; base += kBlock) {
+            alignas(64) uint64_t in[kParams][kBlock];
+            alignas(64) uint64_t out[kBlock], carried[kBlock];
+            const auto take = [&](std::size_t i, bool is_wide, bool is_row) {
+                const uint32_t* low = rows.low[kSlots[i]] + base;
+                if (is_row) interleave_block(low, is_wide ? rows.high[kSlots[i]] + base : low, in[i]);
+            };
+            (take(I, wide<A>(), !std::is_same_v<A, const ModeView&>), ...);
+            LYRA_INDEPENDENT_LANES
+            for (unsigned l = 0; l < kBlock; ++l) {
+                const R r = kFn(block_argument<A>(in[I][l], mode)...);
+                if constexpr (std::is_same_v<R, bool>) {
+                    carried[l] = uint64_t{0} - static_cast<uint64_t>(r);
+                } else if constexpr (Result::kHasCarry) {
+                    out[l] = Value<Plain>::bits(r.value);
+                    carried[l] = r.carry;
+                } else if constexpr (Value<Plain>::kElem.bits == 64) {
+                    out[l] = Value<Plain>::bits(r);
+                } else {
+                    out[l] = Value<Plain>::low(r);
+                }
+            }
+            if constexpr (Result::kHasCarry) store_block<false>(rows.carry + base, nullptr, deinterleave_low(carried));
+            if constexpr (Result::kHasValue) {
+                const uint32_t* mask = kMasked ? rows.mask + base : nullptr;
+                constexpr bool kWideResult = Value<Plain>::kElem.bits == 64;
+                const Dwords low = deinterleave_low(out);
+                if constexpr (kWideResult) store_block<kMasked>(rows.dst_high + base, mask, deinterleave_high(out));
+                store_block<kMasked>(rows.dst_low + base, mask, low);
+            }
+        }
+    }
+
     /// One pointer per parameter, not an array of them: the vectoriser follows only those.
     template <auto kFn, bool kMasked, unsigned kCount, class... P>
     static void loop(const Rows& rows, P... sources) {
-        const ModeView mode = *rows.mode;
+        const ModeView mode = kUsesMode ? *rows.mode : kDefaultMode;
         uint32_t* const out_low = rows.dst_low;
         uint32_t* const out_high = rows.dst_high;
         uint32_t* const carry = rows.carry;
@@ -248,9 +357,10 @@ struct Signature {
         }
     }
 
-    template <auto kFn, bool kMasked, std::size_t... I>
-    static void spread(const Rows& rows, std::index_sequence<I...>) {
+    template <auto kFn, bool kMasked, bool kBlocks, std::size_t... I>
+    static void spread(const Rows& rows, std::index_sequence<I...> indices) {
         constexpr auto kSlots = slots();
+        if constexpr (kWide && kBlocks) return blocks<kFn, kMasked>(rows, indices);
         if constexpr (kCostly<kFn>) {
             if (rows.lanes == kFewLanes) {
                 loop<kFn, kMasked, kFewLanes>(rows, RowPair{rows.low[kSlots[I]], rows.high[kSlots[I]]}...);
@@ -260,9 +370,10 @@ struct Signature {
         loop<kFn, kMasked, kLanes>(rows, RowPair{rows.low[kSlots[I]], rows.high[kSlots[I]]}...);
     }
 
-    template <auto kFn, bool kMasked>
+    /// @param kBlocks  the back end has vectors of eight dwords
+    template <auto kFn, bool kMasked, bool kBlocks>
     static void compute(const Rows& rows) {
-        spread<kFn, kMasked>(rows, std::index_sequence_for<A...>{});
+        spread<kFn, kMasked, kBlocks>(rows, std::index_sequence_for<A...>{});
     }
 
     static constexpr OpDesc describe() {
@@ -277,7 +388,7 @@ struct Signature {
         d.has_value = Result::kHasValue;
         d.has_carry = Result::kHasCarry;
         if (Result::kHasValue) d.dst = Value<typename Result::Plain>::kElem;
-        d.uses_mode = (std::is_same_v<A, const ModeView&> || ...);
+        d.uses_mode = kUsesMode;
         return d;
     }
 
@@ -301,9 +412,9 @@ struct SignatureOf<R (*)(A...)> : Signature<R, A...> {};
 template <auto kFn, bool kMasked>
 struct Loop {
     using Sig = SignatureOf<std::remove_cv_t<decltype(kFn)>>;
-    [[gnu::noinline, gnu::flatten]] static void portable(const Rows& rows) { Sig::template compute<kFn, kMasked>(rows); }
-    [[gnu::noinline, gnu::flatten, LYRA_AVX2]] static void avx2(const Rows& rows) { Sig::template compute<kFn, kMasked>(rows); }
-    [[gnu::noinline, gnu::flatten, LYRA_AVX512]] static void avx512(const Rows& rows) { Sig::template compute<kFn, kMasked>(rows); }
+    [[gnu::noinline, gnu::flatten]] static void portable(const Rows& rows) { Sig::template compute<kFn, kMasked, false>(rows); }
+    [[gnu::noinline, gnu::flatten, LYRA_AVX2]] static void avx2(const Rows& rows) { Sig::template compute<kFn, kMasked, true>(rows); }
+    [[gnu::noinline, gnu::flatten, LYRA_AVX512]] static void avx512(const Rows& rows) { Sig::template compute<kFn, kMasked, true>(rows); }
     template <Backend kBackend>
     static constexpr ComputeFn on() {
         return kBackend == Backend::Avx512 ? &avx512 : kBackend == Backend::Avx2 ? &avx2 : &portable;
@@ -383,41 +494,82 @@ template <std::size_t... I>
 inline void fetch_sources(const Wave& wave, const Inst& inst, const OpDesc& desc, Scratch& scratch, Rows& rows, std::index_sequence<I...>) {
     (fetch_source(wave, inst, I, desc.src[I], desc.reads_dst, scratch, rows), ...);
 }
-
-/// The plain encodings. Straight from register rows to register row when MODE and modifiers ask for nothing special.
-template <Op kOp, auto kLane, Backend kBackend>
-inline void run_plain(ExecContext& ctx, const Inst& inst) {
-    static constexpr const OpDesc& kDesc = kOpDesc<kOp, kLane, kBackend>;
-    Wave& wave = ctx.wave;
-    const bool modified = inst.omod | inst.op_sel | static_cast<uint8_t>(inst.clamp);
-    const bool odd_mode = ((wave.mode ^ kModeDefault) & kDesc.mode_mask) != 0;
-    if (kDesc.dst.half_float || kDesc.keeps_other_half || modified || odd_mode) [[unlikely]] {
-        run_general<kBackend>(ctx, inst, kDesc);
-        return;
-    }
-    const uint64_t exec = wave.exec;
-    if (!kDesc.has_carry && exec == 0) return;
-    Scratch& scratch = ctx.scratch;
-    Rows& rows = ctx.rows;
-    rows.mode = &kDefaultMode;
-    if constexpr (kCostly<LaneOf<kLane>::kFn>) rows.lanes = lanes_in_use(exec);
-    fetch_sources(wave, inst, kDesc, scratch, rows, std::make_index_sequence<kDesc.sources>{});
-    if (inst.neg | inst.abs) apply_signs<kBackend>(inst, kDesc, scratch, rows);
-    if constexpr (kDesc.extra != Extra::None) fetch_extra(wave, inst, kDesc.extra, scratch, rows);
-    if constexpr (kDesc.has_carry) rows.carry = scratch.carry.lane;
-    if constexpr (kDesc.has_value) {
-        rows.dst_low = vgpr_write_row(wave, inst.dst, scratch.dump);
-        if constexpr (kDesc.dst.bits == 64) rows.dst_high = vgpr_write_row(wave, inst.dst + 1u, scratch.dump);
-    }
-    if (!kDesc.has_value || exec == kAllLanes) {
-        Loop<LaneOf<kLane>::kFn, false>::template on<kBackend>()(rows);
-    } else {
-        if (wave.mask_of != exec) refresh_mask<kBackend>(wave);
-        rows.mask = wave.mask.lane;
-        Loop<LaneOf<kLane>::kFn, true>::template on<kBackend>()(rows);
-    }
-    if constexpr (kDesc.has_carry) write_mask(wave, inst, pack_mask<kBackend>(rows.carry) & exec, kDesc.writes_exec);
+template <std::size_t... I>
+inline bool fetch_sources_quickly(const Wave& wave, const Inst& inst, const OpDesc& desc, Scratch& scratch, Rows& rows,
+                                  std::index_sequence<I...>) {
+    return (fetch_source_quickly(wave, inst, I, desc.src[I], desc.reads_dst, scratch, rows) && ...);
 }
+
+/// The plain encodings in three ways, each for what the one before leaves over: quick() is straight from register rows to register row
+/// and calls nothing before it is done, so that it needs no frame; plain() takes every operand and sign modifiers; run_general() the rest.
+template <Op kOp, auto kLane, Backend kBackend>
+struct Run {
+    static constexpr const OpDesc& kDesc = kOpDesc<kOp, kLane, kBackend>;
+    static constexpr auto kFn = LaneOf<kLane>::kFn;
+    static constexpr auto kSources = std::make_index_sequence<kDesc.sources>{};
+
+    template <bool kMasked>
+    static void finish(ExecContext& ctx, const Inst& inst) {
+        if constexpr (kDesc.has_carry) {
+            LaneOf<kLane>::Sig::template compute<kFn, kMasked, kBackend != Backend::Portable>(ctx.rows);
+            write_mask(ctx.wave, inst, pack_mask<kBackend>(ctx.rows.carry) & ctx.wave.exec, kDesc.writes_exec);
+        } else {
+            Loop<kFn, kMasked>::template on<kBackend>()(ctx.rows);
+        }
+    }
+
+    /// @return false when something asks for more than plain arithmetic in the default MODE
+    static bool ordinary(const Wave& wave, const Inst& inst) {
+        if constexpr (kDesc.dst.half_float || kDesc.keeps_other_half) return false;
+        const bool modified = inst.omod | inst.op_sel | static_cast<uint8_t>(inst.clamp);
+        return !modified && ((wave.mode ^ kModeDefault) & kDesc.mode_mask) == 0;
+    }
+
+    static bool quick_operands(ExecContext& ctx, const Inst& inst) {
+        const Wave& wave = ctx.wave;
+        Rows& rows = ctx.rows;
+        if (!ordinary(wave, inst) || (inst.neg | inst.abs)) return false;
+        if (!fetch_sources_quickly(wave, inst, kDesc, ctx.scratch, rows, kSources)) return false;
+        if constexpr (kDesc.extra != Extra::None) {
+            if (!fetch_extra_quickly(wave, inst, kDesc.extra, ctx.scratch, rows)) return false;
+        }
+        if constexpr (kDesc.has_value) {
+            if (inst.dst + (kDesc.dst.bits == 64) >= wave.vgpr_count) return false;
+            rows.dst_low = wave.vgpr[inst.dst].lane;
+            if constexpr (kDesc.dst.bits == 64) rows.dst_high = wave.vgpr[inst.dst + 1u].lane;
+        }
+        if constexpr (kDesc.uses_mode) rows.mode = &kDefaultMode;
+        if constexpr (kDesc.has_carry) rows.carry = ctx.scratch.carry.lane;
+        if constexpr (kCostly<kFn>) rows.lanes = lanes_in_use(wave.exec);
+        return true;
+    }
+
+    static void plain(ExecContext& ctx, const Inst& inst) {
+        Wave& wave = ctx.wave;
+        if (!ordinary(wave, inst)) return run_general<kBackend>(ctx, inst, kDesc);
+        if (!kDesc.has_carry && wave.exec == 0) return;
+        Scratch& scratch = ctx.scratch;
+        Rows& rows = ctx.rows;
+        rows.mode = &kDefaultMode;
+        rows.lanes = lanes_in_use(wave.exec);
+        fetch_sources(wave, inst, kDesc, scratch, rows, kSources);
+        if (inst.neg | inst.abs) apply_signs<kBackend>(inst, kDesc, scratch, rows);
+        if constexpr (kDesc.extra != Extra::None) fetch_extra(wave, inst, kDesc.extra, scratch, rows);
+        if constexpr (kDesc.has_carry) rows.carry = scratch.carry.lane;
+        if constexpr (kDesc.has_value) {
+            rows.dst_low = vgpr_write_row(wave, inst.dst, scratch.dump);
+            if constexpr (kDesc.dst.bits == 64) rows.dst_high = vgpr_write_row(wave, inst.dst + 1u, scratch.dump);
+        }
+        if (!kDesc.has_value || wave.exec == kAllLanes) {
+            Loop<kFn, false>::template on<kBackend>()(rows);
+        } else {
+            refresh_mask<kBackend>(wave);
+            rows.mask = wave.mask.lane;
+            Loop<kFn, true>::template on<kBackend>()(rows);
+        }
+        if constexpr (kDesc.has_carry) write_mask(wave, inst, pack_mask<kBackend>(rows.carry) & wave.exec, kDesc.writes_exec);
+    }
+};
 
 // Registration ----------------------------------------------------------------------------------------------------------------
 
@@ -431,15 +583,32 @@ struct Versions {
     constexpr ExecFn operator[](Backend backend) const { return fn[static_cast<unsigned>(backend)]; }
 };
 
+#define LYRA_PLAIN_ON(name, Name, attribute)                                                                                   \
+    [[gnu::noinline, gnu::flatten, attribute]] static void name##_plain(ExecContext& ctx, const Inst& inst) {                  \
+        Run<kOp, kLane, Backend::Name>::plain(ctx, inst);                                                                      \
+    }                                                                                                                          \
+    template <bool kMasked>                                                                                                    \
+    [[gnu::noinline, gnu::flatten, attribute]] static void name##_finish(ExecContext& ctx, const Inst& inst) {                 \
+        Run<kOp, kLane, Backend::Name>::template finish<kMasked>(ctx, inst);                                                   \
+    }                                                                                                                          \
+    [[gnu::flatten, attribute]] static void name(ExecContext& ctx, const Inst& inst) {                                         \
+        using Mine = Run<kOp, kLane, Backend::Name>;                                                                           \
+        Wave& wave = ctx.wave;                                                                                                 \
+        if (Mine::quick_operands(ctx, inst)) {                                                                                 \
+            if (!Mine::kDesc.has_value || wave.exec == kAllLanes) return name##_finish<false>(ctx, inst);                      \
+            ctx.rows.mask = wave.mask.lane;                                                                                    \
+            if (wave.mask_of == wave.exec) return name##_finish<true>(ctx, inst);                                              \
+        }                                                                                                                      \
+        return name##_plain(ctx, inst);                                                                                        \
+    }
 template <Op kOp, auto kLane>
 struct Plain {
-    [[gnu::flatten]] static void portable(ExecContext& ctx, const Inst& inst) { run_plain<kOp, kLane, Backend::Portable>(ctx, inst); }
-    [[gnu::flatten, LYRA_AVX2]] static void avx2(ExecContext& ctx, const Inst& inst) { run_plain<kOp, kLane, Backend::Avx2>(ctx, inst); }
-    [[gnu::flatten, LYRA_AVX512]] static void avx512(ExecContext& ctx, const Inst& inst) {
-        run_plain<kOp, kLane, Backend::Avx512>(ctx, inst);
-    }
+    LYRA_PLAIN_ON(portable, Portable, gnu::flatten)
+    LYRA_PLAIN_ON(avx2, Avx2, LYRA_AVX2)
+    LYRA_PLAIN_ON(avx512, Avx512, LYRA_AVX512)
     static constexpr Versions versions() { return {&portable, &avx2, &avx512}; }
 };
+#undef LYRA_PLAIN_ON
 /// Any encoding, any modifier, any MODE.
 template <Op kOp, auto kLane, Backend kBackend>
 void run_any(ExecContext& ctx, const Inst& inst) {

@@ -155,24 +155,27 @@ inline bool evenly_spaced(const LaneAddresses& a, uint64_t step) {
     return different == 0;
 }
 
+/// A dword of guest memory, wherever it lies.
+using MemoryDword [[gnu::may_alias, gnu::aligned(1)]] = uint32_t;
+
 /// 64 elements of whole dwords side by side in memory, to and from register rows.
 template <unsigned kWords>
 void deinterleave(const uint8_t* host, uint32_t* const* rows) {
-    alignas(64) uint32_t block[kLanes * kWords];
-    std::memcpy(block, host, sizeof block);
+    const auto* from = reinterpret_cast<const MemoryDword*>(host);
     for (unsigned w = 0; w < kWords; ++w) {
-        uint32_t* __restrict row = rows[w];
-        for (unsigned lane = 0; lane < kLanes; ++lane) row[lane] = block[lane * kWords + w];
+        uint32_t* row = rows[w];
+        LYRA_INDEPENDENT_LANES
+        for (unsigned lane = 0; lane < kLanes; ++lane) row[lane] = from[lane * kWords + w];
     }
 }
 template <unsigned kWords>
 void interleave(const uint32_t* const* rows, uint8_t* host) {
-    alignas(64) uint32_t block[kLanes * kWords];
+    auto* to = reinterpret_cast<MemoryDword*>(host);
     for (unsigned w = 0; w < kWords; ++w) {
-        const uint32_t* __restrict row = rows[w];
-        for (unsigned lane = 0; lane < kLanes; ++lane) block[lane * kWords + w] = row[lane];
+        const uint32_t* row = rows[w];
+        LYRA_INDEPENDENT_LANES
+        for (unsigned lane = 0; lane < kLanes; ++lane) to[lane * kWords + w] = row[lane];
     }
-    std::memcpy(host, block, sizeof block);
 }
 
 template <Shape kShape>
@@ -181,6 +184,22 @@ void load_block(const uint8_t* host, Destination<kShape>& to) {
         deinterleave<kShape.words()>(host, to.rows());
     } else {
         for (unsigned lane = 0; lane < kLanes; ++lane) to.put(lane, host + lane * kShape.bytes);
+    }
+}
+
+/// One element to all lanes.
+template <Shape kShape>
+void load_one(const uint8_t* host, Destination<kShape>& to) {
+    uint8_t once[kShape.bytes];
+    std::memcpy(once, host, kShape.bytes);
+    if constexpr (kShape.bytes >= 4) {
+        for (unsigned w = 0; w < kShape.words(); ++w) {
+            uint32_t value;
+            std::memcpy(&value, once + 4 * w, 4);
+            fill_row(to.rows()[w], value);
+        }
+    } else {
+        for (unsigned lane = 0; lane < kLanes; ++lane) to.put(lane, once);
     }
 }
 
@@ -202,11 +221,25 @@ bool load_fast(PageCursor& cursor, const LaneAddresses& a, Destination<kShape>& 
     }
     if (!evenly_spaced(a, 0)) return false;
     const uint8_t* host = cursor.at(a.va[0], kShape.bytes);
-    if (!host) return false;
-    uint8_t once[kShape.bytes];
-    std::memcpy(once, host, kShape.bytes);
-    for (unsigned lane = 0; lane < kLanes; ++lane) to.put(lane, once);
-    return true;
+    if (host) load_one<kShape>(host, to);
+    return host != nullptr;
+}
+
+/// Lanes whose addresses are compared together: a row of a two-dimensional work-group often has so many.
+inline constexpr unsigned kPartLanes = 16;
+
+/// Host address of the page on which all lanes of a part have their elements, nullptr when they are off or on several.
+inline uint8_t* one_page(PageCursor& cursor, const LaneAddresses& a, unsigned first, unsigned bytes) {
+    if ((a.active >> first & 0xffff) != 0xffff) return nullptr;
+    const uint64_t* va = a.va + first;
+    uint64_t different = 0, last = 0;
+    for (unsigned l = 0; l < kPartLanes; ++l) {
+        different |= va[l] ^ va[0];
+        const uint64_t offset = va[l] % kPageBytes;
+        last = offset > last ? offset : last;
+    }
+    if (different >= kPageBytes || last + bytes > kPageBytes) return nullptr;
+    return cursor.at(va[0] & ~(kPageBytes - 1), 1);
 }
 
 /// Load into VGPRs. The first lane that faults ends the instruction.
@@ -217,7 +250,14 @@ void load(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vgpr) {
     Destination<kShape> to(wave, vgpr);
     PageCursor cursor(*ctx.pages, wave.vmid, Access::Read);
     if (load_fast<kShape>(cursor, a, to)) return;
-    for (uint64_t mask = a.active; mask; mask &= mask - 1) {
+    uint64_t rest = a.active;
+    for (unsigned first = 0; first < kLanes; first += kPartLanes) {
+        const uint8_t* page = one_page(cursor, a, first, kShape.bytes);
+        if (!page) continue;
+        for (unsigned lane = first; lane < first + kPartLanes; ++lane) to.put(lane, page + a.va[lane] % kPageBytes);
+        rest &= ~(uint64_t{0xffff} << first);
+    }
+    for (uint64_t mask = rest; mask; mask &= mask - 1) {
         const unsigned lane = static_cast<unsigned>(std::countr_zero(mask));
         if (const uint8_t* host = cursor.at(a.va[lane], kShape.bytes)) {
             to.put(lane, host);
@@ -400,8 +440,9 @@ void atomic_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, u
 
 /// LDS addresses of the lanes in active, bytes from the start of the work-group's allocation.
 struct LdsAddresses {
-    uint32_t at[kLanes] = {};
+    uint32_t at[kLanes];  ///< not zeroed: that would be a good part of the time
     uint64_t active = 0;
+    LdsAddresses() {}  // NOLINT
 };
 
 /// Host address of size bytes of the work-group's LDS, nullptr when they are not all inside.
@@ -410,11 +451,15 @@ inline uint8_t* lds_bytes(ExecContext& ctx, const Wave& wave, uint32_t address, 
     return ctx.lds + wave.lds_base + address;
 }
 
-/// Start of the work-group's LDS when all 64 lanes are on and inside of it, so that none needs a look.
+/// Start of the work-group's LDS when all lanes that are on are inside of it, so that none needs a look.
 inline uint8_t* lds_all_inside(ExecContext& ctx, const Wave& wave, const LdsAddresses& a, unsigned size) {
-    if (a.active != kAllLanes || !ctx.lds) return nullptr;
+    if (!ctx.lds || a.active == 0) return nullptr;
     uint32_t highest = 0;
-    for (unsigned lane = 0; lane < kLanes; ++lane) highest = a.at[lane] > highest ? a.at[lane] : highest;
+    if (a.active == kAllLanes) {
+        for (unsigned lane = 0; lane < kLanes; ++lane) highest = a.at[lane] > highest ? a.at[lane] : highest;
+    } else {
+        for_lanes(a.active, [&](unsigned lane) { highest = a.at[lane] > highest ? a.at[lane] : highest; });
+    }
     return uint64_t{highest} + size <= wave.lds_bytes ? ctx.lds + wave.lds_base : nullptr;
 }
 
@@ -429,7 +474,9 @@ template <Shape kShape>
 void load_lds(ExecContext& ctx, Wave& wave, const LdsAddresses& a, unsigned vgpr, bool strict) {
     Destination<kShape> to(wave, vgpr);
     if (const uint8_t* host = lds_all_inside(ctx, wave, a, kShape.bytes)) {
+        if (a.active != kAllLanes) return for_lanes(a.active, [&](unsigned lane) { to.put(lane, host + a.at[lane]); });
         if (evenly_spaced(a, kShape.bytes)) return load_block<kShape>(host + a.at[0], to);
+        if (evenly_spaced(a, 0)) return load_one<kShape>(host + a.at[0], to);
         for (unsigned lane = 0; lane < kLanes; ++lane) to.put(lane, host + a.at[lane]);
         return;
     }
@@ -445,6 +492,7 @@ template <Shape kShape>
 void store_lds(ExecContext& ctx, Wave& wave, const LdsAddresses& a, unsigned vgpr, bool strict) {
     const Source<kShape> from(wave, vgpr);
     if (uint8_t* host = lds_all_inside(ctx, wave, a, kShape.bytes)) {
+        if (a.active != kAllLanes) return for_lanes(a.active, [&](unsigned lane) { from.get(lane, host + a.at[lane]); });
         if (evenly_spaced(a, kShape.bytes)) return store_block<kShape>(from, host + a.at[0]);
         for (unsigned lane = 0; lane < kLanes; ++lane) from.get(lane, host + a.at[lane]);
         return;

@@ -92,6 +92,43 @@ inline void fetch_source(const Wave& wave, const Inst& inst, unsigned n, const E
     }
 }
 
+/// The same without a call. @return false when the operand is none of the common ones: the row is not set then
+inline bool fetch_source_quickly(const Wave& wave, const Inst& inst, unsigned n, const Elem& elem, bool reads_dst, Scratch& scratch,
+                                 Rows& rows) {
+    unsigned operand = inst.src[n];
+    if (reads_dst && operand == kNoOperand) operand = kSrcVgpr0 + inst.dst;
+    const bool wide = elem.bits == 64;
+    const unsigned vgpr = operand - kSrcVgpr0, integer = operand - 128u, number = operand - 240u;
+    if (operand >= kSrcVgpr0) {
+        if (vgpr + wide >= wave.vgpr_count) return false;
+        rows.low[n] = wave.vgpr[vgpr].lane;
+        if (wide) rows.high[n] = wave.vgpr[vgpr + 1].lane;
+        return true;
+    }
+    if (integer < kInlineIntegers) {
+        rows.low[n] = kConstantRows.integer[integer].lane;
+        if (wide) rows.high[n] = kConstantRows.integer[integer <= 64 ? 0 : 65].lane;  // 0 or -1
+        return true;
+    }
+    uint32_t* low = scratch.src[n][0].lane;
+    rows.low[n] = low;
+    if (wide) {
+        if (operand + 1 >= wave.sgpr_count || operand >= kFlatScratchLo - 1u) return false;
+        uint32_t* high = scratch.src[n][1].lane;
+        rows.high[n] = high;
+        fill_row(low, wave.sgpr[operand]);
+        fill_row(high, wave.sgpr[operand + 1]);
+        return true;
+    }
+    if (number < kInlineFloats && elem.bits == 32) {
+        rows.low[n] = kConstantRows.single[number].lane;
+        return true;
+    }
+    if (operand != kSrcLiteral && (operand >= kFlatScratchLo || operand >= wave.sgpr_count)) return false;
+    fill_row(low, operand == kSrcLiteral ? inst.literal : wave.sgpr[operand]);
+    return true;
+}
+
 /// Set slot 3 to the mask or literal.
 inline void fetch_extra(const Wave& wave, const Inst& inst, Extra extra, Scratch& scratch, Rows& rows) {
     VgprRow& row = scratch.src[3][0];
@@ -101,6 +138,23 @@ inline void fetch_extra(const Wave& wave, const Inst& inst, Extra extra, Scratch
     } else {
         expand_mask(mask_operand(wave, inst, extra), row);
     }
+}
+
+inline bool fetch_extra_quickly(const Wave& wave, const Inst& inst, Extra extra, Scratch& scratch, Rows& rows) {
+    VgprRow& row = scratch.src[3][0];
+    rows.low[3] = row.lane;
+    if (extra == Extra::Literal) {
+        fill_row(row.lane, inst.literal);
+        return true;
+    }
+    const unsigned operand = inst.src[2];
+    if (extra == Extra::Vcc || operand == kNoOperand || operand == kVccLo) {
+        expand_mask(wave.vcc(), row);
+        return true;
+    }
+    if (operand >= kFlatScratchLo - 1u || operand + 1 >= wave.sgpr_count) return false;
+    expand_mask(make64(wave.sgpr[operand], wave.sgpr[operand + 1]), row);
+    return true;
 }
 
 /// abs, then neg, on the float sources that ask for it.

@@ -186,9 +186,9 @@ constexpr Saturating<&sub_i16, &sub_i16_clamped> v_sub_i16;
 
 // 64-bit integers -------------------------------------------------------------------------------------------------------------
 
-uint64_t v_lshlrev_b64(uint32_t s0, uint64_t s1) { return s1 << (s0 & 63); }
-uint64_t v_lshrrev_b64(uint32_t s0, uint64_t s1) { return s1 >> (s0 & 63); }
-int64_t v_ashrrev_i64(uint32_t s0, int64_t s1) { return s1 >> (s0 & 63); }
+uint64_t v_lshlrev_b64(Low32 s0, uint64_t s1) { return s1 << (s0.bits & 63); }
+uint64_t v_lshrrev_b64(Low32 s0, uint64_t s1) { return s1 >> (s0.bits & 63); }
+int64_t v_ashrrev_i64(Low32 s0, int64_t s1) { return s1 >> (s0.bits & 63); }
 WithCarry<uint64_t> mad_u64_u32(uint32_t s0, uint32_t s1, uint64_t s2) {
     const uint64_t r = uint64_t{s0} * s1 + s2;
     return {r, r < s2 ? ~0u : 0u};
