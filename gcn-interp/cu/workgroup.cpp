@@ -70,11 +70,14 @@ unsigned wave_count(const WorkgroupLaunch& launch) {
 }
 
 int find_free(uint64_t taken, unsigned count) {
-    const uint64_t run = count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
-    for (unsigned at = 0; at + count <= 64; ++at) {
-        if ((taken & (run << at)) == 0) return static_cast<int>(at);
+    if (count > 64) return -1;
+    uint64_t free = ~taken;  // bit n: a run of `length` free granules begins at n
+    for (unsigned length = 1; length < count && free != 0;) {
+        const unsigned more = std::min(length, count - length);
+        free &= free >> more;
+        length += more;
     }
-    return -1;
+    return free == 0 ? -1 : std::countr_zero(free);
 }
 
 ComputeUnit::Needs ComputeUnit::Needs::of(const WorkgroupLaunch& launch) {
@@ -120,23 +123,25 @@ bool ComputeUnit::plan(const Needs& needs, Plan& plan) const {
 
 bool place_wave(const WaveRegisters& needs, uint64_t& slots_taken, RegisterMaps& taken, WavePlace& place) {
     // The SIMD with the fewest waves first: work-groups spread evenly.
+    constexpr uint64_t kSimd0Slots = 0x1111111111 & ((uint64_t{1} << kWaveSlots) - 1);
+    static_assert(kSimdsPerCu == 4);
     std::array<unsigned, kSimdsPerCu> order{0, 1, 2, 3};
-    std::array<int, kSimdsPerCu> load{};
-    for (unsigned slot = 0; slot < kWaveSlots; ++slot) load[slot % kSimdsPerCu] += bit(slots_taken, slot);
-    std::stable_sort(order.begin(), order.end(), [&](unsigned a, unsigned b) { return load[a] < load[b]; });
+    const auto waves = [&](unsigned simd) { return std::popcount(slots_taken & kSimd0Slots << simd); };
+    for (unsigned n = 1; n < kSimdsPerCu; ++n) {
+        for (unsigned m = n; m > 0 && waves(order[m]) < waves(order[m - 1]); --m) std::swap(order[m], order[m - 1]);
+    }
     const unsigned granules = needs.vgprs / kVgprGranule;
     for (const unsigned simd : order) {
-        if (taken.sgprs[simd] + needs.sgprs_taken > kSgprsPerSimd) continue;
+        const uint64_t slots = ~slots_taken & kSimd0Slots << simd;
+        if (slots == 0 || taken.sgprs[simd] + needs.sgprs_taken > kSgprsPerSimd) continue;
         const int at = find_free(taken.vgprs[simd], granules);
         if (at < 0) continue;
-        for (unsigned slot = simd; slot < kWaveSlots; slot += kSimdsPerCu) {
-            if (bit(slots_taken, slot)) continue;
-            place = {static_cast<uint8_t>(slot), static_cast<uint16_t>(at * static_cast<int>(kVgprGranule))};
-            slots_taken |= uint64_t{1} << slot;
-            taken.vgprs[simd] |= granule_mask(static_cast<unsigned>(at), granules);
-            taken.sgprs[simd] += needs.sgprs_taken;
-            return true;
-        }
+        const auto slot = static_cast<unsigned>(std::countr_zero(slots));
+        place = {static_cast<uint8_t>(slot), static_cast<uint16_t>(at * static_cast<int>(kVgprGranule))};
+        slots_taken |= uint64_t{1} << slot;
+        taken.vgprs[simd] |= granule_mask(static_cast<unsigned>(at), granules);
+        taken.sgprs[simd] += needs.sgprs_taken;
+        return true;
     }
     return false;
 }

@@ -112,15 +112,31 @@ void by_aperture(ExecContext& ctx, Wave& wave, const Inst& inst, Linear linear, 
     if (ctx.fault == Fault::None && a.active) linear(a);
 }
 
+/// Not plain memory, or perhaps not: compiled once, for every back end.
+template <Shape kShape>
+[[gnu::noinline]] void load_anywhere(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    by_aperture(
+        ctx, wave, inst, [&](const LaneAddresses& a) { load<kShape>(ctx, wave, a, inst.dst); },
+        [&](const LdsAddresses& a) { load_lds<kShape>(ctx, wave, a, inst.dst, true); },
+        [&](const SwizzledAddresses& a) { load_swizzled<kShape>(ctx, wave, a, inst.dst); });
+}
+template <Shape kShape>
+[[gnu::noinline]] void store_anywhere(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    by_aperture(
+        ctx, wave, inst, [&](const LaneAddresses& a) { store<kShape>(ctx, wave, a, inst.vdata); },
+        [&](const LdsAddresses& a) { store_lds<kShape>(ctx, wave, a, inst.vdata, true); },
+        [&](const SwizzledAddresses& a) { store_swizzled<kShape>(ctx, wave, a, inst.vdata); });
+}
+
 template <unsigned kOpcode>
 void load_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
     constexpr Shape kShape = shape_of(kOpcode);
     ctx.pages->begin();
     if (load_run<kShape>(ctx, wave, inst)) return;
-    by_aperture(
-        ctx, wave, inst, [&](const LaneAddresses& a) { load<kShape>(ctx, wave, a, inst.dst); },
-        [&](const LdsAddresses& a) { load_lds<kShape>(ctx, wave, a, inst.dst, true); },
-        [&](const SwizzledAddresses& a) { load_swizzled<kShape>(ctx, wave, a, inst.dst); });
+    if (inst.seg != kSegGlobal) return load_anywhere<kShape>(ctx, wave, inst);
+    LaneAddresses a;
+    lane_addresses(wave, inst, a);
+    load<kShape>(ctx, wave, a, inst.dst);
 }
 
 template <unsigned kOpcode>
@@ -128,10 +144,10 @@ void store_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
     constexpr Shape kShape = shape_of(kOpcode);
     ctx.pages->begin();
     if (store_run<kShape>(ctx, wave, inst)) return;
-    by_aperture(
-        ctx, wave, inst, [&](const LaneAddresses& a) { store<kShape>(ctx, wave, a, inst.vdata); },
-        [&](const LdsAddresses& a) { store_lds<kShape>(ctx, wave, a, inst.vdata, true); },
-        [&](const SwizzledAddresses& a) { store_swizzled<kShape>(ctx, wave, a, inst.vdata); });
+    if (inst.seg != kSegGlobal) return store_anywhere<kShape>(ctx, wave, inst);
+    LaneAddresses a;
+    lane_addresses(wave, inst, a);
+    store<kShape>(ctx, wave, a, inst.vdata);
 }
 
 template <AtomicOp kOp, class T>
@@ -163,7 +179,7 @@ constexpr WaveFn flat_function() {
 }  // namespace
 
 void register_flat(ExecTable& table) {
-#define FLAT(opcode, name, profile, flags) enter_lanes<flat_function<opcode>()>(table, Op::name, Format::FLAT);
+#define FLAT(opcode, name, profile, flags) enter_moves<opcode, flat_function<opcode>()>(table, Op::name, Format::FLAT);
 #include "gcn-interp/isa/flat.def"
 #undef FLAT
 }

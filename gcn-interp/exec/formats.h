@@ -36,6 +36,16 @@ void enter_lanes(ExecTable& table, Op op, Format format) {
     if constexpr (kFn != nullptr) table.set(op, format, OnLanes<kFn>::on(table.backend()));
 }
 
+/// FLAT and MUBUF number their loads and stores alike; of the others no time is spent in loops over lanes.
+template <unsigned kOpcode, WaveFn kFn>
+void enter_moves(ExecTable& table, Op op, Format format) {
+    if constexpr (kOpcode >= 16 && kOpcode <= 37) {
+        enter_lanes<kFn>(table, op, format);
+    } else {
+        enter<kFn>(table, op, format);
+    }
+}
+
 void register_sop1(ExecTable& table);
 void register_sop2(ExecTable& table);
 void register_sopk(ExecTable& table);

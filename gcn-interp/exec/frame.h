@@ -218,40 +218,27 @@ struct RowPair {
 
 // Eight lanes of 64-bit elements. Their order is not that of the lanes but the one in which two vectors of dwords interleave without
 // crossing the halves of a 256-bit register; the same for all operands, and undone when the result is taken apart.
-inline constexpr unsigned kBlock = 8;
-using Dwords __attribute__((vector_size(32))) = uint32_t;
+inline constexpr unsigned kBlock = kDwords;
 
 /// element = low | high << 32
 [[gnu::always_inline]] inline void interleave_block(const uint32_t* low, const uint32_t* high, uint64_t* out) {
-    Dwords l, h;
-    std::memcpy(&l, low, sizeof l);
-    std::memcpy(&h, high, sizeof h);
-    const Dwords first = __builtin_shufflevector(l, h, 0, 8, 1, 9, 4, 12, 5, 13);
-    const Dwords second = __builtin_shufflevector(l, h, 2, 10, 3, 11, 6, 14, 7, 15);
-    std::memcpy(out, &first, sizeof first);
-    std::memcpy(out + 4, &second, sizeof second);
+    const auto l = load_vector<Dwords>(low), h = load_vector<Dwords>(high);
+    store_vector(out, __builtin_shufflevector(l, h, 0, 8, 1, 9, 4, 12, 5, 13));
+    store_vector(out + kQwords, __builtin_shufflevector(l, h, 2, 10, 3, 11, 6, 14, 7, 15));
 }
 [[gnu::always_inline]] inline Dwords deinterleave_low(const uint64_t* in) {
-    Dwords first, second;
-    std::memcpy(&first, in, sizeof first);
-    std::memcpy(&second, in + 4, sizeof second);
-    return __builtin_shufflevector(first, second, 0, 2, 8, 10, 4, 6, 12, 14);
+    return __builtin_shufflevector(load_vector<Dwords>(in), load_vector<Dwords>(in + kQwords), 0, 2, 8, 10, 4, 6, 12, 14);
 }
 [[gnu::always_inline]] inline Dwords deinterleave_high(const uint64_t* in) {
-    Dwords first, second;
-    std::memcpy(&first, in, sizeof first);
-    std::memcpy(&second, in + 4, sizeof second);
-    return __builtin_shufflevector(first, second, 1, 3, 9, 11, 5, 7, 13, 15);
+    return __builtin_shufflevector(load_vector<Dwords>(in), load_vector<Dwords>(in + kQwords), 1, 3, 9, 11, 5, 7, 13, 15);
 }
 template <bool kMasked>
 [[gnu::always_inline]] inline void store_block(uint32_t* row, const uint32_t* mask, Dwords value) {
     if constexpr (kMasked) {
-        Dwords old, lanes;
-        std::memcpy(&old, row, sizeof old);
-        std::memcpy(&lanes, mask, sizeof lanes);
-        value = (value & lanes) | (old & ~lanes);
+        const auto lanes = load_vector<Dwords>(mask);
+        value = (value & lanes) | (load_vector<Dwords>(row) & ~lanes);
     }
-    std::memcpy(row, &value, sizeof value);
+    store_vector(row, value);
 }
 
 template <class R, class... A>

@@ -212,6 +212,35 @@ void store_block(const Source<kShape>& from, uint8_t* host) {
     }
 }
 
+/// Lanes whose addresses are compared together: a row of a two-dimensional work-group often has so many.
+inline constexpr unsigned kPartLanes = 16;
+inline constexpr uint64_t kPartMask = 0xffff;
+
+/// A part of a wave, all of it on: elements at base + at[lane]. Often they lie side by side, or all lanes read one.
+template <Shape kShape>
+void load_part(const uint8_t* base, const uint32_t* at, unsigned first, Destination<kShape>& to) {
+    if constexpr (kShape.bytes >= 4) {
+        constexpr uint32_t kStep = kShape.bytes;
+        constexpr Dwords kLow{0, kStep, 2 * kStep, 3 * kStep, 4 * kStep, 5 * kStep, 6 * kStep, 7 * kStep};
+        const auto low = load_vector<Dwords>(at) - at[0], high = load_vector<Dwords>(at + kDwords) - at[0];
+        if (any_bits(low | high) == 0) {
+            for (unsigned w = 0; w < kShape.words(); ++w) {
+                const Dwords all = Dwords{} + reinterpret_cast<const MemoryDword*>(base + at[0])[w];
+                store_vector(to.rows()[w] + first, all);
+                store_vector(to.rows()[w] + first + kDwords, all);
+            }
+            return;
+        }
+        if constexpr (kShape.words() == 1) {
+            if (any_bits((low ^ kLow) | (high ^ (kLow + kDwords * kStep))) == 0) {
+                std::memcpy(to.rows()[0] + first, base + at[0], kPartLanes * kStep);
+                return;
+            }
+        }
+    }
+    for (unsigned l = 0; l < kPartLanes; ++l) to.put(first + l, base + at[l]);
+}
+
 template <Shape kShape>
 bool load_fast(PageCursor& cursor, const LaneAddresses& a, Destination<kShape>& to) {
     if (evenly_spaced(a, kShape.bytes)) {
@@ -225,20 +254,20 @@ bool load_fast(PageCursor& cursor, const LaneAddresses& a, Destination<kShape>& 
     return host != nullptr;
 }
 
-/// Lanes whose addresses are compared together: a row of a two-dimensional work-group often has so many.
-inline constexpr unsigned kPartLanes = 16;
-
-/// Host address of the page on which all lanes of a part have their elements, nullptr when they are off or on several.
-inline uint8_t* one_page(PageCursor& cursor, const LaneAddresses& a, unsigned first, unsigned bytes) {
-    if ((a.active >> first & 0xffff) != 0xffff) return nullptr;
+/// Host address of the page on which all lanes of a part have their elements, nullptr when some are off or they are on several.
+/// @param at  distances from it
+inline uint8_t* one_page(PageCursor& cursor, const LaneAddresses& a, unsigned first, unsigned bytes, uint32_t* at) {
+    if ((a.active >> first & kPartMask) != kPartMask) return nullptr;
     const uint64_t* va = a.va + first;
-    uint64_t different = 0, last = 0;
+    Qwords different{};
+    for (unsigned l = 0; l < kPartLanes; l += kQwords) different |= load_vector<Qwords>(va + l) ^ va[0];
+    if (any_bits(different) >= kPageBytes) return nullptr;
+    uint32_t last = 0;
     for (unsigned l = 0; l < kPartLanes; ++l) {
-        different |= va[l] ^ va[0];
-        const uint64_t offset = va[l] % kPageBytes;
-        last = offset > last ? offset : last;
+        at[l] = static_cast<uint32_t>(va[l] % kPageBytes);
+        last = at[l] > last ? at[l] : last;
     }
-    if (different >= kPageBytes || last + bytes > kPageBytes) return nullptr;
+    if (last + bytes > kPageBytes) return nullptr;
     return cursor.at(va[0] & ~(kPageBytes - 1), 1);
 }
 
@@ -252,10 +281,11 @@ void load(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vgpr) {
     if (load_fast<kShape>(cursor, a, to)) return;
     uint64_t rest = a.active;
     for (unsigned first = 0; first < kLanes; first += kPartLanes) {
-        const uint8_t* page = one_page(cursor, a, first, kShape.bytes);
+        uint32_t at[kPartLanes];
+        const uint8_t* page = one_page(cursor, a, first, kShape.bytes, at);
         if (!page) continue;
-        for (unsigned lane = first; lane < first + kPartLanes; ++lane) to.put(lane, page + a.va[lane] % kPageBytes);
-        rest &= ~(uint64_t{0xffff} << first);
+        load_part<kShape>(page, at, first, to);
+        rest &= ~(kPartMask << first);
     }
     for (uint64_t mask = rest; mask; mask &= mask - 1) {
         const unsigned lane = static_cast<unsigned>(std::countr_zero(mask));
@@ -365,7 +395,7 @@ inline void watch_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses
 }
 
 template <Shape kShape>
-void load_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, unsigned vgpr) {
+[[gnu::noinline]] void load_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, unsigned vgpr) {
     LaneAddresses linear;
     if (dwords_whole<kShape.bytes>(a)) {
         constexpr Shape kPart = kShape.bytes > 4 ? Shape{4} : kShape;
@@ -387,7 +417,7 @@ void load_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, uns
 }
 
 template <Shape kShape>
-void store_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, unsigned vgpr) {
+[[gnu::noinline]] void store_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, unsigned vgpr) {
     LaneAddresses linear;
     if (dwords_whole<kShape.bytes>(a)) {
         constexpr Shape kPart = kShape.bytes > 4 ? Shape{4} : kShape;
@@ -452,13 +482,14 @@ inline uint8_t* lds_bytes(ExecContext& ctx, const Wave& wave, uint32_t address, 
 }
 
 /// Start of the work-group's LDS when all lanes that are on are inside of it, so that none needs a look.
-inline uint8_t* lds_all_inside(ExecContext& ctx, const Wave& wave, const LdsAddresses& a, unsigned size) {
-    if (!ctx.lds || a.active == 0) return nullptr;
+inline uint8_t* lds_all_inside(ExecContext& ctx, Wave& wave, const LdsAddresses& a, unsigned size) {
+    if (!ctx.lds || a.active == 0 || a.active != wave.exec) return nullptr;
     uint32_t highest = 0;
     if (a.active == kAllLanes) {
         for (unsigned lane = 0; lane < kLanes; ++lane) highest = a.at[lane] > highest ? a.at[lane] : highest;
     } else {
-        for_lanes(a.active, [&](unsigned lane) { highest = a.at[lane] > highest ? a.at[lane] : highest; });
+        const uint32_t* on = exec_rows(wave);
+        for (unsigned lane = 0; lane < kLanes; ++lane) highest = (a.at[lane] & on[lane]) > highest ? a.at[lane] & on[lane] : highest;
     }
     return uint64_t{highest} + size <= wave.lds_bytes ? ctx.lds + wave.lds_base : nullptr;
 }
@@ -474,10 +505,11 @@ template <Shape kShape>
 void load_lds(ExecContext& ctx, Wave& wave, const LdsAddresses& a, unsigned vgpr, bool strict) {
     Destination<kShape> to(wave, vgpr);
     if (const uint8_t* host = lds_all_inside(ctx, wave, a, kShape.bytes)) {
-        if (a.active != kAllLanes) return for_lanes(a.active, [&](unsigned lane) { to.put(lane, host + a.at[lane]); });
-        if (evenly_spaced(a, kShape.bytes)) return load_block<kShape>(host + a.at[0], to);
-        if (evenly_spaced(a, 0)) return load_one<kShape>(host + a.at[0], to);
-        for (unsigned lane = 0; lane < kLanes; ++lane) to.put(lane, host + a.at[lane]);
+        for (unsigned first = 0; first < kLanes; first += kPartLanes) {
+            const uint64_t on = a.active >> first & kPartMask;
+            if (on == kPartMask) load_part<kShape>(host, a.at + first, first, to);
+            else for_lanes(on << first, [&](unsigned lane) { to.put(lane, host + a.at[lane]); });
+        }
         return;
     }
     for_lanes(a.active, [&](unsigned lane) {

@@ -41,7 +41,7 @@ void store_part(ExecContext& ctx, Wave& wave, const BufferAccess& buffer, uint64
 
 /// LDS = 1: every lane's dword goes to LDS at M0[15:0] + offset + lane * 4 instead of a VGPR.
 template <Shape kShape>
-void load_to_lds(ExecContext& ctx, Wave& wave, const Inst& inst, const BufferAccess& buffer) {
+[[gnu::noinline]] void load_to_lds(ExecContext& ctx, Wave& wave, const Inst& inst, const BufferAccess& buffer) {
     const uint64_t inside = buffer.lanes_inside(0, kShape.bytes);
     if (ctx.watch != nullptr && !buffer.swizzled()) watch(ctx, wave, buffer.linear(inside, 0), kShape.bytes, Access::Read);
     const uint32_t to = (wave.m0 & 0xffff) + static_cast<uint32_t>(inst.imm);
@@ -169,7 +169,7 @@ constexpr WaveFn mubuf_function() {
 }  // namespace
 
 void register_mubuf(ExecTable& table) {
-#define MUBUF(opcode, name, profile, flags) enter_lanes<mubuf_function<opcode>()>(table, Op::name, Format::MUBUF);
+#define MUBUF(opcode, name, profile, flags) enter_moves<opcode, mubuf_function<opcode>()>(table, Op::name, Format::MUBUF);
 #include "gcn-interp/isa/mubuf.def"
 #undef MUBUF
 }

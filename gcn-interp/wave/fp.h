@@ -293,21 +293,13 @@ inline constexpr double kWholeMagic = 0x1.8p52;
 inline double exp2_core(double x) {
     const double shifted = x + kWholeMagic;
     const double t = (x - (shifted - kWholeMagic)) * 0.693147180559945309417232121458;
-    double p = 1.0 / 87178291200.0;  // Taylor series of e^t to t^14 / 14!, |t| <= 0.3466
-    p = p * t + 1.0 / 6227020800.0;
-    p = p * t + 1.0 / 479001600.0;
-    p = p * t + 1.0 / 39916800.0;
-    p = p * t + 1.0 / 3628800.0;
-    p = p * t + 1.0 / 362880.0;
-    p = p * t + 1.0 / 40320.0;
-    p = p * t + 1.0 / 5040.0;
-    p = p * t + 1.0 / 720.0;
-    p = p * t + 1.0 / 120.0;
-    p = p * t + 1.0 / 24.0;
-    p = p * t + 1.0 / 6.0;
-    p = p * t + 0.5;
-    p = p * t + 1.0;
-    p = p * t + 1.0;
+    // Taylor series of e^t to t^14 / 14!, |t| <= 0.3466; in pairs, so that no product has to wait for all others.
+    const double t2 = t * t, t4 = t2 * t2, t8 = t4 * t4;
+    const double a = (1.0 + t) + t2 * (0.5 + t * (1.0 / 6.0));
+    const double b = (1.0 / 24.0 + t * (1.0 / 120.0)) + t2 * (1.0 / 720.0 + t * (1.0 / 5040.0));
+    const double c = (1.0 / 40320.0 + t * (1.0 / 362880.0)) + t2 * (1.0 / 3628800.0 + t * (1.0 / 39916800.0));
+    const double d = (1.0 / 479001600.0 + t * (1.0 / 6227020800.0)) + t2 * (1.0 / 87178291200.0);
+    const double p = (a + t4 * b) + t8 * (c + t4 * d);
     return p * as<double>((as<uint64_t>(shifted) + 1023) << 52);
 }
 inline float exp2(float x) {
@@ -324,18 +316,11 @@ inline double log2_core(double x) {
     const double m = as<double>((biased & 0x000fffffffffffffull) + 0x3fe6a09e667f3bcdull);
     const double s = (m - 1.0) / (m + 1.0);  // |s| <= 0.1716
     const double z = s * s;
-    double p = 1.0 / 23.0;
-    p = p * z + 1.0 / 21.0;
-    p = p * z + 1.0 / 19.0;
-    p = p * z + 1.0 / 17.0;
-    p = p * z + 1.0 / 15.0;
-    p = p * z + 1.0 / 13.0;
-    p = p * z + 1.0 / 11.0;
-    p = p * z + 1.0 / 9.0;
-    p = p * z + 1.0 / 7.0;
-    p = p * z + 1.0 / 5.0;
-    p = p * z + 1.0 / 3.0;
-    p = p * z + 1.0;
+    const double z2 = z * z, z4 = z2 * z2;
+    const double a = (1.0 + z * (1.0 / 3.0)) + z2 * (1.0 / 5.0 + z * (1.0 / 7.0));
+    const double b = (1.0 / 9.0 + z * (1.0 / 11.0)) + z2 * (1.0 / 13.0 + z * (1.0 / 15.0));
+    const double c = (1.0 / 17.0 + z * (1.0 / 19.0)) + z2 * (1.0 / 21.0 + z * (1.0 / 23.0));
+    const double p = a + z4 * (b + z4 * c);
     return e + s * p * 2.88539008177792681471984936200;  // 2 / ln 2
 }
 inline float log2(float x) {

@@ -20,6 +20,26 @@ namespace lyra::gcn {
 
 inline constexpr uint64_t kAllLanes = ~uint64_t{0};
 
+/// Explicit vectors, for what the compiler does not vectorise by itself: eight dwords, four qwords. Functions that take or give them
+/// are always inlined, for how they are passed depends on the instruction set.
+using Dwords [[gnu::vector_size(32)]] = uint32_t;
+using Qwords [[gnu::vector_size(32)]] = uint64_t;
+inline constexpr unsigned kDwords = 8, kQwords = 4;
+
+template <class Vector>
+[[gnu::always_inline]] inline Vector load_vector(const void* from) {
+    Vector v;
+    std::memcpy(&v, from, sizeof v);
+    return v;
+}
+template <class Vector>
+[[gnu::always_inline]] inline void store_vector(void* to, const Vector& v) {
+    std::memcpy(to, &v, sizeof v);
+}
+/// Bits that are set in any element.
+[[gnu::always_inline]] inline uint64_t any_bits(const Qwords& v) { return v[0] | v[1] | v[2] | v[3]; }
+[[gnu::always_inline]] inline uint64_t any_bits(const Dwords& v) { return any_bits(load_vector<Qwords>(&v)); }
+
 /// row.lane[l] = bit l of mask ? ~0 : 0
 inline void expand_mask(uint64_t mask, VgprRow& row) {
     const uint32_t half[2] = {lo32(mask), hi32(mask)};
