@@ -11,7 +11,8 @@ namespace lyra::gcn {
 
 namespace {
 
-/// Inline floats 240..248 in f16. @source LLVM AMDGPU getInlineImmVal16
+/// Inline floats 240..248 in f16. 16-bit integers get the f32 instead. @source LLVM AMDGPUBaseInfo.cpp,
+/// getInlineEncodingV216(): "the actual HW behavior"
 constexpr uint16_t kInlineHalf[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
 
 bool is_inline_float(uint16_t operand) { return operand >= 240 && operand <= 248; }
@@ -22,7 +23,7 @@ uint64_t uniform64(const Wave& wave, const Inst& inst, uint16_t operand, const E
 }
 
 uint32_t uniform32(const Wave& wave, const Inst& inst, uint16_t operand, const Elem& elem) {
-    if (elem.bits == 16 && is_inline_float(operand)) return kInlineHalf[operand - 240];
+    if (elem.bits == 16 && elem.is_float && is_inline_float(operand)) return kInlineHalf[operand - 240];
     return scalar::source32(wave, inst, operand);
 }
 
