@@ -19,6 +19,12 @@ constexpr To saturate(Wide v) {
     return static_cast<To>(v < kLow ? kLow : (v > kHigh ? kHigh : v));
 }
 
+/// Fixed point in [low, 1], rounded to nearest even once: the product is exact in double. NaN gives 0.
+inline int32_t fixed_point(float v, float low, double limit) {
+    const float bounded = v > 1.0f ? 1.0f : (v > low ? v : (fp::is_nan(v) ? 0.0f : low));
+    return static_cast<int32_t>(__builtin_rint(static_cast<double>(bounded) * limit));
+}
+
 // f32 multiply-add ------------------------------------------------------------------------------------------------------------
 
 /// v_mad_f32 and its kin: two roundings, denormals are always flushed. @source isa.md pitfall 2

@@ -57,13 +57,8 @@ HalfFloat v_cvt_f16_u16(uint16_t s0) { return {static_cast<float>(s0)}; }
 HalfFloat v_cvt_f16_i16(int16_t s0) { return {static_cast<float>(s0)}; }
 uint16_t v_cvt_u16_f16(HalfFloat s0) { return saturate<uint16_t>(fp::to_i32(s0.value)); }
 int16_t v_cvt_i16_f16(HalfFloat s0) { return saturate<int16_t>(fp::to_i32(s0.value)); }
-/// Fixed point in [-1, 1] or [0, 1], rounded to nearest even; NaN gives 0.
-inline int32_t normalized(float v, float low, float limit) {
-    const float bounded = v > 1.0f ? 1.0f : (v > low ? v : (fp::is_nan(v) ? 0.0f : low));
-    return static_cast<int32_t>(__builtin_rintf(bounded * limit));
-}
-int16_t v_cvt_norm_i16_f16(HalfFloat s0) { return static_cast<int16_t>(normalized(s0.value, -1.0f, 32767.0f)); }
-uint16_t v_cvt_norm_u16_f16(HalfFloat s0) { return static_cast<uint16_t>(normalized(s0.value, 0.0f, 65535.0f)); }
+int16_t v_cvt_norm_i16_f16(HalfFloat s0) { return static_cast<int16_t>(fixed_point(s0.value, -1.0f, 32767.0)); }
+uint16_t v_cvt_norm_u16_f16(HalfFloat s0) { return static_cast<uint16_t>(fixed_point(s0.value, 0.0f, 65535.0)); }
 uint16_t v_sat_pk_u8_i16(uint32_t s0) {
     const uint32_t low = saturate<uint8_t>(static_cast<int32_t>(static_cast<int16_t>(s0)));
     const uint32_t high = saturate<uint8_t>(static_cast<int32_t>(s0) >> 16);

@@ -281,13 +281,8 @@ uint32_t v_cvt_pkaccum_u8_f32(float s0, uint32_t s1, uint32_t d) { return insert
 // Packing conversions ---------------------------------------------------------------------------------------------------------
 
 inline uint32_t pack(uint32_t low, uint32_t high) { return (low & 0xffff) | (high << 16); }
-/// Rounded to nearest even; NaN gives 0.
-inline int32_t fixed_point(float v, float low, float limit) {
-    const float bounded = v > 1.0f ? 1.0f : (v > low ? v : (fp::is_nan(v) ? 0.0f : low));
-    return static_cast<int32_t>(__builtin_rintf(bounded * limit));
-}
-inline uint32_t snorm16(float v) { return static_cast<uint32_t>(fixed_point(v, -1.0f, 32767.0f)); }
-inline uint32_t unorm16(float v) { return static_cast<uint32_t>(fixed_point(v, 0.0f, 65535.0f)); }
+inline uint32_t snorm16(float v) { return static_cast<uint32_t>(fixed_point(v, -1.0f, 32767.0)); }
+inline uint32_t unorm16(float v) { return static_cast<uint32_t>(fixed_point(v, 0.0f, 65535.0)); }
 uint32_t v_cvt_pknorm_i16_f32(float s0, float s1) { return pack(snorm16(s0), snorm16(s1)); }
 uint32_t v_cvt_pknorm_u16_f32(float s0, float s1) { return pack(unorm16(s0), unorm16(s1)); }
 uint32_t v_cvt_pknorm_i16_f16(HalfFloat s0, HalfFloat s1) { return pack(snorm16(s0.value), snorm16(s1.value)); }
