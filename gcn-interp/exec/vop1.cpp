@@ -43,7 +43,7 @@ float v_cvt_f32_u32(uint32_t s0) { return static_cast<float>(s0); }
 float v_cvt_f32_f64(double s0) { return static_cast<float>(s0); }
 double v_cvt_f64_f32(float s0) { return s0; }
 HalfFloat v_cvt_f16_f32(float s0) { return {s0}; }
-float v_cvt_f32_f16(HalfFloat s0) { return s0.value; }
+float v_cvt_f32_f16(HalfFloat s0) { return fp::pick(fp::is_nan(s0.value), fp::quiet(s0.value), s0.value); }
 int32_t v_cvt_rpi_i32_f32(float s0) { return fp::to_i32(__builtin_floor(static_cast<double>(s0) + 0.5)); }
 int32_t v_cvt_flr_i32_f32(float s0) { return fp::to_i32(__builtin_floorf(s0)); }
 float v_cvt_off_f32_i4(int32_t s0) {
