@@ -114,7 +114,10 @@ HalfFloat v_rcp_f16(HalfFloat s0) { return {1.0f / s0.value}; }
 HalfFloat v_sqrt_f16(HalfFloat s0) { return {__builtin_sqrtf(s0.value)}; }
 HalfFloat v_rsq_f16(HalfFloat s0) { return {fp::rsqrt(s0.value)}; }
 HalfFloat v_log_f16(HalfFloat s0) { return {fp::log2(s0.value)}; }
-HalfFloat v_exp_f16(HalfFloat s0) { return {fp::exp2(s0.value)}; }
+/// Bounded so that what overflows f16 does not overflow f32: FP16_OVFL tells that from infinity.
+HalfFloat v_exp_f16(HalfFloat s0) {
+    return {fp::exp2(fp::pick((s0.value > 120.0f) & !fp::is_inf(s0.value), 120.0f, s0.value))};
+}
 HalfFloat v_sin_f16(HalfFloat s0) { return {fp::sine(s0.value)}; }
 HalfFloat v_cos_f16(HalfFloat s0) { return {fp::cosine(s0.value)}; }
 
