@@ -182,6 +182,7 @@ void run_mix(ExecContext& ctx, const Inst& encoded, const OpDesc& operation, Mix
     rows.dst_low = scratch.result[0].lane;
     rows.carry = scratch.carry.lane;
     compute_rounded(inst, operation, mode, rows);
+    if (!mode.denorm_out32) flush_rows(32, rows.dst_low, nullptr, kLanes);
     finish_value(inst, desc, mode, rows);
 
     uint32_t* value = scratch.result[0].lane;
