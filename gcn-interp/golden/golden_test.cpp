@@ -41,11 +41,6 @@ const std::set<std::string> kOneUlp = {"v_exp_f16", "v_exp_f32",        "v_exp_l
                                        "v_log_f32", "v_log_legacy_f32", "v_sin_f16",        "v_sin_f32",
                                        "v_cos_f16", "v_cos_f32",        "v_rsq_f16",        "v_rsq_f32"};
 
-struct Difference {
-    std::string text;
-    unsigned lane = 0;
-};
-
 /// Lanes whose registers differ, and everything else that does.
 struct Compared {
     uint64_t lanes = 0;
@@ -162,7 +157,8 @@ TEST_P(GoldenFormat, HandlersAgree) {
     for (const Op op : vector_rows()) {
         for (const Format format : formats_of(op)) {
             const bool own = info(op).format == GetParam();
-            if (kNotDone.count(info(op).name) != 0 || !own) continue;
+            if (!own || !models(op) || handlers().get(op, format) == nullptr)
+                continue;  // HasEveryVectorRow says which may lack
             Random random(op_index(op) * 100 + static_cast<unsigned>(format));
             for (unsigned n = 0; n < rounds(); ++n) {
                 const Inst inst = random_inst(op, format, random);

@@ -118,12 +118,13 @@ void check(const Case& c, const FloatFormat& from, const FloatFormat& to, unsign
     const uint64_t model = round_to({to, rounding}, c.model(x, rounding, flags), flags);
     Value r(to.fraction + 1);
     uint64_t wanted = 0;
-    bool inexact = false;
+    bool inexact = false, overflowed = false;
     {
         const FormatRange range(to);
         mpfr_clear_flags();
         const int lost = c.mpfr(r.v, v, kDirections[direction]);
         const int checked = mpfr_check_range(r.v, lost, kDirections[direction]);
+        overflowed = mpfr_overflow_p() != 0;
         inexact = mpfr_subnormalize(r.v, checked, kDirections[direction]) != 0;
     }
     wanted = get_bits(r.v, to);
@@ -139,6 +140,7 @@ void check(const Case& c, const FloatFormat& from, const FloatFormat& to, unsign
     ASSERT_EQ(fmt::format("{:x}", model), fmt::format("{:x}", wanted)) << text;
     ASSERT_EQ((flags & excp::kInexact) != 0, inexact) << text;
     ASSERT_EQ((flags & excp::kDivideByZero) != 0, mpfr_divby0_p() != 0) << text;
+    ASSERT_EQ((flags & excp::kOverflow) != 0, overflowed) << text;
 }
 
 TEST(GoldenMpfr, ArithmeticIsRoundedOnceInEveryDirection) {
