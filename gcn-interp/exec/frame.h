@@ -5,6 +5,7 @@
 //   float, double, (u)int16_t, (u)int32_t, (u)int64_t   the next source operand
 //   Half, HalfFloat            f16 source as bits / widened to float; a HalfFloat result is rounded to f16 once, by the frame
 //   Low32                      a u32 source of a 64-bit operation, for example a count of bits
+//   HalfPair                   result of two f16, rounded already
 //   Raw16, Raw32, Raw64        bits to which neg and abs apply, but no arithmetic rule
 //   LaneMask, VccMask          ~0 or 0 from the mask operand (src2, or VCC where the format has none) / always from VCC
 //   Literal<T>                 the literal of v_madmk, v_madak
@@ -43,6 +44,9 @@ struct Raw64 {
     uint64_t bits;
 };
 struct Raw16 {
+    uint32_t bits;
+};
+struct HalfPair {
     uint32_t bits;
 };
 /// A 32-bit source of a 64-bit operation, widened so that both have lanes of one size; what is above bit 31 is undefined.
@@ -106,6 +110,7 @@ LYRA_VALUE32(uint16_t, (Elem{16, false, false}), static_cast<uint16_t>(u), v);
 LYRA_VALUE32(int16_t, (Elem{16, false, false, true}), static_cast<int16_t>(u), static_cast<uint16_t>(v));
 LYRA_VALUE32(Half, (Elem{16, true, true}), Half{u & 0xffff}, v.bits);
 LYRA_VALUE32(Raw16, (Elem{16, true, false}), Raw16{u & 0xffff}, v.bits);
+LYRA_VALUE32(HalfPair, (Elem{32, false, false, false, false, true}), HalfPair{u}, v.bits);
 LYRA_VALUE32(HalfFloat, (Elem{16, true, true, false, true}), HalfFloat{fp::half_to_float(u)}, std::bit_cast<uint32_t>(v.value));
 #undef LYRA_VALUE32
 #define LYRA_VALUE64(T, elem, from, to)                                         \

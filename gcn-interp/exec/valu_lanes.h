@@ -19,6 +19,12 @@ constexpr To saturate(Wide v) {
     return static_cast<To>(v < kLow ? kLow : (v > kHigh ? kHigh : v));
 }
 
+/// Fixed point in [low, 1], rounded to nearest even once: the product is exact in double. NaN gives 0.
+inline int32_t fixed_point(float v, float low, double limit) {
+    const float bounded = v > 1.0f ? 1.0f : (v > low ? v : (fp::is_nan(v) ? 0.0f : low));
+    return static_cast<int32_t>(__builtin_rint(static_cast<double>(bounded) * limit));
+}
+
 // f32 multiply-add ------------------------------------------------------------------------------------------------------------
 
 /// v_mad_f32 and its kin: two roundings, denormals are always flushed. @source isa.md pitfall 2
@@ -45,7 +51,9 @@ inline float flush_half(float v) {
 /// v_mad_f16 and its kin: two roundings, f16 denormals are flushed.
 inline HalfFloat mad_f16(const ModeView& mode, HalfFloat a, HalfFloat b, HalfFloat c) {
     const float product = flush_half(a.value) * flush_half(b.value);
-    const float rounded = fp::half_to_float(fp::float_to_half(product, mode.round16_64));
+    const float limit = mode.fp16_ovfl & !fp::is_inf(product) ? 65504.0f : fp::infinity<float>();  // NaNs fail both comparisons
+    const float bounded = product > limit ? limit : (product < -limit ? -limit : product);
+    const float rounded = fp::half_to_float(fp::float_to_half(bounded, mode.round16_64));
     const float sum = flush_half(rounded) + flush_half(c.value);
     return {flush_half(sum)};
 }

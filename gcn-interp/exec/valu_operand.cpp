@@ -8,7 +8,8 @@ namespace lyra::gcn {
 
 namespace {
 
-/// Inline floats 240..248 in f16. @source LLVM AMDGPU getInlineImmVal16
+/// Inline floats 240..248 in f16. 16-bit integers get the f32 instead. @source LLVM AMDGPUBaseInfo.cpp,
+/// getInlineEncodingV216(): "the actual HW behavior"
 constexpr uint16_t kInlineHalf[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
 
 constexpr ConstantRows make_constant_rows() {
@@ -32,8 +33,8 @@ constinit const ConstantRows kConstantRows = make_constant_rows();
 
 uint64_t scalar_operand(const Wave& wave, const Inst& inst, uint16_t operand, const Elem& elem) {
     if (elem.bits != 64) {
-        const bool inline_float = operand >= 240 && operand <= 248;
-        return elem.bits == 16 && inline_float ? kInlineHalf[operand - 240] : scalar::source32(wave, inst, operand);
+        const bool inline_half = elem.bits == 16 && elem.is_float && operand >= 240 && operand <= 248;
+        return inline_half ? kInlineHalf[operand - 240] : scalar::source32(wave, inst, operand);
     }
     if (operand == kSrcLiteral && elem.is_float) return uint64_t{inst.literal} << 32;
     return elem.is_signed ? scalar::source64_signed(wave, inst, operand) : scalar::source64(wave, inst, operand);

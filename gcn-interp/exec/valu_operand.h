@@ -18,6 +18,7 @@ struct Elem {
     bool arithmetic = false;  ///< denormal rules of MODE apply
     bool is_signed = false;
     bool half_float = false;  ///< a result that is a float still to be rounded to f16
+    bool half_pair = false;   ///< a result of two f16
     constexpr unsigned dwords() const { return bits == 64 ? 2 : 1; }
 };
 
@@ -63,7 +64,7 @@ inline void fetch_uniform(const Wave& wave, const Inst& inst, uint16_t operand, 
         if (elem.bits == 64) rows.high[slot] = kConstantRows.integer[integer <= 64 ? 0 : 65].lane;  // 0 or -1
     } else if (number < kInlineFloats) {
         const ConstantRows& t = kConstantRows;
-        rows.low[slot] = (elem.bits == 16 ? t.half : elem.bits == 32 ? t.single : t.double_low)[number].lane;
+        rows.low[slot] = (elem.bits == 64 ? t.double_low : elem.bits == 16 && elem.is_float ? t.half : t.single)[number].lane;
         if (elem.bits == 64) rows.high[slot] = t.double_high[number].lane;
     } else {
         const bool plain = elem.bits != 64 && operand < kFlatScratchLo;

@@ -24,6 +24,22 @@ inline int host_rounding(Round round) {
     }
 }
 
+/// Denormals become zeros of the same sign; rows of 16-, 32- or 64-bit floats.
+inline void flush_rows(unsigned bits, uint32_t* low, uint32_t* high, unsigned lanes) {
+    for (unsigned l = 0; l < lanes; ++l) {
+        if (bits == 64) {
+            if ((high[l] & 0x7ff00000) == 0) {
+                low[l] = 0;
+                high[l] &= 0x80000000;
+            }
+        } else if (bits == 32) {
+            low[l] &= (low[l] & 0x7f800000) == 0 ? 0x80000000 : ~0u;
+        } else if ((low[l] & 0x7c00) == 0) {
+            low[l] &= 0xffff8000;
+        }
+    }
+}
+
 template <class F>
 inline F omod_and_clamp(F v, uint8_t omod, bool clamp, bool nan_to_zero) {
     if (omod != 0) {
@@ -31,7 +47,7 @@ inline F omod_and_clamp(F v, uint8_t omod, bool clamp, bool nan_to_zero) {
         if (v == 0) v = 0;  // -0 becomes +0
     }
     if (clamp) {
-        if (fp::is_nan(v)) return nan_to_zero ? F(0) : v;
+        if (fp::is_nan(v)) return nan_to_zero ? F(0) : fp::quiet(v);
         v = v > 0 ? (v < 1 ? v : F(1)) : F(0);
     }
     return v;
@@ -58,37 +74,70 @@ inline void limit_half_overflow(uint32_t* row) {
     }
 }
 
-inline void modify_result(const OpDesc& desc, const Rows& rows, uint8_t omod, bool clamp, bool nan_to_zero) {
+inline void modify_result(const Elem& dst, const Rows& rows, uint8_t omod, bool clamp, bool nan_to_zero) {
     for (unsigned l = 0; l < kLanes; ++l) {
-        if (desc.dst.bits == 64) {
+        if (dst.bits == 64) {
             const double v =
                 omod_and_clamp(std::bit_cast<double>(make64(rows.dst_low[l], rows.dst_high[l])), omod, clamp, nan_to_zero);
             rows.dst_low[l] = lo32(std::bit_cast<uint64_t>(v));
             rows.dst_high[l] = hi32(std::bit_cast<uint64_t>(v));
-        } else if (desc.dst.bits == 32 || desc.dst.half_float) {
+        } else {
             rows.dst_low[l] =
                 std::bit_cast<uint32_t>(omod_and_clamp(std::bit_cast<float>(rows.dst_low[l]), omod, clamp, nan_to_zero));
-        } else {
-            const float v = omod_and_clamp(fp::half_to_float(rows.dst_low[l]), omod, clamp, nan_to_zero);
-            rows.dst_low[l] = fp::float_to_half<Round::NearestEven>(v);
         }
     }
 }
 
-/// Denormals become zeros of the same sign; rows of 16-, 32- or 64-bit floats.
-inline void flush_rows(unsigned bits, uint32_t* low, uint32_t* high, unsigned lanes) {
-    for (unsigned l = 0; l < lanes; ++l) {
-        if (bits == 64) {
-            if ((high[l] & 0x7ff00000) == 0) {
-                low[l] = 0;
-                high[l] &= 0x80000000;
-            }
-        } else if (bits == 32) {
-            low[l] &= (low[l] & 0x7f800000) == 0 ? 0x80000000 : ~0u;
-        } else if ((low[l] & 0x7c00) == 0) {
-            low[l] &= 0xffff8000;
-        }
+inline void flush_pair(const Rows& rows) {
+    for (unsigned l = 0; l < rows.lanes; ++l) {
+        uint32_t& v = rows.dst_low[l];
+        if ((v & 0x7c00) == 0) v &= 0xffff8000;
+        if ((v & 0x7c000000) == 0) v &= 0x8000ffff;
     }
+}
+
+inline void finish_float(const Inst& inst, const Elem& dst, const ModeView& mode, const Rows& rows);
+
+/// Two halves in one register, each finished as a result of its own.
+inline void finish_pair(const Inst& inst, const ModeView& mode, const Rows& rows) {
+    VgprRow half[2];
+    const Elem single{16, true, true, false, true};
+    for (unsigned h = 0; h < 2; ++h) {
+        for (unsigned l = 0; l < kLanes; ++l)
+            half[h].lane[l] = std::bit_cast<uint32_t>(fp::half_to_float(rows.dst_low[l] >> (16 * h)));
+        Rows one = rows;
+        one.dst_low = half[h].lane;
+        finish_float(inst, single, mode, one);
+    }
+    for (unsigned l = 0; l < kLanes; ++l) rows.dst_low[l] = half[0].lane[l] | half[1].lane[l] << 16;
+}
+
+/// Round a row of floats to f16.
+inline void round_halves(const ModeView& mode, const Rows& rows) {
+    if (mode.fp16_ovfl) limit_half_overflow(rows.dst_low);
+    finish_half(mode, rows);
+}
+
+/// omod scales the finished result: what compilers make of it is a multiplication of its own. @source LLVM SIFoldOperands.cpp
+inline void scale_result(const Elem& dst, const ModeView& mode, const Rows& rows, uint8_t omod) {
+    if (dst.half_float) {
+        round_halves(mode, rows);
+        flush_rows(16, rows.dst_low, nullptr, rows.lanes);
+        for (unsigned l = 0; l < kLanes; ++l) rows.dst_low[l] = std::bit_cast<uint32_t>(fp::half_to_float(rows.dst_low[l]));
+    } else {
+        flush_rows(dst.bits, rows.dst_low, rows.dst_high, rows.lanes);
+    }
+    std::fesetround(host_rounding(dst.bits == 32 ? mode.round32 : mode.round16_64));
+    modify_result(dst, rows, omod, false, false);
+    std::fesetround(FE_TONEAREST);
+}
+
+inline void finish_float(const Inst& inst, const Elem& dst, const ModeView& mode, const Rows& rows) {
+    const bool denormals = dst.bits == 32 ? mode.denorm_out32 : mode.denorm_out16_64;
+    if (inst.omod != 0 && !denormals && !mode.ieee) scale_result(dst, mode, rows, inst.omod);
+    if (inst.clamp) modify_result(dst, rows, 0, true, mode.dx10_clamp);
+    if (dst.half_float) round_halves(mode, rows);
+    if (!denormals) flush_rows(dst.bits, rows.dst_low, rows.dst_high, rows.lanes);
 }
 
 /// abs, then neg, on the float sources that ask for it.
@@ -108,17 +157,12 @@ inline void apply_signs(const Inst& inst, const OpDesc& desc, Scratch& scratch, 
 
 /// Round, scale (omod), clamp and flush a value computed into rows.dst_*; afterwards the rows hold register bits.
 inline void finish_value(const Inst& inst, const OpDesc& desc, const ModeView& mode, const Rows& rows) {
-    const Elem& dst = desc.dst;
-    if (!dst.arithmetic) return;
-    const bool single = dst.bits == 32;
-    const bool denormals = single ? mode.denorm_out32 : mode.denorm_out16_64;
-    const uint8_t omod = denormals || mode.ieee ? uint8_t{0} : inst.omod;
-    if (omod != 0 || inst.clamp) modify_result(desc, rows, omod, inst.clamp, mode.dx10_clamp);
-    if (dst.half_float) {
-        if (mode.fp16_ovfl) limit_half_overflow(rows.dst_low);
-        finish_half(mode, rows);
+    if (desc.dst.half_pair) {
+        if (inst.omod != 0 || inst.clamp) finish_pair(inst, mode, rows);
+        if (!mode.denorm_out16_64) flush_pair(rows);
+    } else if (desc.dst.arithmetic) {
+        finish_float(inst, desc.dst, mode, rows);
     }
-    if (!denormals) flush_rows(dst.bits, rows.dst_low, rows.dst_high, rows.lanes);
 }
 
 /// Run desc.compute with the host rounding as MODE asks.

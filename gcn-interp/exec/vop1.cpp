@@ -43,7 +43,7 @@ float v_cvt_f32_u32(uint32_t s0) { return static_cast<float>(s0); }
 float v_cvt_f32_f64(double s0) { return static_cast<float>(s0); }
 double v_cvt_f64_f32(float s0) { return s0; }
 HalfFloat v_cvt_f16_f32(float s0) { return {s0}; }
-float v_cvt_f32_f16(HalfFloat s0) { return s0.value; }
+float v_cvt_f32_f16(HalfFloat s0) { return fp::pick(fp::is_nan(s0.value), fp::quiet(s0.value), s0.value); }
 int32_t v_cvt_rpi_i32_f32(float s0) { return fp::to_i32(__builtin_floor(static_cast<double>(s0) + 0.5)); }
 int32_t v_cvt_flr_i32_f32(float s0) { return fp::to_i32(__builtin_floorf(s0)); }
 float v_cvt_off_f32_i4(int32_t s0) {
@@ -57,13 +57,8 @@ HalfFloat v_cvt_f16_u16(uint16_t s0) { return {static_cast<float>(s0)}; }
 HalfFloat v_cvt_f16_i16(int16_t s0) { return {static_cast<float>(s0)}; }
 uint16_t v_cvt_u16_f16(HalfFloat s0) { return saturate<uint16_t>(fp::to_i32(s0.value)); }
 int16_t v_cvt_i16_f16(HalfFloat s0) { return saturate<int16_t>(fp::to_i32(s0.value)); }
-/// Fixed point in [-1, 1] or [0, 1], rounded to nearest even; NaN gives 0.
-inline int32_t normalized(float v, float low, float limit) {
-    const float bounded = v > 1.0f ? 1.0f : (v > low ? v : (fp::is_nan(v) ? 0.0f : low));
-    return static_cast<int32_t>(__builtin_rintf(bounded * limit));
-}
-int16_t v_cvt_norm_i16_f16(HalfFloat s0) { return static_cast<int16_t>(normalized(s0.value, -1.0f, 32767.0f)); }
-uint16_t v_cvt_norm_u16_f16(HalfFloat s0) { return static_cast<uint16_t>(normalized(s0.value, 0.0f, 65535.0f)); }
+int16_t v_cvt_norm_i16_f16(HalfFloat s0) { return static_cast<int16_t>(fixed_point(s0.value, -1.0f, 32767.0)); }
+uint16_t v_cvt_norm_u16_f16(HalfFloat s0) { return static_cast<uint16_t>(fixed_point(s0.value, 0.0f, 65535.0)); }
 uint16_t v_sat_pk_u8_i16(uint32_t s0) {
     const uint32_t low = saturate<uint8_t>(static_cast<int32_t>(static_cast<int16_t>(s0)));
     const uint32_t high = saturate<uint8_t>(static_cast<int32_t>(s0) >> 16);
@@ -119,7 +114,10 @@ HalfFloat v_rcp_f16(HalfFloat s0) { return {1.0f / s0.value}; }
 HalfFloat v_sqrt_f16(HalfFloat s0) { return {__builtin_sqrtf(s0.value)}; }
 HalfFloat v_rsq_f16(HalfFloat s0) { return {fp::rsqrt(s0.value)}; }
 HalfFloat v_log_f16(HalfFloat s0) { return {fp::log2(s0.value)}; }
-HalfFloat v_exp_f16(HalfFloat s0) { return {fp::exp2(s0.value)}; }
+/// Bounded so that what overflows f16 does not overflow f32: FP16_OVFL tells that from infinity.
+HalfFloat v_exp_f16(HalfFloat s0) {
+    return {fp::exp2(fp::pick((s0.value > 120.0f) & !fp::is_inf(s0.value), 120.0f, s0.value))};
+}
 HalfFloat v_sin_f16(HalfFloat s0) { return {fp::sine(s0.value)}; }
 HalfFloat v_cos_f16(HalfFloat s0) { return {fp::cosine(s0.value)}; }
 

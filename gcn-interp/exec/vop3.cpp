@@ -90,7 +90,7 @@ HalfFloat v_med3_f16(const ModeView& mode, HalfFloat s0, HalfFloat s1, HalfFloat
 /// The f32 rules hold: every f16 is exact in f32, so their exponent limits never apply.
 HalfFloat v_div_fixup_f16(HalfFloat s0, HalfFloat s1, HalfFloat s2) { return {fp::div_fixup(s0.value, s1.value, s2.value)}; }
 constexpr auto v_div_fixup_legacy_f16 = &v_div_fixup_f16;
-uint32_t v_pack_b32_f16(Half s0, Half s1) { return s0.bits | (s1.bits << 16); }
+HalfPair v_pack_b32_f16(Half s0, Half s1) { return {s0.bits | (s1.bits << 16)}; }
 
 // 32-bit integers -------------------------------------------------------------------------------------------------------------
 
@@ -281,19 +281,14 @@ uint32_t v_cvt_pkaccum_u8_f32(float s0, uint32_t s1, uint32_t d) { return insert
 // Packing conversions ---------------------------------------------------------------------------------------------------------
 
 inline uint32_t pack(uint32_t low, uint32_t high) { return (low & 0xffff) | (high << 16); }
-/// Rounded to nearest even; NaN gives 0.
-inline int32_t fixed_point(float v, float low, float limit) {
-    const float bounded = v > 1.0f ? 1.0f : (v > low ? v : (fp::is_nan(v) ? 0.0f : low));
-    return static_cast<int32_t>(__builtin_rintf(bounded * limit));
-}
-inline uint32_t snorm16(float v) { return static_cast<uint32_t>(fixed_point(v, -1.0f, 32767.0f)); }
-inline uint32_t unorm16(float v) { return static_cast<uint32_t>(fixed_point(v, 0.0f, 65535.0f)); }
+inline uint32_t snorm16(float v) { return static_cast<uint32_t>(fixed_point(v, -1.0f, 32767.0)); }
+inline uint32_t unorm16(float v) { return static_cast<uint32_t>(fixed_point(v, 0.0f, 65535.0)); }
 uint32_t v_cvt_pknorm_i16_f32(float s0, float s1) { return pack(snorm16(s0), snorm16(s1)); }
 uint32_t v_cvt_pknorm_u16_f32(float s0, float s1) { return pack(unorm16(s0), unorm16(s1)); }
 uint32_t v_cvt_pknorm_i16_f16(HalfFloat s0, HalfFloat s1) { return pack(snorm16(s0.value), snorm16(s1.value)); }
 uint32_t v_cvt_pknorm_u16_f16(HalfFloat s0, HalfFloat s1) { return pack(unorm16(s0.value), unorm16(s1.value)); }
-uint32_t v_cvt_pkrtz_f16_f32(float s0, float s1) {
-    return pack(fp::float_to_half<Round::Zero>(s0), fp::float_to_half<Round::Zero>(s1));
+HalfPair v_cvt_pkrtz_f16_f32(float s0, float s1) {
+    return {pack(fp::float_to_half<Round::Zero>(s0), fp::float_to_half<Round::Zero>(s1))};
 }
 uint32_t v_cvt_pk_u16_u32(uint32_t s0, uint32_t s1) { return pack(std::min(s0, 0xffffu), std::min(s1, 0xffffu)); }
 uint32_t v_cvt_pk_i16_i32(int32_t s0, int32_t s1) {

@@ -187,6 +187,7 @@ inline void mixed(ExecContext& ctx, const Inst& encoded, const OpDesc& operation
     rows.dst_low = scratch.result[0].lane;
     rows.carry = scratch.carry.lane;
     passes::compute_rounded(inst, operation, mode, rows);
+    if (!mode.denorm_out32) passes::flush_rows(32, rows.dst_low, nullptr, kLanes);
     passes::finish_value(inst, desc, mode, rows);
 
     uint32_t* value = scratch.result[0].lane;

@@ -263,11 +263,11 @@ inline double scale(double x, int32_t e) {
     const int32_t last = bound(all, 1000), second = bound(all - last, 1000), first = all - last - second;
     return x * power2<double>(first) * power2<double>(second) * power2<double>(last);
 }
-/// Mantissa in [0.5, 1); zero, infinity and NaN as they are.
+/// Mantissa in [0.5, 1); zero and infinity as they are, NaN quieted. @source LLVM constant folding of llvm.amdgcn.frexp.mant
 inline float frexp_mantissa(float x) {
     const uint64_t u = as<uint64_t>(static_cast<double>(x));  // f32 denormals are normal doubles
     const float m = static_cast<float>(as<double>((u & 0x800fffffffffffffull) | 0x3fe0000000000000ull));
-    return pick((x == 0) | is_nan(x) | is_inf(x), x, m);
+    return pick(is_nan(x), quiet(x), pick((x == 0) | is_inf(x), x, m));
 }
 inline int32_t frexp_exponent(float x) {
     const int32_t e = exponent(static_cast<double>(x)) - 1022;
@@ -277,7 +277,7 @@ inline double normalized(double x) { return exponent(x) == 0 ? x * 0x1p64 : x; }
 inline double frexp_mantissa(double x) {
     const uint64_t u = as<uint64_t>(normalized(x));
     const double m = as<double>((u & 0x800fffffffffffffull) | 0x3fe0000000000000ull);
-    return pick((x == 0) | is_nan(x) | is_inf(x), x, m);
+    return pick(is_nan(x), quiet(x), pick((x == 0) | is_inf(x), x, m));
 }
 inline int32_t frexp_exponent(double x) {
     const int32_t e = exponent(normalized(x)) - 1022 - (exponent(x) == 0 ? 64 : 0);
@@ -305,7 +305,8 @@ inline double exp2_core(double x) {
 inline float exp2(float x) {
     const float bounded = pick(x > 200.0f, 200.0f, pick(x < -200.0f, -200.0f, x));
     const float safe = pick(is_nan(x), 0.0f, bounded);
-    const float r = static_cast<float>(exp2_core(static_cast<double>(safe)));
+    float r = static_cast<float>(exp2_core(static_cast<double>(safe)));
+    r = pick(is_inf(x), pick(x > 0, x, 0.0f), r);  // exact, in every rounding direction
     return pick(is_nan(x), quiet(x), r);
 }
 /// log2 of a positive finite double that is normal.
@@ -334,8 +335,9 @@ inline float log2(float x) {
 
 /// sin(2 pi x) when quadrant is 0, cos(2 pi x) when it is 1.
 inline double sine_turns(double x, uint64_t quadrant) {
-    const double shifted = x * 4.0 + kWholeMagic;
-    const double t = (x - (shifted - kWholeMagic) * 0.25) * 6.28318530717958647692528676656;  // |t| <= pi / 4
+    const double whole = std::floor(x * 4.0 + 0.5);  // to nearest, in every rounding direction
+    const double shifted = whole + kWholeMagic;
+    const double t = (x - whole * 0.25) * 6.28318530717958647692528676656;  // |t| <= pi / 4
     const double z = t * t;
     double s = 1.0 / 355687428096000.0;
     s = s * z - 1.0 / 1307674368000.0;
@@ -364,13 +366,13 @@ inline double sine_turns(double x, uint64_t quadrant) {
 inline float sine(float x) {
     const bool inside = (x >= -256.0f) & (x <= 256.0f);
     const float r = static_cast<float>(sine_turns(static_cast<double>(pick(inside, x, 0.0f)), 0));
-    const float special = pick(is_nan(x) | is_inf(x), default_nan<float>(), 0.0f);
+    const float special = pick(is_nan(x), quiet(x), pick(is_inf(x), default_nan<float>(), 0.0f));
     return pick(inside, pick(x == 0, x, r), special);
 }
 inline float cosine(float x) {
     const bool inside = (x >= -256.0f) & (x <= 256.0f);
     const float r = static_cast<float>(sine_turns(static_cast<double>(pick(inside, x, 0.0f)), 1));
-    const float special = pick(is_nan(x) | is_inf(x), default_nan<float>(), 1.0f);
+    const float special = pick(is_nan(x), quiet(x), pick(is_inf(x), default_nan<float>(), 1.0f));
     return pick(inside, r, special);
 }
 inline float rsqrt(float x) { return static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(x))); }

@@ -112,8 +112,11 @@ inline double div_fmas(double s0, double s1, double s2, bool scaled) {
     const bool denormal = !large & (result < 0x1p-1022) & (result > -0x1p-1022);
     const bool between = (rest == 0x1p-947) | (rest == -0x1p-947);
     const bool away = (lost != 0) & ((lost > 0) == (rest > 0));
-    const double step = pick(denormal & between & away, pick(rest > 0, 0x1p-1074, -0x1p-1074), 0.0);
-    return pick(scaled, result + step, fused);
+    // What overflows before it is scaled down: scaled first.
+    const double low = __builtin_fma(s0 * 0x1p-128, s1, s2 * 0x1p-128);
+    const bool huge = (!large) & (s1 - s1 == 0) & ((fused >= 0x1p1023) | (fused <= -0x1p1023));
+    const double moved = result + pick(rest > 0, 0x1p-1074, -0x1p-1074);
+    return pick(scaled, pick(huge, low, pick(denormal & between & away, moved, result)), fused);
 }
 
 }  // namespace lyra::gcn::fp

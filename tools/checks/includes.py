@@ -26,6 +26,8 @@ ALLOWED = {
 # Tests and fuzzers may also use the in-process host.
 TEST_FILE = re.compile(r"(_test|_fuzz)\.cpp$")
 TEST_MAY = ["tools/inproc", "qemu-hw/include"]
+# The reference model judges these, so only its tests may include them.
+JUDGED = {"gcn-interp/golden/": re.compile(r"^gcn-interp/(exec/|wave/(fp|lanes|mode|operand))")}
 
 SOURCE = re.compile(r"\.(c|h|cpp|hpp|def|inc)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
@@ -55,12 +57,15 @@ def check_file(tree, path):
     problems = []
     for match in INCLUDE.finditer(text):
         target = target_of(tree, path, match.group(1))
+        line = text.count("\n", 0, match.start(1)) + 1
+        for judge, judged in JUDGED.items():
+            if target and path.startswith(judge) and judged.match(target) and not TEST_FILE.search(path):
+                problems.append(f"{path}:{line}: the reference model must not include {target}, which it judges")
         other = folder_of(target) if target else None
         if target is None or other == folder or (other in ALLOWED[folder]):
             continue
         if TEST_FILE.search(path) and any(target.startswith(may + "/") for may in TEST_MAY):
             continue
-        line = text.count("\n", 0, match.start(1)) + 1
         problems.append(f"{path}:{line}: {folder} must not include {target}")
     return problems
 
