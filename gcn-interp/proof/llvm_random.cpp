@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// gcn_llvm_random COUNT [SEED]: decode() and disassemble() against LLVM 19 on COUNT random dwords, for each chip; or
+// gcn_llvm_random COUNT [SEED]: decode() and disassemble() against LLVM 19 on COUNT random encodings, as many for each chip; or
 // gcn_llvm_random --encodings FILE...: on every list of bytes, such as 0x01,0x05,0x0a,0x02, in files (LLVM's own tests), for each chip.
 // Exit status 1: a difference that isa/known_differences.h does not name.
 #include <algorithm>
@@ -37,7 +37,8 @@ int tell(const LlvmComparer& all) {
     return all.unknown() == 0 && all.compared() != 0 ? 0 : 1;
 }
 
-int compare_random(uint64_t count, uint64_t seed) {
+int compare_random(uint64_t for_all_chips, uint64_t seed) {
+    const uint64_t count = for_all_chips / std::size(kAllChips);
     std::atomic<uint64_t> next{0};
     std::mutex lock;
     LlvmComparer all;
