@@ -220,6 +220,7 @@ void Dispatcher::reset() {
     queues_.clear();
     ended_.clear();
     gws_.reset();
+    gds_.fill(0);
     pipes_ = {};
     weights_ = {};
     debug_ = {};

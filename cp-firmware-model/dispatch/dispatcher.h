@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "common/env.h"
@@ -157,6 +158,7 @@ public:
     void gws_left(const gcn::Wave& wave) override;
     uint64_t shader_clock() override;
     uint64_t reference_clock() override;
+    gcn::GdsWindow gds(uint32_t vmid) override;
 
 private:
     struct Grid;
@@ -213,6 +215,8 @@ private:
     std::map<uint64_t, std::unique_ptr<Grid>> grids_;  ///< by dispatch id: launch order
     std::map<uint32_t, std::unique_ptr<Queue>> queues_;
     Gws gws_;
+    std::mutex gds_lock_;
+    std::array<uint8_t, kGdsBytes> gds_{};
     uint64_t next_id_ = 1;
     PipeWeights weights_;
     struct PipeTurn {

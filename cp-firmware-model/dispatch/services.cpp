@@ -69,6 +69,13 @@ gcn::GwsAnswer Dispatcher::gws(const gcn::Wave& wave, gcn::GwsOp op, uint32_t re
     return done ? gcn::GwsAnswer::Done : gcn::GwsAnswer::Wait;
 }
 
+gcn::GdsWindow Dispatcher::gds(uint32_t vmid) {
+    const uint32_t n = vmid % kVmids;
+    const uint32_t base = std::min(bus_.read_register(kGdsVmid0Base + 2 * n), kGdsBytes);
+    const uint32_t size = std::min(bus_.read_register(kGdsVmid0Base + 2 * n + 1), kGdsBytes - base);
+    return {gds_.data() + base, size, bus_.read_register(kGdsOaVmid0 + n) != 0, std::unique_lock(gds_lock_)};
+}
+
 void Dispatcher::gws_left(const gcn::Wave& wave) { gws_.leave(current_cu_, wave.slot); }
 
 void Dispatcher::load_gws(GwsRange range, const GwsWords& words) {

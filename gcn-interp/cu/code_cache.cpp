@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "gcn-interp/exec/observe.h"
 #include "gcn-interp/isa/op.h"
 
 namespace lyra::gcn {
@@ -84,6 +85,7 @@ bool CodePage::decode_one(MemoryPort& port, size_t offset, CodeEntry& entry) {
     if (entry.inst.format != Format::Invalid) entry.fn = exec_function(entry.inst.op, entry.inst.format);
     entry.pace = pace_of(entry.inst);
     entry.then = entry.fn ? then_of(entry.inst) : Then::Jump;
+    if (entry.then == Then::Next && exec_observer() != nullptr) entry.then = Then::Check;  // an observer sees the PC
     return true;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string_view>
 
 #include "common/env.h"
@@ -48,6 +49,14 @@ enum class WaveCommand : uint8_t {
 };
 using WaveMatch = std::function<bool(const Wave&)>;
 
+/// The part of the GDS that belongs to an address space. It is the wave's alone for as long as this object exists.
+struct GdsWindow {
+    uint8_t* host = nullptr;
+    uint32_t bytes = 0;
+    bool ordered = false;   ///< it has ordered-append counters
+    std::unique_lock<std::mutex> hold{};
+};
+
 /// What a compute unit asks of the layer above it. Called from ComputeUnit::run() on the thread that called it.
 class CuServices {
 public:
@@ -70,6 +79,8 @@ public:
     /// s_memtime: shader clock, cycles. s_memrealtime: reference clock, 10 ns ticks.
     virtual uint64_t shader_clock() = 0;
     virtual uint64_t reference_clock() = 0;
+    /// A DS instruction with the GDS bit.
+    virtual GdsWindow gds(uint32_t) { return {}; }
 };
 
 /// Everything the CU needs to start one work-group. @source LLVM AMDGPUUsage "Initial Kernel Execution State"; front-end.md 5.2

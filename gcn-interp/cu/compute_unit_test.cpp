@@ -281,7 +281,7 @@ TEST_F(Cu, IllegalAndMissingInstructionsHaltWithoutHandler) {
     EXPECT_EQ(cu.wave(0).state, WaveState::Halted);
     cu.kill_vmid(8);
 
-    cu.launch(simple("ds_ordered_count v0, v1 gds"));
+    cu.launch(simple("exp null off, off, off, off done"));
     cu.run(100);
     EXPECT_EQ(services.errors, (std::vector<unsigned>{1, 1}));
     EXPECT_EQ(env.stats.get(Fault::TodoInstruction), 1u);

@@ -110,7 +110,10 @@ public:
     void workgroup_ended(uint64_t dispatch) override { workgroups.push_back(dispatch); }
     uint64_t shader_clock() override { return clock += 7; }
     uint64_t reference_clock() override { return clock += 3; }
+    GdsWindow gds(uint32_t) override { return {gds_memory.data(), static_cast<uint32_t>(gds_memory.size()), gds_ordered, {}}; }
 
+    std::vector<uint8_t> gds_memory;
+    bool gds_ordered = false;
     std::vector<uint32_t> interrupts;
     std::vector<unsigned> errors;
     std::vector<uint64_t> workgroups;

@@ -33,7 +33,7 @@ void write_element(ExecContext& ctx, Wave& wave, const BufferAccess& buffer, uns
 
 void watch_buffer(ExecContext& ctx, Wave& wave, const BufferAccess& buffer, uint64_t lanes, unsigned size, Access access) {
     if (ctx.watch == nullptr || lanes == 0) return;
-    if (buffer.swizzled()) return watch_swizzled(ctx, wave, buffer.swizzled_addresses(lanes, 0), access);
+    if (buffer.swizzled()) return watch_swizzled(ctx, wave, buffer.swizzled_addresses(lanes, 0), size, access);
     watch(ctx, wave, buffer.linear(lanes, 0), size, access);
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // LDS access, and the lane exchanges that use its crossbar; step 6 of the data flow.
 // @source AMD Vega ISA document, "LDS and GDS instructions"
+#include <algorithm>
+#include <utility>
+
 #include "gcn-interp/cu/compute_unit.h"
 #include "gcn-interp/exec/formats.h"
 #include "gcn-interp/exec/lane_memory.h"
@@ -24,28 +27,19 @@ LdsAddresses addresses(const Wave& wave, const Inst& inst, U32 offset) {
     return a;
 }
 
-/// GDS and its ordered counters are not in the model.
-bool refused(ExecContext& ctx, const Inst& inst) {
-    if (inst.gds) ctx.fault = Fault::TodoInstruction;
-    return inst.gds;
-}
-
 template <Shape kShape>
 void read_one(ExecContext& ctx, Wave& wave, const Inst& inst) {
-    if (refused(ctx, inst)) return;
     load_lds<kShape>(ctx, wave, addresses(wave, inst, offset16(inst)), inst.dst, false);
 }
 
 template <Shape kShape>
 void write_one(ExecContext& ctx, Wave& wave, const Inst& inst) {
-    if (refused(ctx, inst)) return;
     store_lds<kShape>(ctx, wave, addresses(wave, inst, offset16(inst)), inst.vdata, false);
 }
 
 /// Two elements; offsets count elements, or 64 of them.
 template <unsigned kBytes, unsigned kScale>
 void read_two(ExecContext& ctx, Wave& wave, const Inst& inst) {
-    if (refused(ctx, inst)) return;
     const LdsAddresses a = addresses(wave, inst, (static_cast<U32>(inst.imm) & 0xff) * kBytes * kScale);
     const LdsAddresses b = addresses(wave, inst, U32{inst.imm2} * kBytes * kScale);
     load_lds<Shape{kBytes}>(ctx, wave, a, inst.dst, false);
@@ -54,7 +48,6 @@ void read_two(ExecContext& ctx, Wave& wave, const Inst& inst) {
 
 template <unsigned kBytes, unsigned kScale>
 void write_two(ExecContext& ctx, Wave& wave, const Inst& inst) {
-    if (refused(ctx, inst)) return;
     const LdsAddresses a = addresses(wave, inst, (static_cast<U32>(inst.imm) & 0xff) * kBytes * kScale);
     const LdsAddresses b = addresses(wave, inst, U32{inst.imm2} * kBytes * kScale);
     store_lds<Shape{kBytes}>(ctx, wave, a, inst.vdata, false);
@@ -63,7 +56,6 @@ void write_two(ExecContext& ctx, Wave& wave, const Inst& inst) {
 
 template <class T, unsigned kScale>
 void exchange_two(ExecContext& ctx, Wave& wave, const Inst& inst) {
-    if (refused(ctx, inst)) return;
     const LdsAddresses a = addresses(wave, inst, (static_cast<U32>(inst.imm) & 0xff) * sizeof(T) * kScale);
     const LdsAddresses b = addresses(wave, inst, U32{inst.imm2} * sizeof(T) * kScale);
     atomic_lds<AtomicOp::Swap, T>(ctx, wave, a, inst.vdata, inst.vdata, inst.dst, true, false);
@@ -72,7 +64,6 @@ void exchange_two(ExecContext& ctx, Wave& wave, const Inst& inst) {
 
 template <AtomicOp kOp, class T, bool kReturns>
 void modify(ExecContext& ctx, Wave& wave, const Inst& inst) {
-    if (refused(ctx, inst)) return;
     const LdsAddresses a = addresses(wave, inst, offset16(inst));
     // Compare forms carry the compare value first, masked forms the mask: only the former need swapping for next().
     constexpr bool kCompare = kOp == AtomicOp::CmpSwap || kOp == AtomicOp::FCmpSwap;
@@ -85,7 +76,6 @@ void modify(ExecContext& ctx, Wave& wave, const Inst& inst) {
 /// MEM[A] = MEM[A] op MEM[B]; B lies at a signed dword distance from A that the offset fields give.
 template <AtomicOp kOp, class T>
 void modify_src2(ExecContext& ctx, Wave& wave, const Inst& inst) {
-    if (refused(ctx, inst)) return;
     const bool from_address = bit(offset16(inst), 15);
     const int64_t fixed = sign_extend(offset16(inst) & 0x7fff, 15);
     const bool denormals = atomics::keeps_f32_denormals(wave);
@@ -139,7 +129,7 @@ U32 m0_base(const Wave& wave, const Inst& inst) { return (wave.m0 & 0xffff) + of
 
 template <bool kAppend>
 void count_lanes(ExecContext& ctx, Wave& wave, const Inst& inst) {
-    if (refused(ctx, inst) || wave.exec == 0) return;
+    if (wave.exec == 0) return;
     U32 old = 0;
     if (uint8_t* host = lds_bytes(ctx, wave, m0_base(wave, inst) & ~3u, 4)) {
         std::memcpy(&old, host, 4);
@@ -174,6 +164,34 @@ void global_sync(ExecContext& ctx, Wave& wave, const Inst& inst) {
     wave.pc -= inst.size_bytes;
     wave.state = WaveState::AtGws;
     ctx.yield = true;
+}
+
+/// With the GDS bit: the same in what M0 and the VMID leave of the GDS. M0 has the base in 31:16 and the size in 15:0, but append and
+/// consume have their address there. @source AMD Vega ISA document, "GDS"; LLVM SIISelDAGToDAG.cpp glueCopyToM0LDSInit()
+template <WaveFn kFn, bool kAddressInM0>
+[[gnu::noinline]] void in_gds(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    const GdsWindow window = ctx.services->gds(wave.vmid);
+    const U32 base = kAddressInM0 ? 0 : std::min(wave.m0 >> 16, window.bytes);
+    const U32 size = std::min(kAddressInM0 ? window.bytes : wave.m0 & 0xffff, window.bytes - base);
+    uint8_t* const lds = std::exchange(ctx.lds, window.host);
+    const U32 lds_base = std::exchange(wave.lds_base, base), lds_size = std::exchange(wave.lds_bytes, size);
+    kFn(ctx, wave, inst);
+    ctx.lds = lds;
+    wave.lds_base = lds_base;
+    wave.lds_bytes = lds_size;
+}
+
+template <WaveFn kFn, bool kAddressInM0>
+void lds_or_gds(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    if (inst.gds) return in_gds<kFn, kAddressInM0>(ctx, wave, inst);
+    kFn(ctx, wave, inst);
+}
+
+template <Op kOp, WaveFn kFn>
+void enter_ds(ExecTable& table) {
+    constexpr bool kAddressInM0 = kOp == Op::ds_append || kOp == Op::ds_consume;
+    if constexpr (OpTraits<kOp>::kInfo.has(flag::Gws)) enter<kFn>(table, kOp, Format::DS);
+    else enter_lanes<lds_or_gds<kFn, kAddressInM0>>(table, kOp, Format::DS);
 }
 
 namespace row {
@@ -292,10 +310,10 @@ void ds_permute_b32(ExecContext&, Wave& wave, const Inst& inst) {
 constexpr WaveFn ds_append = count_lanes<true>;
 constexpr WaveFn ds_consume = count_lanes<false>;
 void ds_read_addtid_b32(ExecContext& ctx, Wave& wave, const Inst& inst) {
-    if (!refused(ctx, inst)) load_lds<Shape{4}>(ctx, wave, thread_addresses(wave, inst), inst.dst, false);
+    load_lds<Shape{4}>(ctx, wave, thread_addresses(wave, inst), inst.dst, false);
 }
 void ds_write_addtid_b32(ExecContext& ctx, Wave& wave, const Inst& inst) {
-    if (!refused(ctx, inst)) store_lds<Shape{4}>(ctx, wave, thread_addresses(wave, inst), inst.vdata, false);
+    store_lds<Shape{4}>(ctx, wave, thread_addresses(wave, inst), inst.vdata, false);
 }
 
 constexpr WaveFn ds_gws_sema_release_all = global_sync<GwsOp::SemaReleaseAll, false>;
@@ -304,14 +322,33 @@ constexpr WaveFn ds_gws_sema_v = global_sync<GwsOp::SemaV, false>;
 constexpr WaveFn ds_gws_sema_br = global_sync<GwsOp::SemaBr, true>;
 constexpr WaveFn ds_gws_sema_p = global_sync<GwsOp::SemaP, false>;
 constexpr WaveFn ds_gws_barrier = global_sync<GwsOp::Barrier, true>;
-/// Ordered append needs the order of the waves of a pipe and is not done.
-constexpr WaveFn ds_ordered_count = nullptr;
+/// Adds to a dword of the GDS at M0[15:0], or exchanges it. Waves come in the order in which they execute it. offset1 5:4: which.
+void ds_ordered_count(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    const GdsWindow window = ctx.services->gds(wave.vmid);
+    if (!window.ordered) {
+        ctx.fault = Fault::GwsRange;
+        return;
+    }
+    const bool exchange = bit(offset16(inst), 12);
+    const unsigned first = wave.exec == 0 ? 0 : static_cast<unsigned>(std::countr_zero(wave.exec));
+    const U32 value = vgpr_read_row(wave, inst.vaddr)[first];
+    const U32 address = wave.m0 & 0xfffc;
+    U32 old = 0;
+    if (uint64_t{address} + 4 <= window.bytes) {
+        std::memcpy(&old, window.host + address, 4);
+        const U32 next = exchange ? value : old + value;
+        std::memcpy(window.host + address, &next, 4);
+    }
+    VgprRow dump;
+    uint32_t* out = vgpr_write_row(wave, inst.dst, dump);
+    for_lanes(wave.exec, [&](unsigned lane) { out[lane] = old; });
+}
 
 }  // namespace row
 }  // namespace
 
 void register_ds(ExecTable& table) {
-#define DS(opcode, name, profile, flags) enter_lanes<row::name>(table, Op::name, Format::DS);
+#define DS(opcode, name, profile, flags) enter_ds<Op::name, row::name>(table);
 #include "gcn-interp/isa/ds.def"
 #undef DS
 }

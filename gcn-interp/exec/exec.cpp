@@ -2,7 +2,10 @@
 // The one table of instruction handlers, filled on first use.
 #include "gcn-interp/exec/exec.h"
 
+#include <atomic>
+
 #include "gcn-interp/exec/executed.h"
+#include "gcn-interp/exec/observe.h"
 
 namespace lyra::gcn {
 
@@ -20,19 +23,26 @@ const ExecTable& exec_table(Backend backend) {
     return tables[static_cast<unsigned>(backend)];
 }
 
-/// In place of every handler while executed operations are recorded.
+std::atomic<ExecObserver*> the_observer{nullptr};
+
+/// In place of every handler while executed operations are recorded, or somebody looks.
 template <Backend kBackend>
-void execute_recorded(ExecContext& ctx, const Inst& inst) {
-    exec_table(kBackend).get(inst.op, inst.format)(ctx, inst);
+void execute_observed(ExecContext& ctx, const Inst& inst) {
+    const ExecFn handler = exec_table(kBackend).get(inst.op, inst.format);
+    if (ExecObserver* observer = exec_observer()) observer->execute(ctx, inst, handler);
+    else handler(ctx, inst);
     if (ctx.fault == Fault::None) note_executed(inst);
 }
-constexpr ExecFn kRecorded[] = {&execute_recorded<Backend::Portable>, &execute_recorded<Backend::Avx2>, &execute_recorded<Backend::Avx512>};
+constexpr ExecFn kObserved[] = {&execute_observed<Backend::Portable>, &execute_observed<Backend::Avx2>, &execute_observed<Backend::Avx512>};
 
 }  // namespace
 
+void set_exec_observer(ExecObserver* observer) { the_observer.store(observer); }
+ExecObserver* exec_observer() { return the_observer.load(std::memory_order_relaxed); }
+
 ExecFn exec_function(Op op, Format format, Backend backend) {
     const ExecFn fn = exec_table(backend).get(op, format);
-    return fn && records_executed() ? kRecorded[static_cast<unsigned>(backend)] : fn;
+    return fn && (records_executed() || exec_observer() != nullptr) ? kObserved[static_cast<unsigned>(backend)] : fn;
 }
 
 }  // namespace lyra::gcn

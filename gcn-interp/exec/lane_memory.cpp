@@ -4,7 +4,21 @@
 
 #include <fmt/format.h>
 
-namespace lyra::gcn::lane_memory {
+#include "gcn-interp/exec/observe.h"
+
+namespace lyra::gcn {
+
+namespace {
+thread_local AccessListener* the_listener = nullptr;
+}
+
+void set_access_listener(AccessListener* listener) { the_listener = listener; }
+
+namespace lane_memory {
+
+void tell_listener(uint64_t va, unsigned bytes, Access access) {
+    if (the_listener != nullptr) the_listener->access(&va, 1, bytes, access);
+}
 
 Fault refuse_atomic(ExecContext& ctx, uint32_t vmid, uint64_t va, unsigned bytes) {
     uint8_t data[8] = {};
@@ -21,8 +35,10 @@ Fault refuse_atomic(ExecContext& ctx, uint32_t vmid, uint64_t va, unsigned bytes
     return fault == Fault::None ? Fault::PagePermission : fault;
 }
 
+namespace {
+
 /// The trap handler's own accesses are not a debugger's concern.
-void note_watched(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned bytes, Access access) {
+void compare_watched(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned bytes, Access access) {
     if (wave.priv()) return;
     uint32_t hits = 0;
     for (unsigned n = 0; n < kWatchpoints; ++n) {
@@ -40,4 +56,23 @@ void note_watched(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned
     ctx.ask(Request::Exception);
 }
 
-}  // namespace lyra::gcn::lane_memory
+}  // namespace
+
+void note_watched(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned bytes, Access access) {
+    if (the_listener != nullptr) the_listener->access(a.va, a.active, bytes, access);
+    compare_watched(ctx, wave, a, bytes, access);
+}
+
+void note_watched_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, unsigned bytes, Access access) {
+    LaneAddresses linear;
+    linear.active = a.active;
+    for (unsigned i = 0; i < bytes && the_listener != nullptr; ++i) {
+        for_lanes(a.active, [&](unsigned lane) { linear.va[lane] = a.byte(lane, i); });
+        the_listener->access(linear.va, linear.active, 1, access);
+    }
+    to_linear(a, 0, linear);
+    compare_watched(ctx, wave, linear, 1, access);
+}
+
+}  // namespace lane_memory
+}  // namespace lyra::gcn

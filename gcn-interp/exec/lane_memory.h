@@ -89,6 +89,12 @@ inline void watch(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned
     if (ctx.watch != nullptr) [[unlikely]] note_watched(ctx, wave, a, bytes, access);
 }
 
+/// The same for scalar stores and atomics, which no watchpoint sees.
+void tell_listener(uint64_t va, unsigned bytes, Access access);
+inline void note_scalar(ExecContext& ctx, uint64_t va, unsigned bytes, Access access) {
+    if (ctx.watch != nullptr) [[unlikely]] tell_listener(va, bytes, access);
+}
+
 /// Destination registers of a load.
 template <Shape kShape>
 class Destination {
@@ -387,11 +393,9 @@ inline void to_linear(const SwizzledAddresses& a, unsigned word, LaneAddresses& 
 }
 
 /// By the line of their first byte: accesses that are not whole dwords.
-inline void watch_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, Access access) {
-    if (ctx.watch == nullptr) return;
-    LaneAddresses linear;
-    to_linear(a, 0, linear);
-    note_watched(ctx, wave, linear, 1, access);
+void note_watched_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, unsigned bytes, Access access);
+inline void watch_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, unsigned bytes, Access access) {
+    if (ctx.watch != nullptr) [[unlikely]] note_watched_swizzled(ctx, wave, a, bytes, access);
 }
 
 template <Shape kShape>
@@ -405,7 +409,7 @@ template <Shape kShape>
         }
         return;
     }
-    watch_swizzled(ctx, wave, a, Access::Read);
+    watch_swizzled(ctx, wave, a, kShape.bytes, Access::Read);
     Destination<kShape> to(wave, vgpr);
     for_lanes(a.active, [&](unsigned lane) {
         uint8_t bytes[kShape.bytes] = {};
@@ -427,7 +431,7 @@ template <Shape kShape>
         }
         return;
     }
-    watch_swizzled(ctx, wave, a, Access::Write);
+    watch_swizzled(ctx, wave, a, kShape.bytes, Access::Write);
     const Source<kShape> from(wave, vgpr);
     for_lanes(a.active, [&](unsigned lane) {
         uint8_t bytes[kShape.bytes];
@@ -448,7 +452,7 @@ void atomic_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, u
         to_linear(a, 0, linear);
         atomic<kOp, T>(ctx, wave, linear, vdata, vdst, returns);
     } else {
-        watch_swizzled(ctx, wave, a, Access::Atomic);
+        watch_swizzled(ctx, wave, a, sizeof(T), Access::Atomic);
         Destination<kWord<T>> to(wave, vdst);
         for_lanes(a.active, [&](unsigned lane) {
             uint32_t half[2] = {};

@@ -61,7 +61,10 @@ void store_from_lds(ExecContext& ctx, Wave& wave, const Inst& inst) {
     ctx.pages->begin();
     const BufferAccess buffer(wave, inst);
     const uint64_t inside = buffer.lanes_inside(0, 4);
-    if (ctx.watch != nullptr && !buffer.swizzled()) watch(ctx, wave, buffer.linear(inside, 0), 4, Access::Write);
+    if (ctx.watch != nullptr) {
+        if (buffer.swizzled()) watch_swizzled(ctx, wave, buffer.swizzled_addresses(inside, 0), 4, Access::Write);
+        else watch(ctx, wave, buffer.linear(inside, 0), 4, Access::Write);
+    }
     const uint32_t from = (wave.m0 & 0xffff) + static_cast<uint32_t>(inst.imm);
     if (ctx.traffic) ctx.traffic->add(inside, 4, [&](unsigned lane) { return buffer.byte(lane, 0); });
     for_lanes(inside, [&](unsigned lane) {

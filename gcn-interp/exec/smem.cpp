@@ -58,7 +58,9 @@ void store(ExecContext& ctx, Wave& wave, const Inst& inst) {
     U32 data[kWords];
     for (unsigned i = 0; i < kWords; ++i) data[i] = wave.read_scalar(inst.src[0] + i);
     const size_t size = std::min<U64>(sizeof data, at.bytes_left & ~U64{3});
-    if (size) lane_memory::fail(ctx, ctx.pages->write(wave.vmid, at.va, data, size));
+    if (size == 0) return;
+    lane_memory::note_scalar(ctx, at.va, static_cast<unsigned>(size), Access::Write);
+    lane_memory::fail(ctx, ctx.pages->write(wave.vmid, at.va, data, size));
 }
 
 template <class T>
@@ -76,6 +78,7 @@ void atomic(ExecContext& ctx, Wave& wave, const Inst& inst) {
             ctx.fault = Fault::ApertureViolation;
             return;
         }
+        lane_memory::note_scalar(ctx, at.va, sizeof(T), Access::Atomic);
         const T data = scalar_value<T>(wave, inst.src[0]);
         const T other = kOp == AtomicOp::CmpSwap ? scalar_value<T>(wave, inst.src[0] + sizeof(T) / 4) : T{};
         if (uint8_t* host = ctx.pages->page(wave.vmid, at.va, Access::Atomic)) {

@@ -6,6 +6,7 @@
 
 #include <bit>
 
+#include "gcn-interp/exec/graphics.h"
 #include "gcn-interp/exec/scalar.h"
 
 namespace lyra::gcn {
@@ -105,6 +106,7 @@ void register_vector_alu(ExecTable& table) {
     register_vop3(table);
     register_vop3p(table);
     register_vopc(table);
+    register_graphics(table);
 }
 
 }  // namespace lyra::gcn

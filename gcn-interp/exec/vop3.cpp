@@ -315,7 +315,7 @@ uint32_t v_mbcnt_hi_u32_b32(uint32_t s0, uint32_t s1, LaneIndex lane) {
 constexpr Custom<&exec_v_readlane_b32> v_readlane_b32;
 constexpr Custom<&exec_v_writelane_b32> v_writelane_b32;
 
-// Interpolation reads the parameter cache of pixel shaders, which a compute device lacks.
+// Interpolation: entered by graphics.cpp.
 constexpr Todo v_interp_p1ll_f16;
 constexpr Todo v_interp_p1lv_f16;
 constexpr Todo v_interp_p2_legacy_f16;

@@ -5,119 +5,29 @@
 
 #include <cstdlib>
 #include <map>
-#include <random>
 
-#include "gcn-interp/isa/fields.h"
-#include "gcn-interp/isa/known_differences.h"
+#include "gcn-interp/isa/llvm_compare.h"
 
 namespace lyra::gcn {
 namespace {
 
-using test::Comparison;
-using test::Decoded;
+using test::usual_values;
+using test::Words;
 
-/// Compares words, counts known differences, and fails the test on any other.
-class Comparer {
+/// Fails the test on any difference that is not known.
+class Comparer : public test::LlvmComparer {
 public:
-    explicit Comparer(Chip chip = Chip::gfx900) : chip_(chip), oracle_(kChipNames[static_cast<std::size_t>(chip)]) {}
+    using LlvmComparer::LlvmComparer;
     ~Comparer() {
-        const double percent = compared_ ? 100.0 * static_cast<double>(known_) / static_cast<double>(compared_) : 0;
-        fmt::print("{} encodings compared, {} accepted by LLVM, {} of the others only for a wrong register, "
-                   "{} known differences ({:.4f} %), {} not given to LLVM\n",
-                   compared_, accepted_, wrong_register_, known_, percent, skipped_);
-        for (const auto& [name, count] : by_name_) fmt::print("  {:8} {}\n", count, name);
-        EXPECT_EQ(unknown_, 0u) << "differences from LLVM that known_differences.h does not name";
+        fmt::print("{}\n{}", summary(), details());
+        for (const std::string& example : examples()) ADD_FAILURE() << example;
+        EXPECT_EQ(unknown(), 0u) << "differences from LLVM that known_differences.h does not name";
     }
-
-    /// @return true when both accept the words and print the same text
-    bool compare(const uint32_t (&words)[3]) {
-        if (test::LlvmOracle::llvm_crashes(words)) {
-            ++skipped_;
-            return false;
-        }
-        const Inst inst = decode(words, 3, chip_);
-        Comparison c{words, oracle_.decode(words, 3), {}};
-        if (inst.format != Format::Invalid) c.ours = {inst.size_bytes, disassemble(inst), false};
-        ++compared_;
-        accepted_ += c.llvm.size != 0;
-        wrong_register_ += c.llvm.wrong_register;
-        if (c.agrees()) return c.llvm.size != 0;
-        if (const test::KnownDifference* row = test::known_difference(c)) {
-            ++known_;
-            ++by_name_[row->name];
-        } else if (++unknown_ <= 20) {
-            ADD_FAILURE() << fmt::format("{:08x} {:08x} {:08x}\n  LLVM {} bytes: {}\n  ours {} bytes: {}", words[0], words[1],
-                                         words[2], c.llvm.size, c.llvm.text, c.ours.size, c.ours.text);
-        }
-        return false;
-    }
-
-private:
-    Chip chip_;
-    test::LlvmOracle oracle_;
-    uint64_t compared_ = 0, accepted_ = 0, wrong_register_ = 0, known_ = 0, unknown_ = 0, skipped_ = 0;
-    std::map<std::string, uint64_t> by_name_;
-};
-
-/// Random dwords; some with few bits set, so that fields which must be zero sometimes are.
-class Words {
-public:
-    explicit Words(uint64_t seed) : random_(seed) {}
-    uint32_t any() { return static_cast<uint32_t>(random_()); }
-    uint32_t sparse() {
-        switch (random_() % 4) {
-        case 0: return any() & any() & any();
-        case 1: return any() & any();
-        case 2: return any() & any() & any() & any() & any();
-        default: return any();
-        }
-    }
-    bool one_in(unsigned n) { return random_() % n == 0; }
-
-private:
-    std::mt19937_64 random_;
 };
 
 uint64_t random_count() {
     const char* text = std::getenv("LYRA_ISA_RANDOM");
     return text ? std::strtoull(text, nullptr, 10) : 1'000'000;
-}
-
-/// Fields whose value decides whether an instruction exists at all are often given the usual one.
-void usual_values(const FormatInfo& format, Words& source, uint32_t (&words)[3]) {
-    switch (format.format) {
-    case Format::FLAT:
-        if (source.one_in(2)) words[1] |= kSaddrOff << 16;
-        else if (source.one_in(2)) words[1] &= ~(kSaddrOff << 16);
-        if (source.one_in(2)) words[0] &= ~0x2000u;
-        break;
-    case Format::VOP3:
-        if (source.one_in(2)) words[1] &= ~(0x1ffu << 18);
-        if (source.one_in(2)) words[1] |= 0x20100u;
-        if (source.one_in(2)) words[0] &= ~0x7f00u;
-        break;
-    case Format::DS:
-        if (source.one_in(2)) words[1] &= ~0x00ff0000u;
-        if (source.one_in(2)) words[1] &= ~0xff000000u;
-        if (source.one_in(4)) words[1] &= ~0x0000ff00u;
-        break;
-    case Format::SOPP:
-        if (source.one_in(2)) words[0] &= 0xffff0000u;
-        break;
-    case Format::VOP1:
-        if (source.one_in(4)) words[0] &= ~(0xffu << 17);
-        break;
-    case Format::MUBUF:
-    case Format::MTBUF:
-        if (source.one_in(2)) words[0] &= ~0x1f000u;
-        if (source.one_in(2)) words[1] &= ~0x800000u;
-        break;
-    case Format::MIMG:
-        if (source.one_in(2)) words[1] &= ~0x83e00000u;
-        words[0] &= ~1u;
-        break;
-    default: break;
-    }
 }
 
 /// Every opcode value, with many operand fillings, in every form. An opcode that has a row must be accepted at least once
@@ -242,9 +152,8 @@ TEST_P(OnChip, RandomWordsOfEveryFormatAgreeWithLlvm) {
     Words source(2);
     for (uint64_t i = 0, n = random_count() / 2; i < n; ++i) {
         const FormatInfo& format = kFormats[i % std::size(kFormats)];
-        uint32_t words[3] = {source.sparse(), source.sparse(), source.sparse()};
-        words[0] = (words[0] & ~format.mask) | format.match;
-        usual_values(format, source, words);
+        uint32_t words[3];
+        words_of(format, source, words);
         comparer.compare(words);
     }
 }

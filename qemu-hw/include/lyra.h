@@ -30,7 +30,7 @@ extern "C" {
 #endif
 
 /** Grows when a struct below changes its layout or a function its meaning. Passed to lyra_create(), which refuses others. */
-#define LYRA_ABI_VERSION 2
+#define LYRA_ABI_VERSION 3
 
 /** Sizes of the PCI BARs, in bytes. BAR0 is VRAM and has the size that the configuration asks for. */
 #define LYRA_DOORBELL_BAR_BYTES (2u << 20)
@@ -74,6 +74,12 @@ typedef struct lyra_config {
      */
     bool virtual_time;
     const char *timing;        /**< timing parameters to replace, "name=value,name=value", or NULL */
+    /**
+     * Text file to write: a line for every wave instruction with all that it changed; or NULL. This and the histogram see all
+     * devices of the process, and one device at a time may have them.
+     */
+    const char *commit_log_path;
+    bool histogram;            /**< count wave instructions for lyra_histogram() */
 } lyra_config;
 
 /** One range of guest RAM that the host has mapped. Ranges must not overlap. */
@@ -153,6 +159,13 @@ LYRA_API uint64_t lyra_stat(lyra_device *device, const char *name);
 
 /** The name of counter number index, or NULL past the last. */
 LYRA_API const char *lyra_stat_name(size_t index);
+
+/**
+ * Wave instructions executed since the device was made, by operation and encoding; nothing unless config->histogram was set.
+ * @param visit  called once for each that was executed; the texts are valid during the call
+ */
+LYRA_API void lyra_histogram(lyra_device *device,
+                             void (*visit)(void *opaque, const char *mnemonic, const char *format, uint64_t count), void *opaque);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,7 @@
 // The C interface of lyra.h: configuration checks, the device lock, and the free-running pump.
 #include <atomic>
 #include <bit>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -18,6 +19,8 @@
 #include "common/env.h"
 #include "common/trace_hash.h"
 #include "common/trace_perfetto.h"
+#include "gcn-interp/cu/commit_log.h"
+#include "gcn-interp/cu/exec_histogram.h"
 #include "qemu-hw/include/lyra.h"
 #include "qemu-hw/soc/soc.h"
 #include "qemu-hw/soc/vbios.h"
@@ -122,6 +125,13 @@ struct lyra_device {
         if (has_clock) env.clock.set_ns(host.now_ns());
         return true;
     }
+    void observe() {
+        if (commit_log) gcn::set_exec_observer(commit_log.get());
+        else if (histogram) gcn::set_exec_observer(histogram.get());
+    }
+    ~lyra_device() {
+        if (commit_log || histogram) gcn::set_exec_observer(nullptr);
+    }
     /// Virtual time: up to the host's now, before the host does something to the device.
     void catch_up() {
         if (timed && has_clock) run_until(host.now_ns());
@@ -167,6 +177,8 @@ struct lyra_device {
     const bool timed;  ///< virtual time
     std::unique_ptr<TraceSink> trace;
     std::unique_ptr<TraceHash> hash;
+    std::unique_ptr<gcn::ExecHistogram> histogram;
+    std::unique_ptr<gcn::CommitLog> commit_log;
     Soc soc;
     std::vector<uint8_t> rom;
     std::mutex lock;
@@ -218,6 +230,13 @@ lyra_device* lyra_create(const lyra_config* config, const lyra_host_ops* ops, vo
     if (wrong.empty() && !vram) wrong = "no VRAM";
     std::unique_ptr<TraceSink> trace;
     if (wrong.empty() && config->trace_path) trace = open_perfetto_trace(config->trace_path, wrong);
+    if (wrong.empty() && (config->commit_log_path || config->histogram) && gcn::exec_observer())
+        wrong = "another device of this process writes a commit log or counts instructions";
+    std::FILE* commit_log = nullptr;
+    if (wrong.empty() && config->commit_log_path) {
+        commit_log = std::fopen(config->commit_log_path, "w");
+        if (!commit_log) wrong = fmt::format("{}: cannot write: {}", config->commit_log_path, std::strerror(errno));
+    }
     if (!wrong.empty()) {
         if (error && error_bytes) std::snprintf(error, error_bytes, "%s", wrong.c_str());
         return nullptr;
@@ -226,6 +245,9 @@ lyra_device* lyra_create(const lyra_config* config, const lyra_host_ops* ops, vo
     device->trace = std::move(trace);
     if (config->virtual_time) device->hash = std::make_unique<TraceHash>(device->trace.get());
     device->env.tracer.set_sink(device->hash ? device->hash.get() : device->trace.get());
+    if (config->histogram) device->histogram = std::make_unique<gcn::ExecHistogram>();
+    if (commit_log) device->commit_log = std::make_unique<gcn::CommitLog>(commit_log, device->histogram.get());
+    device->observe();
     return device.release();
 }
 
@@ -336,6 +358,15 @@ uint64_t lyra_run_until(lyra_device* device, uint64_t now_ns) {
     std::unique_lock hold(device->lock);
     device->waiters.fetch_sub(1);
     return device->run_until(now_ns);
+}
+
+void lyra_histogram(lyra_device* device, void (*visit)(void*, const char*, const char*, uint64_t), void* opaque) {
+    device->locked([&] {
+        if (!device->histogram) return;
+        device->histogram->each([&](const std::string& name, const char* format, uint64_t count) {
+            visit(opaque, name.c_str(), format, count);
+        });
+    });
 }
 
 uint64_t lyra_stat(lyra_device* device, const char* name) {

@@ -6,6 +6,7 @@ usage: cli_exec.py PROGRAM KERNELS     PROGRAM is lyra, KERNELS is tools/inproc/
 """
 import json
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -115,15 +116,66 @@ coverage = json.loads(call("isa", "--coverage", "--json").stdout)
 for chip, operations in (("gfx900", 1083), ("gfx906", 1092)):
     part = coverage[chip]
     if (part["done"] + part["todo"] != part["forms"] or part["forms"] < 1500 or part["total"] != operations
-            or part["implemented"] + len(part["missing"]) != part["total"]):
+            or part["implemented"] + len(part["missing"]) != part["total"] or part["missing"]):
         print(f"FAILED coverage of {chip} does not add up")
         failures += 1
 expect("unknown chip", call("isa", "--chip=gfx1"), 2, "", "unknown chip 'gfx1'")
-listing = call("isa", "--disassemble", KERNELS)
-expect("disassembly", listing, 0)
-if b"s_endpgm" not in listing.stdout or b"(invalid)" not in listing.stdout:
-    print("FAILED the disassembly lacks what the kernels contain")
-    failures += 1
+
+
+def check(name, good, what=""):
+    global failures
+    print(("passed " if good else "FAILED ") + name)
+    if not good:
+        failures += 1
+        print("   ", what)
+
+
+# The disassembler, against LLVM's.
+listing = call("disasm", KERNELS)
+expect("disassembly", listing, 0, err="")
+objdump = shutil.which("llvm-objdump-19")
+check("llvm-objdump-19 is there", objdump)
+if objdump:
+    theirs = subprocess.run([objdump, "-d", KERNELS], capture_output=True, check=True).stdout.decode()
+    def text(listing):  # the first lines name the file
+        return listing.split("Disassembly of section", 1)[1].rstrip("\n")
+    ours, theirs = text(listing.stdout.decode()), text(theirs)
+    different = [pair for pair in zip(ours.split("\n"), theirs.split("\n")) if pair[0] != pair[1]]
+    check("disassembly is LLVM's", ours == theirs, different[:3])
+one = call("disasm", KERNELS, "--kernel", "reverse").stdout.decode()
+check("disassembly of one kernel", "<reverse>:" in one and "<add>:" not in one and one.rstrip().count("s_endpgm") == 1, one)
+expect("disassembly of no kernel", call("disasm", KERNELS, "--kernel", "nothing"), 2, "", "there is no kernel nothing")
+expect("disassembly for another chip", call("disasm", KERNELS, "--chip=gfx906"), 2, "", "the code is for gfx900")
+expect("JSON of a listing", call("disasm", KERNELS, "--json"), 2, "", "--histogram")
+counts = json.loads(call("disasm", KERNELS, "--kernel=reverse", "--histogram", "--json").stdout)
+rows = {(row["name"], row["format"]): row["count"] for row in counts["instructions"]}
+check("histogram", rows[("s_endpgm", "SOPP")] == 1 and sum(rows.values()) == counts["total"] == one.count(" // "), rows)
+
+# What was executed.
+four = ("--grid=1", "--block=4", "--arg=iota:i32:4:-", "--arg=lds:16")
+result = run("reverse", *four, "--json", "--histogram")
+counts = json.loads(result.stdout)
+rows = {(row["name"], row["format"]): row["count"] for row in counts["histogram"]["instructions"]}
+check("histogram of a run", rows[("s_endpgm", "SOPP")] == 1 and sum(rows.values()) == counts["counters"]["instructions"], rows)
+with tempfile.TemporaryDirectory() as folder:
+    logs = []
+    for name in "ab":
+        path = os.path.join(folder, name)
+        expect("commit log " + name, run("reverse", *four, "--log-commits", path), 0, "3\n2\n1\n0\n", "")
+        with open(path, encoding="ascii") as file:
+            logs.append(file.read())
+    lines = logs[0].splitlines()
+    check("commit logs of equal runs are equal", logs[0] == logs[1])
+    check("commit log has every instruction", len(lines) == counts["counters"]["instructions"], len(lines))
+    stores = [line for line in lines if "global_store_dword" in line]
+    values = [part.split("]=")[1] for line in stores for part in line.split(" | ")[1].split()]
+    check("commit log has what was stored", values == ["00000003", "00000002", "00000001", "00000000"], stores)
+    check("commit log has LDS", any(" lds[" in line for line in lines))
+    other = os.path.join(folder, "c")
+    run("reverse", "--grid=1", "--block=4", "--arg=fill:i32:4:7:-", "--arg=lds:16", "--log-commits", other)
+    with open(other, encoding="ascii") as file:
+        check("commit log of other data differs", file.read() != logs[0])
+expect("commit log that cannot be written", run("reverse", *four, "--log-commits", "/no/such/folder/log"), 2, "", "/no/such/folder/log")
 
 print(f"{failures} failures")
 sys.exit(1 if failures else 0)

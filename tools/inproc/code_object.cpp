@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 
 #include <nlohmann/json.hpp>
 
@@ -232,31 +233,32 @@ bool CodeObject::relocate(uint8_t* image, uint64_t bytes, std::string& error) co
     return error.empty();
 }
 
-std::vector<CodeRange> CodeObject::code() const {
+std::vector<CodeSection> CodeObject::code() const {
     ElfFile elf(elf_);
-    std::vector<CodeRange> ranges;
-    const std::vector<GElf_Phdr> segments = elf.segments();
-    elf.symbols([&](const char* name, const GElf_Sym& symbol) {
-        if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_size == 0) return;
-        for (const GElf_Phdr& segment : segments) {
-            const uint64_t at = symbol.st_value - segment.p_vaddr;
-            if (segment.p_type != PT_LOAD || symbol.st_value < segment.p_vaddr || at > segment.p_filesz ||
-                symbol.st_size > segment.p_filesz - at || segment.p_offset > elf_.size() ||
-                segment.p_filesz > elf_.size() - segment.p_offset) {
-                continue;
-            }
-            CodeRange range{name, symbol.st_value, std::vector<uint32_t>(symbol.st_size / 4)};
-            std::memcpy(range.words.data(), elf_.data() + segment.p_offset + at, range.words.size() * 4);
-            ranges.push_back(std::move(range));
-            return;
-        }
+    std::vector<CodeSection> code;
+    std::map<uint64_t, size_t> by_index;
+    elf.sections([&](Elf_Scn* section, const GElf_Shdr& header) {
+        const bool executable = header.sh_type == SHT_PROGBITS && (header.sh_flags & SHF_EXECINSTR);
+        if (!executable || header.sh_offset > elf_.size() || header.sh_size > elf_.size() - header.sh_offset) return;
+        const uint8_t* first = elf_.data() + header.sh_offset;
+        by_index[elf_ndxscn(section)] = code.size();
+        code.push_back({elf.section_name(header), header.sh_addr, Bytes(first, first + header.sh_size), {}});
     });
-    // .dynsym and .symtab name the same functions.
-    std::sort(ranges.begin(), ranges.end(), [](const CodeRange& a, const CodeRange& b) { return a.address < b.address; });
-    ranges.erase(std::unique(ranges.begin(), ranges.end(),
-                             [](const CodeRange& a, const CodeRange& b) { return a.address == b.address; }),
-                 ranges.end());
-    return ranges;
+    // .dynsym and .symtab name the same functions; of several names of one address the last one stays.
+    std::map<uint64_t, CodeSymbol> symbols;
+    elf.symbols([&](const char* name, const GElf_Sym& symbol) {
+        const unsigned type = GELF_ST_TYPE(symbol.st_info);
+        const auto found = by_index.find(symbol.st_shndx);
+        if (found == by_index.end() || type == STT_SECTION || type == STT_FILE || *name == 0) return;
+        CodeSymbol& row = symbols[symbol.st_value];
+        if (row.name < name) row = {name, symbol.st_value, symbol.st_size};
+    });
+    for (CodeSection& section : code) {
+        for (const auto& [address, symbol] : symbols) {
+            if (address >= section.address && address - section.address < section.bytes.size()) section.symbols.push_back(symbol);
+        }
+    }
+    return code;
 }
 
 }  // namespace lyra::inproc

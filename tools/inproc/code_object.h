@@ -33,11 +33,19 @@ struct KernelInfo {
     uint64_t descriptor = 0;        ///< address of the kernel descriptor in the ELF file's own addresses
 };
 
-/// A symbol with code, for disassembly.
-struct CodeRange {
+/// A kernel, a function or a label.
+struct CodeSymbol {
     std::string name;
     uint64_t address = 0;           ///< in the ELF file's own addresses
-    std::vector<uint32_t> words;
+    uint64_t size = 0;              ///< bytes; 0: not said
+};
+
+/// An executable section, for disassembly.
+struct CodeSection {
+    std::string name;
+    uint64_t address = 0;           ///< in the ELF file's own addresses
+    Bytes bytes;
+    std::vector<CodeSymbol> symbols; ///< by address, one for each
 };
 
 class CodeObject {
@@ -56,8 +64,8 @@ public:
     /// GPU address of the kernel's descriptor; after load().
     uint64_t descriptor_va(const KernelInfo& kernel) const { return base_ + kernel.descriptor; }
 
-    /// Functions of the executable sections, by address.
-    std::vector<CodeRange> code() const;
+    /// The executable sections, in the file's order.
+    std::vector<CodeSection> code() const;
 
 private:
     bool read_metadata(const uint8_t* note, size_t bytes, std::string& error);

@@ -29,6 +29,12 @@ void ElfFile::sections(const std::function<void(Elf_Scn*, const GElf_Shdr&)>& vi
     }
 }
 
+std::string ElfFile::section_name(const GElf_Shdr& header) const {
+    size_t strings = 0;
+    const char* name = elf_getshdrstrndx(elf_, &strings) == 0 ? elf_strptr(elf_, strings, header.sh_name) : nullptr;
+    return name ? name : "";
+}
+
 void ElfFile::symbols(const std::function<void(const char*, const GElf_Sym&)>& visit) const {
     sections([&](Elf_Scn* section, const GElf_Shdr& header) {
         if ((header.sh_type != SHT_DYNSYM && header.sh_type != SHT_SYMTAB) || header.sh_entsize == 0) return;

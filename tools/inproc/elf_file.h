@@ -21,6 +21,8 @@ public:
     bool header(GElf_Ehdr& header) const { return elf_ && gelf_getehdr(elf_, &header); }
     std::vector<GElf_Phdr> segments() const;
     void sections(const std::function<void(Elf_Scn*, const GElf_Shdr&)>& visit) const;
+    /// Empty when the file gives none.
+    std::string section_name(const GElf_Shdr& header) const;
     /// Symbols of .dynsym and .symtab.
     void symbols(const std::function<void(const char* name, const GElf_Sym&)>& visit) const;
     /// Relocations of all RELA sections that apply to loaded memory, with the value of their symbol (0: none).

@@ -33,6 +33,8 @@ struct InProcessOptions {
     std::string trace_path;                      ///< empty: no trace
     bool virtual_time = false;                   ///< its own clock: run() moves it
     std::string timing;                          ///< timing parameters to replace, "name=value,..."
+    std::string commit_log_path;                 ///< empty: no commit log
+    bool histogram = false;                      ///< count wave instructions for lyra_histogram()
     std::function<void(lyra_log_level, const char*)> log;  ///< empty: errors and warnings go to standard error
     bool prepared = true;                        ///< false: registers as after power-on; the caller plays the driver
     std::function<uint64_t()> now_ns;            ///< device time, never backwards; empty: the host's clock

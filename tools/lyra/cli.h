@@ -49,6 +49,7 @@ std::function<int()> set_up_guest(CLI::App& app);
 std::function<int()> set_up_exec(CLI::App& app);
 std::function<int()> set_up_test(CLI::App& app);
 std::function<int()> set_up_kfdtest(CLI::App& app);
+std::function<int()> set_up_disasm(CLI::App& app);
 std::function<int()> set_up_isa(CLI::App& app);
 std::function<int()> set_up_waves(CLI::App& app);
 std::function<int()> set_up_bench(CLI::App& app);

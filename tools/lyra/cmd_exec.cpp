@@ -13,6 +13,7 @@
 #include "tools/inproc/kernarg.h"
 #include "tools/lyra/cli.h"
 #include "tools/lyra/exec_argument.h"
+#include "tools/lyra/histogram.h"
 
 namespace lyra::cli {
 
@@ -21,14 +22,14 @@ namespace {
 using namespace lyra::inproc;
 
 struct Options {
-    std::string file, kernel, trace, chip = "gfx900";
+    std::string file, kernel, trace, commit_log, chip = "gfx900";
     std::vector<uint32_t> grid, block{1, 1, 1}, threads;
     std::vector<std::string> arguments;
     uint32_t lds_bytes = 0, compute_units = 8;
     uint64_t vram_bytes = uint64_t{1} << 30;
     double timeout_s = 60;
     std::vector<std::string> timing;
-    bool stats = false, json = false, deterministic = false;
+    bool stats = false, json = false, deterministic = false, histogram = false;
 };
 
 struct Buffer {
@@ -112,6 +113,7 @@ public:
         if (code == kOk) write_files();
         if (options_.json) print_json(code);
         else if (code == kOk) print_text();
+        if (options_.histogram && !options_.json) print_histogram(stderr, histogram());
         if (options_.stats) print_stats();
         if (options_.deterministic) talk(trace_summary(device_->stat("trace_hash"), device_->stat("trace_events"), device_->stat("virtual_ns")));
         return code;
@@ -146,6 +148,8 @@ private:
         options.vram_bytes = options_.vram_bytes;
         options.compute_units = options_.compute_units;
         options.trace_path = options_.trace;
+        options.commit_log_path = options_.commit_log == "-" ? "/dev/stdout" : options_.commit_log;
+        options.histogram = options_.histogram;
         options.virtual_time = options_.deterministic;
         for (const std::string& word : options_.timing) options.timing += (options.timing.empty() ? "" : ",") + word;
         options.log = [](lyra_log_level level, const char* text) {
@@ -271,6 +275,7 @@ private:
     void print_json(int code) {
         nlohmann::json result{{"kernel", kernel_->name}, {"exit", code}, {"setup_ms", setup_ms_}, {"run_ms", run_ms_}};
         for (const auto& [name, count] : device_->stats()) result["counters"][name] = count;
+        if (options_.histogram) result["histogram"] = histogram_json(histogram());
         for (const Buffer& buffer : buffers_) {
             if (code != kOk || buffer.argument->destination != "-") continue;
             nlohmann::json values = nlohmann::json::array();
@@ -282,6 +287,14 @@ private:
             result["buffers"].push_back({{"arg", buffer.argument->text}, {"type", buffer.argument->type->name}, {"values", values}});
         }
         fmt::print("{}\n", result.dump(2));
+    }
+
+    Histogram histogram() {
+        Histogram found;
+        lyra_histogram(device_->handle(), [](void* to, const char* name, const char* format, uint64_t count) {
+            (*static_cast<Histogram*>(to))[{name, format}] = count;
+        }, &found);
+        return found;
     }
 
     void print_stats() {
@@ -321,6 +334,8 @@ std::function<int()> set_up_exec(CLI::App& app) {
     CLI::Option* deterministic = app.add_flag("--deterministic", options->deterministic,
                  "virtual time: the same events at the same device times in every run; prints a hash of them on standard error");
     app.add_option("--timing", options->timing, "a timing parameter of virtual time (docs/design/timing.md)")->needs(deterministic)->allow_extra_args(false)->type_name("NAME=VALUE");
+    app.add_option("--log-commits", options->commit_log, "write a line for every wave instruction, with all that it changed; - is standard output")->type_name("FILE");
+    app.add_flag("--histogram", options->histogram, "count the executed wave instructions by operation and encoding; printed on standard error");
     app.add_flag("--stats", options->stats, "print times and counters on standard error");
     app.add_flag("--json", options->json, "print the result as JSON");
     app.footer(exec_argument_help());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// lyra isa: the instruction tables, what of them is executed, and a disassembler for code objects.
+// lyra isa: the instruction tables, and what of them is executed.
 #include <fstream>
 #include <map>
 #include <set>
@@ -8,10 +8,9 @@
 
 #include "gcn-interp/exec/exec.h"
 #include "gcn-interp/exec/executed.h"
+#include "gcn-interp/isa/format_names.h"
 #include "gcn-interp/isa/op.h"
-#include "tools/inproc/code_object.h"
 #include "tools/lyra/cli.h"
-#include "tools/lyra/exec_argument.h"
 #include "tools/lyra/work_dir.h"
 
 namespace lyra::cli {
@@ -24,17 +23,9 @@ using gcn::InstInfo;
 using gcn::Op;
 
 struct Options {
-    std::string format, file, executed, chip = "gfx900";
+    std::string format, executed, chip = "gfx900";
     bool coverage = false, missing = false, json = false;
 };
-
-constexpr const char* kFormatNames[] = {
-    "SOP2", "SOPK", "SOP1", "SOPC", "SOPP", "SMEM", "VOP1", "VOP2", "VOPC", "VOP1_SDWA", "VOP2_SDWA", "VOPC_SDWA",
-    "VOP1_DPP", "VOP2_DPP", "VOP3", "VOP3P", "VINTRP", "DS", "FLAT", "MUBUF", "MTBUF", "MIMG", "EXP",
-};
-static_assert(std::size(kFormatNames) == static_cast<size_t>(Format::Invalid));
-
-const char* name_of(Format format) { return kFormatNames[static_cast<size_t>(format)]; }
 
 /// An encoding that a vector instruction has besides its own.
 struct DerivedForm {
@@ -82,12 +73,12 @@ int list(const Options& options) {
     nlohmann::json rows = nlohmann::json::array();
     for (const Form& form : all_forms(chip_of(options))) {
         const InstInfo& info = gcn::info(form.op);
-        if (!options.format.empty() && options.format != name_of(form.format)) continue;
+        if (!options.format.empty() && options.format != gcn::name_of(form.format)) continue;
         if (options.missing && form.done) continue;
         if (options.json) {
-            rows.push_back({{"name", info.name}, {"format", name_of(form.format)}, {"opcode", info.opcode}, {"done", form.done}});
+            rows.push_back({{"name", info.name}, {"format", gcn::name_of(form.format)}, {"opcode", info.opcode}, {"done", form.done}});
         } else {
-            fmt::print("{:<10} {:>5} {:<5} {}\n", name_of(form.format), fmt::format("{:#x}", info.opcode),
+            fmt::print("{:<10} {:>5} {:<5} {}\n", gcn::name_of(form.format), fmt::format("{:#x}", info.opcode),
                        form.done ? "done" : "todo", info.name);
         }
     }
@@ -137,7 +128,7 @@ nlohmann::json coverage_of(Chip chip, const std::set<std::string>& executed) {
     nlohmann::json by_format;
     for (const Form& form : all_forms(chip)) {
         ++forms, done += form.done;
-        nlohmann::json& counts = by_format[name_of(form.format)];
+        nlohmann::json& counts = by_format[gcn::name_of(form.format)];
         if (counts.is_null()) counts = {{"forms", 0}, {"done", 0}};
         counts["forms"] = counts["forms"].get<unsigned>() + 1;
         counts["done"] = counts["done"].get<unsigned>() + form.done;
@@ -165,7 +156,7 @@ int coverage(const Options& options) {
     const auto row = [](const std::string& name, unsigned forms, unsigned done) {
         fmt::print("{:<12}{:>7}{:>7}{:>7}\n", name, forms, done, forms - done);
     };
-    for (const char* name : kFormatNames) {
+    for (const char* name : gcn::kFormatNames) {
         if (!result["formats"].contains(name)) continue;
         row(name, result["formats"][name]["forms"].get<unsigned>(), result["formats"][name]["done"].get<unsigned>());
     }
@@ -173,31 +164,6 @@ int coverage(const Options& options) {
     fmt::print("\n{} base operations that are not graphics formats, {} implemented, {} executed in tests\n", result["total"].get<unsigned>(),
                result["implemented"].get<unsigned>(),
                executed.empty() ? "an unknown number (no records: run lyra test)" : result["executed_in_tests"].dump());
-    return kOk;
-}
-
-int disassemble(const Options& options) {
-    std::string error;
-    inproc::CodeObject code;
-    inproc::Bytes elf = inproc::extract_code_object(read_file(options.file), options.chip, error);
-    if (elf.empty() || !code.parse(std::move(elf), options.chip, error)) {
-        throw UserError(fmt::format("{}: {}", options.file, error));
-    }
-    const Chip chip = chip_of(options);
-    for (const inproc::CodeRange& range : code.code()) {
-        fmt::print("{}:\n", range.name);
-        for (size_t at = 0; at < range.words.size();) {
-            const gcn::Inst inst = gcn::decode(&range.words[at], range.words.size() - at, chip);
-            const bool valid = inst.format != Format::Invalid;
-            const size_t words = std::max<size_t>(1, inst.size_bytes / 4);
-            std::string bytes;
-            for (size_t i = 0; i < words && at + i < range.words.size(); ++i) bytes += fmt::format(" {:08x}", range.words[at + i]);
-            fmt::print("  {:012x}: {:<28} {}{}\n", range.address + 4 * at, bytes, valid ? gcn::disassemble(inst) : "(invalid)",
-                       valid && !gcn::exec_function(inst.op, inst.format) ? "  ; not executed by this model" : "");
-            at += words;
-        }
-        fmt::print("\n");
-    }
     return kOk;
 }
 
@@ -211,12 +177,8 @@ std::function<int()> set_up_isa(CLI::App& app) {
         ->type_name("DIR");
     app.add_option("--format", options->format, "list only this format, such as VOP3")->type_name("FORMAT");
     app.add_flag("--missing", options->missing, "list only what is not executed");
-    app.add_option("--disassemble", options->file, "disassemble a code object")->type_name("FILE");
     app.add_flag("--json", options->json, "as JSON");
-    return [options] {
-        if (!options->file.empty()) return disassemble(*options);
-        return options->coverage ? coverage(*options) : list(*options);
-    };
+    return [options] { return options->coverage ? coverage(*options) : list(*options); };
 }
 
 }  // namespace lyra::cli

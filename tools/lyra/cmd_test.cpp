@@ -26,6 +26,7 @@ struct Options {
     std::vector<std::string> groups;
     bool json = false;
     uint64_t soak = 0;         ///< pre-emptions; 0: other tests
+    bool isa = false;          ///< the long proofs of the instruction set, and nothing else
     bool seed_given = false;   ///< guest.seed is the user's choice
     unsigned jobs = std::max(1l, sysconf(_SC_NPROCESSORS_ONLN));
 };
@@ -140,6 +141,67 @@ int soak(const Options& options) {
     return child.status() == 0 ? kOk : kFailed;
 }
 
+// A program of the release build tree, with tests.
+fs::path isa_build() { return cache_dir() / (own_program().parent_path().parent_path().filename().string() + "-isa"); }
+
+// @return why it failed
+std::string build_isa_proof(const Options& options, const std::string& target) {
+    const fs::path build = isa_build(), source = build / "src";
+    fs::create_directories(build);
+    if (!fs::is_symlink(source)) fs::create_directory_symlink(source_dir(), source);
+    const std::vector<std::vector<std::string>> steps = {
+        {"cmake", "-S", source.string(), "-B", build.string(), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DLYRA_TESTS=ON"},
+        {"ninja", "-C", build.string(), "-j", std::to_string(options.jobs), target},
+    };
+    for (const auto& step : steps) {
+        const Captured result = capture(step, true);
+        if (interrupted) throw Interrupted();
+        if (result.status != 0) return result.out + result.err;
+    }
+    return "";
+}
+
+// Where a target's program lies, empty without any.
+fs::path find_program(const fs::path& build, const std::string& name) {
+    std::error_code error;
+    for (const auto& each : fs::directory_iterator(build, error)) {
+        if (each.is_directory() && fs::is_regular_file(each.path() / name, error)) return each.path() / name;
+    }
+    return {};
+}
+
+std::string last_line(std::string text) {
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    return text.substr(text.rfind('\n') + 1);
+}
+
+// The long proofs of the instruction set, without sanitizers. One line each: the last one that the program prints.
+void test_isa(const Options& options, Report& report) {
+    for (const IsaProof& proof : isa_proofs()) {
+        Progress progress;
+        progress.show(fmt::format("building {} ...", proof.program));
+        const std::string failed = build_isa_proof(options, proof.program);
+        progress.clear();
+        if (!failed.empty()) {
+            report.add("isa", proof.name, Verdict::Failed, failed);
+            continue;
+        }
+        progress.show(fmt::format("{} ...", proof.name));
+        std::vector<std::string> argv{find_program(isa_build(), proof.program).string()};
+        argv.insert(argv.end(), proof.arguments.begin(), proof.arguments.end());
+        const Captured result = capture(argv, true, proof.timeout_s);
+        progress.clear();
+        if (interrupted) throw Interrupted();
+        const bool skipped = result.status == kSkipped;
+        const Verdict verdict = result.status == 0 && !result.timed_out ? Verdict::Passed : skipped ? Verdict::Skipped : Verdict::Failed;
+        const std::string said = last_line(result.out);
+        const std::string why = result.timed_out ? fmt::format("not finished after {} s\n", proof.timeout_s)
+                                                 : fmt::format("exit status {}\n", result.status);
+        report.add("isa", said.empty() ? proof.name : fmt::format("{}: {}", proof.name, said), verdict,
+                   verdict == Verdict::Passed ? "" : why + result.out + result.err);
+    }
+}
+
 void test_commands(const Options&, Report& report) {
     for (const CommandCheck& check : command_checks()) {
         std::vector<std::string> argv{own_program().string()};
@@ -231,14 +293,25 @@ constexpr Group kGroups[] = {
     {"kfdtest", "the cases of kfdtest that are expected to pass", test_kfdtest},
 };
 
+constexpr Group kIsa = {"isa", "long proofs of the instruction set", test_isa};
+
+std::vector<Group> chosen_groups(const Options& options) {
+    if (options.isa) return {kIsa};
+    std::vector<Group> chosen;
+    for (const Group& group : kGroups) {
+        if (options.groups.empty() || std::find(options.groups.begin(), options.groups.end(), group.name) != options.groups.end()) {
+            chosen.push_back(group);
+        }
+    }
+    return chosen;
+}
+
 int run(const Options& options) {
     catch_signals();
     if (options.soak != 0) return soak(options);
     Report report(options.json);
     bool cut_short = false;
-    for (const Group& group : kGroups) {
-        const bool chosen = options.groups.empty() || std::find(options.groups.begin(), options.groups.end(), group.name) != options.groups.end();
-        if (!chosen) continue;
+    for (const Group& group : chosen_groups(options)) {
         try {
             group.run(options, report);
         } catch (const Interrupted&) {
@@ -272,6 +345,7 @@ std::function<int()> set_up_test(CLI::App& app) {
     app.add_flag("--json", options->json, "print the results as JSON");
     app.add_option("--soak", options->soak, "pre-empt running queues so often, in process, and nothing else")
         ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000'000}))->type_name("COUNT")->excludes("--group")->excludes("--json");
+    app.add_flag("--isa", options->isa, "the long proofs of the instruction set, and nothing else")->excludes("--group")->excludes("--soak");
     add_guest_options(app, options->guest);
     CLI::Option* seed = app.get_option("--seed");  // also of --soak, which has another one each time when none is given
     seed->remove_needs(app.get_option("--deterministic"));

@@ -115,6 +115,13 @@ const std::vector<GuestCheck>& checks_of_the_driver() {
 #undef DEVICE_LOG
 #undef FEW_SDMA_QUEUES
 
+const std::vector<IsaProof>& isa_proofs() {
+    static const std::vector<IsaProof> proofs = {
+        {"decoding and text are LLVM's on random dwords", "gcn_llvm_random", {"100000000"}},
+    };
+    return proofs;
+}
+
 const std::vector<CommandCheck>& command_checks() {
     static const std::vector<CommandCheck> checks = {
         {"no verb is a usage error", {}, 2, "", "subcommand is required", 10},
@@ -127,6 +134,10 @@ const std::vector<CommandCheck>& command_checks() {
          "there is no timing parameter 'speed'", 10},
         {"waves of a missing file are a usage error", {"waves", "no-such-file"}, 2, "", "no-such-file", 10},
         {"a soak beside a group is a usage error", {"test", "--soak", "5", "--group", "command"}, 2, "", "excludes", 10},
+        {"long proofs beside a group are a usage error", {"test", "--isa", "--group", "command"}, 2, "", "excludes", 10},
+        {"disassembly of a missing file is a usage error", {"disasm", "no-such-file"}, 2, "", "no-such-file", 10},
+        {"disassembly of a text file is a usage error", {"disasm", "README.md"}, 2, "", "neither an ELF file nor an offload bundle", 10},
+        {"disassembly for an unknown chip is a usage error", {"disasm", "--chip", "gfx1", "README.md"}, 2, "", "unknown chip 'gfx1'", 10},
         {"a text file is no program", {"run", "README.md"}, 2, "", "neither an executable nor a HIP source", 10},
         {"a compile error is a usage error", {"run", "tools/lyra/testdata/compile_error.hip"}, 2, "", "does not compile", 60},
         {"exit status and output of a program",

@@ -33,6 +33,15 @@ struct CommandCheck {
 };
 const std::vector<CommandCheck>& command_checks();
 
+/// A long proof of `lyra test --isa`: a program of the release build. Its last line of output is shown with the result.
+struct IsaProof {
+    const char* name;
+    const char* program;                     ///< target of CMake, built when it is needed; exit status 77: skipped
+    std::vector<std::string> arguments;
+    unsigned timeout_s = 3600;
+};
+const std::vector<IsaProof>& isa_proofs();
+
 /// A HIP program that is compiled and run in the guest: it has to print PASSED and to exit with 0.
 struct GuestProgram {
     const char* name;                        ///< of the check

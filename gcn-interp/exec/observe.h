@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Looking at every wave instruction as it is executed, and at what memory it touches; step 6 of the data flow. Costs nothing unless
+// somebody does: handlers are replaced when code is decoded.
+#pragma once
+
+#include "gcn-interp/exec/exec.h"
+
+namespace lyra::gcn {
+
+/// Of all devices of the process. Called on the thread that runs the compute unit.
+class ExecObserver {
+public:
+    virtual ~ExecObserver() = default;
+    /// In place of the handler, which it has to call once.
+    virtual void execute(ExecContext& ctx, const Inst& inst, ExecFn handler) = 0;
+};
+
+/// Instructions that are decoded from now on go through the observer. nullptr: nobody looks.
+void set_exec_observer(ExecObserver* observer);
+ExecObserver* exec_observer();
+
+/// Hears of memory accesses before they happen: those of vector instructions, and scalar stores and atomics.
+class AccessListener {
+public:
+    virtual ~AccessListener() = default;
+    /// @param va  of each lane that is active; bytes are accessed from there
+    virtual void access(const uint64_t* va, uint64_t active, unsigned bytes, Access access) = 0;
+};
+
+/// Of this thread, during one instruction. Only while ExecContext::watch is not nullptr: then all accesses are looked at.
+void set_access_listener(AccessListener* listener);
+
+}  // namespace lyra::gcn
