@@ -112,6 +112,26 @@ TEST(ValuDivision, F64SequenceGivesTheIeeeQuotient) {
     EXPECT_GT(ordinary, 400000u);
 }
 
+// Quotients between the largest denormal and the smallest normal number, which must not be rounded to 53 bits on the way.
+TEST(ValuDivision, F64QuotientsAtTheEdgeOfDenormals) {
+    Machine m;
+    unsigned below = 0;
+    for (unsigned round = 0; round < 64; ++round) {
+        for (unsigned l = 0; l < kLanes; ++l) {
+            const uint64_t sign = uint64_t{l & 1} << 63;
+            m.set64(2, l, sign | (0x001fffffffffffff - (l / 2)));           // just below 2^-1021
+            m.set64(4, l, 0x3fffffffffffffff - round / 2 + (round & 1) * 40);  // about 2
+        }
+        divide_f64(m);
+        for (unsigned l = 0; l < kLanes; ++l) {
+            const double expected = m.d(2, l) / m.d(4, l);
+            below += !std::isnormal(expected);
+            ASSERT_EQ(m.u64(6, l), std::bit_cast<uint64_t>(expected)) << std::hexfloat << m.d(2, l) << " / " << m.d(4, l);
+        }
+    }
+    EXPECT_GT(below, 500u);
+}
+
 TEST(ValuFloat, MantissaExponentAndScaling) {
     Machine m;
     for (unsigned round = 0; round < 100; ++round) {

@@ -70,12 +70,13 @@ public:
             packet.workgroup[axis] = static_cast<uint16_t>(shape.block[axis]);
             packet.grid[axis] = shape.grid[axis];
         }
-        packet.private_bytes = kernel->private_bytes;
+        // Kernels with a dynamic stack do not say how much they need.
+        packet.private_bytes = kernel->private_bytes + (kernel->dynamic_stack ? 16384 : 0);
         packet.group_bytes = kernel->group_bytes + shape.dynamic_group_bytes;
         packet.kernel_object = code_.descriptor_va(*kernel);
         packet.kernarg = segment.va;
         packet.completion_signal = queue_->make_signal(1);
-        queue_->set_scratch(kernel->private_bytes);
+        queue_->set_scratch(packet.private_bytes);
         return packet;
     }
 
