@@ -548,6 +548,19 @@ void atomic_lds(ExecContext& ctx, Wave& wave, const LdsAddresses& a, unsigned vd
                 bool returns, bool strict) {
     Destination<kWord<T>> to(wave, vdst);
     const bool denormals = atomics::keeps_f32_denormals(wave);
+    if (uint8_t* base = lds_all_inside(ctx, wave, a, sizeof(T))) {
+        const Source<kWord<T>> data(wave, vdata), other(wave, vother);
+        return for_lanes(a.active, [&](unsigned lane) {
+            uint8_t* host = base + (a.at[lane] & ~uint32_t{sizeof(T) - 1});
+            T old, operand, second;
+            std::memcpy(&old, host, sizeof(T));
+            data.get(lane, &operand);
+            other.get(lane, &second);
+            const T value = atomics::next<kOp, T>(old, operand, second, denormals);
+            std::memcpy(host, &value, sizeof(T));
+            if (returns) to.put(lane, &old);
+        });
+    }
     for_lanes(a.active, [&](unsigned lane) {
         T old{};
         const uint32_t address = a.at[lane] & ~uint32_t{sizeof(T) - 1};
