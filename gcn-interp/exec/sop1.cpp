@@ -189,6 +189,9 @@ void s_cbranch_join(ExecContext&, Wave& wave, const Inst& inst) {
 void s_set_gpr_idx_idx(ExecContext&, Wave& wave, const Inst& inst) {
     wave.m0 = (wave.m0 & ~U32{0xff}) | (fetch<U32>(wave, inst) & 0xff);
 }
+void s_flbit_i32_i64(ExecContext&, Wave& wave, const Inst& inst) {
+    store(wave, inst, leading_sign<U64>(scalar::source64_signed(wave, inst, inst.src[0])));
+}
 void s_abs_i32(ExecContext&, Wave& wave, const Inst& inst) {
     const U32 value = fetch<U32>(wave, inst);
     const U32 result = value >> 31 ? 0 - value : value;
@@ -220,7 +223,6 @@ WITHOUT_SCC(s_ff1_i32_b64, U64, first_one(a))
 WITHOUT_SCC(s_flbit_i32_b32, U32, leading_zeros(a))
 WITHOUT_SCC(s_flbit_i32_b64, U64, leading_zeros(a))
 WITHOUT_SCC(s_flbit_i32, U32, leading_sign(a))
-WITHOUT_SCC(s_flbit_i32_i64, U64, leading_sign(a))
 WITHOUT_SCC(s_sext_i32_i8, U32, static_cast<U32>(sign_extend(a, 8)))
 WITHOUT_SCC(s_sext_i32_i16, U32, static_cast<U32>(sign_extend(a, 16)))
 SAVE_EXEC(s_and_saveexec_b64, s & e)

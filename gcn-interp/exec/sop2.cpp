@@ -70,6 +70,9 @@ Value<U32> sub_signed(U32 a, U32 b) {
     return {r, (((a ^ b) & (a ^ r)) >> 31) != 0};
 }
 
+/// The sign of the 32-bit difference decides. @source AMD Vega ISA document, S_ABSDIFF_I32: its examples with 0x80000000
+U32 absolute_difference(U32 a, U32 b) { return as_signed(a - b) < 0 ? b - a : a - b; }
+
 template <unsigned kShift>
 Value<U32> shift_add(U32 a, U32 b) {
     const U64 r = (U64{a} << kShift) + b;
@@ -171,7 +174,7 @@ WITHOUT_SCC(s_mul_i32, U32, U32, a * b)
 WITH_SCC(s_bfe_u32, U32, U32, nonzero(field<U32>(a, b, false)))
 WITH_SCC(s_bfe_i32, U32, U32, nonzero(field<U32>(a, b, true)))
 WITH_SCC(s_bfe_u64, U64, U32, nonzero(field<U64>(a, b, false)))
-WITH_SCC(s_absdiff_i32, U32, U32, nonzero(as_signed(a) > as_signed(b) ? a - b : b - a))
+WITH_SCC(s_absdiff_i32, U32, U32, nonzero(absolute_difference(a, b)))
 WITHOUT_SCC(s_mul_hi_u32, U32, U32, hi32(U64{a} * b))
 WITHOUT_SCC(s_mul_hi_i32, U32, U32, hi32(static_cast<U64>(int64_t{as_signed(a)} * as_signed(b))))
 WITH_SCC(s_lshl1_add_u32, U32, U32, shift_add<1>(a, b))
