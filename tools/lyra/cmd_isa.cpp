@@ -179,8 +179,7 @@ int coverage(const Options& options) {
 int disassemble(const Options& options) {
     std::string error;
     inproc::CodeObject code;
-    inproc::Bytes elf = inproc::extract_code_object(read_file(options.file), options.chip, error);
-    if (elf.empty() || !code.parse(std::move(elf), options.chip, error)) {
+    if (!code.parse(read_code_object(options.file, options.chip), options.chip, error)) {
         throw UserError(fmt::format("{}: {}", options.file, error));
     }
     const Chip chip = chip_of(options);
