@@ -54,16 +54,6 @@ constexpr RelocationRow kRelocations[] = {
     {13, true, 8, 0},   // R_AMDGPU_RELATIVE64
 };
 
-std::string text_of(const nlohmann::json& map, const char* key) {
-    const auto found = map.find(key);
-    return found != map.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-uint32_t number_of(const nlohmann::json& map, const char* key) {
-    const auto found = map.find(key);
-    return found != map.end() && found->is_number_integer() ? found->get<uint32_t>() : 0;
-}
-
 // "add" of "_Z3addPfS_", or "" for a name that is not mangled.
 std::string source_name(const std::string& mangled) {
     int status = 0;
@@ -75,31 +65,85 @@ std::string source_name(const std::string& mangled) {
     return space == std::string::npos || name.find('<') < space ? name : name.substr(space + 1);
 }
 
-KernelInfo read_kernel(const nlohmann::json& map) {
-    KernelInfo kernel;
-    kernel.name = text_of(map, ".name");
-    kernel.symbol = text_of(map, ".symbol");
-    kernel.kernarg_bytes = number_of(map, ".kernarg_segment_size");
-    kernel.group_bytes = number_of(map, ".group_segment_fixed_size");
-    kernel.private_bytes = number_of(map, ".private_segment_fixed_size");
-    kernel.max_workgroup = number_of(map, ".max_flat_workgroup_size");
-    const auto dynamic = map.find(".uses_dynamic_stack");
-    kernel.dynamic_stack = dynamic != map.end() && dynamic->is_boolean() && dynamic->get<bool>();
-    const auto arguments = map.find(".args");
-    if (arguments == map.end() || !arguments->is_array()) return kernel;
-    for (const nlohmann::json& each : *arguments) {
-        if (!each.is_object()) continue;
-        KernelArgument argument;
-        argument.name = text_of(each, ".name");
-        argument.value_kind = text_of(each, ".value_kind");
-        argument.type_name = text_of(each, ".type_name");
-        argument.offset = number_of(each, ".offset");
-        argument.size = number_of(each, ".size");
-        argument.pointee_align = std::max(1u, number_of(each, ".pointee_align"));
-        kernel.arguments.push_back(argument);
+/// Takes kernels out of the metadata as it is read: as a tree it would take twenty times the room of its text, which has megabytes
+/// in libraries. {"amdhsa.kernels": [{".name": ..., ".args": [{".offset": ...}]}]}
+class MetadataReader : public nlohmann::json_sax<nlohmann::json> {
+public:
+    explicit MetadataReader(std::vector<KernelInfo>& kernels) : kernels_(kernels) {}
+    bool has_kernels() const { return has_kernels_; }
+
+    bool null() override { return true; }
+    bool boolean(bool value) override {
+        if (place() == Place::Kernel && key_ == ".uses_dynamic_stack") kernel().dynamic_stack = value;
+        return true;
     }
-    return kernel;
-}
+    bool number_integer(number_integer_t value) override { return number(static_cast<uint32_t>(value)); }
+    bool number_unsigned(number_unsigned_t value) override { return number(static_cast<uint32_t>(value)); }
+    bool number_float(number_float_t, const string_t&) override { return true; }
+    bool binary(binary_t&) override { return true; }
+    bool string(string_t& value) override {
+        if (place() == Place::Kernel) {
+            if (key_ == ".name") kernel().name = value;
+            if (key_ == ".symbol") kernel().symbol = value;
+        } else if (place() == Place::Argument) {
+            KernelArgument& argument = kernel().arguments.back();
+            if (key_ == ".name") argument.name = value;
+            if (key_ == ".value_kind") argument.value_kind = value;
+            if (key_ == ".type_name") argument.type_name = value;
+        }
+        return true;
+    }
+    bool start_object(std::size_t) override {
+        Place inside = Place::Other;
+        if (open_.empty()) inside = Place::Root;
+        else if (place() == Place::Kernels) inside = Place::Kernel, kernels_.emplace_back();
+        else if (place() == Place::Arguments) inside = Place::Argument, kernel().arguments.emplace_back();
+        open_.push_back(inside);
+        return true;
+    }
+    bool start_array(std::size_t) override {
+        const bool kernels = place() == Place::Root && key_ == "amdhsa.kernels";
+        const bool arguments = place() == Place::Kernel && key_ == ".args";
+        has_kernels_ |= kernels;
+        open_.push_back(kernels ? Place::Kernels : arguments ? Place::Arguments : Place::Other);
+        return true;
+    }
+    bool end_object() override { return close(); }
+    bool end_array() override { return close(); }
+    bool key(string_t& value) override {
+        key_ = value;
+        return true;
+    }
+    bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override { return false; }
+
+private:
+    enum class Place : uint8_t { Other, Root, Kernels, Kernel, Arguments, Argument };
+    Place place() const { return open_.empty() ? Place::Other : open_.back(); }
+    KernelInfo& kernel() { return kernels_.back(); }
+    bool close() {
+        open_.pop_back();
+        return true;
+    }
+    bool number(uint32_t value) {
+        if (place() == Place::Kernel) {
+            if (key_ == ".kernarg_segment_size") kernel().kernarg_bytes = value;
+            if (key_ == ".group_segment_fixed_size") kernel().group_bytes = value;
+            if (key_ == ".private_segment_fixed_size") kernel().private_bytes = value;
+            if (key_ == ".max_flat_workgroup_size") kernel().max_workgroup = value;
+        } else if (place() == Place::Argument) {
+            KernelArgument& argument = kernel().arguments.back();
+            if (key_ == ".offset") argument.offset = value;
+            if (key_ == ".size") argument.size = value;
+            if (key_ == ".pointee_align") argument.pointee_align = std::max(1u, value);
+        }
+        return true;
+    }
+
+    std::vector<KernelInfo>& kernels_;
+    std::vector<Place> open_;
+    std::string key_;
+    bool has_kernels_ = false;
+};
 
 }  // namespace
 
@@ -136,13 +180,12 @@ bool CodeObject::find_metadata(std::string& error) {
 }
 
 bool CodeObject::read_metadata(const uint8_t* note, size_t bytes, std::string& error) {
-    const nlohmann::json root = nlohmann::json::from_msgpack(note, note + bytes, true, false);
-    if (!root.is_object() || !root.contains("amdhsa.kernels") || !root["amdhsa.kernels"].is_array()) {
+    MetadataReader reader(kernels_);
+    const bool whole = nlohmann::json::sax_parse(note, note + bytes, &reader, nlohmann::json::input_format_t::msgpack, true);
+    if (!whole || !reader.has_kernels()) {
+        kernels_.clear();
         error = "the code object's metadata is damaged";
         return false;
-    }
-    for (const nlohmann::json& each : root["amdhsa.kernels"]) {
-        if (each.is_object()) kernels_.push_back(read_kernel(each));
     }
     if (kernels_.empty()) error = "the code object has no kernels";
     return !kernels_.empty();

@@ -127,9 +127,7 @@ private:
     void prepare() {
         std::string error;
         shape_ = launch_shape(options_);
-        Bytes elf = extract_code_object(read_file(options_.file), options_.chip, error);
-        if (elf.empty()) throw UserError(fmt::format("{}: {}", options_.file, error));
-        if (!code_.parse(std::move(elf), options_.chip, error)) throw UserError(fmt::format("{}: {}", options_.file, error));
+        if (!code_.parse(read_code_object(options_.file, options_.chip), options_.chip, error)) throw UserError(fmt::format("{}: {}", options_.file, error));
         kernel_ = code_.find(options_.kernel, error);
         if (!kernel_) throw UserError(fmt::format("{}: {}", options_.file, error));
         for (const std::string& text : options_.arguments) arguments_.push_back(parse_exec_argument(text));
@@ -181,9 +179,9 @@ private:
                 values.push_back(bytes_of(lds, wanted.size));
                 lds += given.lds_bytes;
             } else {
-                const GpuBuffer memory = device_->allocate(given.bytes.size());
+                const GpuBuffer memory = device_->allocate(given.buffer_bytes);
                 if (!memory) throw UserError(fmt::format("--arg {}: VRAM is full, use a larger --vram", given.text));
-                std::memcpy(memory.host, given.bytes.data(), given.bytes.size());
+                if (given.fill) given.fill(memory.host);
                 values.push_back(bytes_of(memory.va, wanted.size));
                 buffers_.push_back({&given, memory});
             }
@@ -276,17 +274,32 @@ private:
         nlohmann::json result{{"kernel", kernel_->name}, {"exit", code}, {"setup_ms", setup_ms_}, {"run_ms", run_ms_}};
         for (const auto& [name, count] : device_->stats()) result["counters"][name] = count;
         if (options_.histogram) result["histogram"] = histogram_json(histogram());
+        // The buffers are printed as they are read: as a tree they would take many times the room that they have in VRAM.
+        std::string text = result.dump(2);
+        text.resize(text.size() - 2);  // without "\n}"
+        fmt::print("{}", text);
+        if (code == kOk) print_json_buffers();
+        fmt::print("\n}}\n");
+    }
+    void print_json_buffers() {
+        const char* separator = ",\n  \"buffers\": [";
+        bool any = false;
         for (const Buffer& buffer : buffers_) {
-            if (code != kOk || buffer.argument->destination != "-") continue;
-            nlohmann::json values = nlohmann::json::array();
-            // Through text, so that a float is printed as short as it was meant; NaN and infinity stay text.
-            each_value(buffer, [&](const std::string& text) {
-                nlohmann::json number = nlohmann::json::parse(text, nullptr, false);
-                values.push_back(number.is_discarded() ? nlohmann::json(text) : number);
+            if (buffer.argument->destination != "-") continue;
+            fmt::print("{}\n    {{\n      \"arg\": {},\n      \"type\": \"{}\",\n      \"values\": [", separator,
+                       nlohmann::json(buffer.argument->text).dump(), buffer.argument->type->name);
+            const char* comma = "";
+            each_value(buffer, [&](const std::string& value) {
+                // Through text, so that a float is printed as short as it was meant; NaN and infinity stay text.
+                const char* quote = nlohmann::json::accept(value) ? "" : "\"";
+                fmt::print("{}{}{}{}", comma, quote, value, quote);
+                comma = ", ";
             });
-            result["buffers"].push_back({{"arg", buffer.argument->text}, {"type", buffer.argument->type->name}, {"values", values}});
+            fmt::print("]\n    }}");
+            separator = ",";
+            any = true;
         }
-        fmt::print("{}\n", result.dump(2));
+        if (any) fmt::print("\n  ]");
     }
 
     Histogram histogram() {

@@ -13,6 +13,7 @@
 #include "tools/lyra/kfdtest.h"
 #include "tools/lyra/test_checks.h"
 #include "tools/lyra/test_guest.h"
+#include "tools/lyra/test_memory.h"
 #include "tools/lyra/test_report.h"
 
 namespace lyra::cli {
@@ -221,6 +222,7 @@ void test_commands(const Options&, Report& report) {
         if (!why.empty()) why += "standard error: " + result.err;
         report.add("command", check.name, why.empty() ? Verdict::Passed : Verdict::Failed, why);
     }
+    test_memory(report);
 }
 
 /// A program in a deterministic guest. @return what the GPU did; why says what went wrong

@@ -2,9 +2,12 @@
 // Parses --arg: one row per form, each with its fields, its maker and its line of help.
 #include "tools/lyra/exec_argument.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <memory>
 
 #include <fmt/format.h>
@@ -41,22 +44,62 @@ void make_buffer(ExecArgument& argument, const Fields& fields) {
     argument.type = &type_of(argument, fields[0]);
     const uint64_t count = number(argument, fields[1], "the count");
     if (count == 0 || count > kMaxBufferBytes / argument.type->bytes) refuse(argument, "the count is 0 or too large");
-    argument.bytes.assign(count * argument.type->bytes, 0);
+    argument.buffer_bytes = count * argument.type->bytes;
 }
 
+/// make(index, where) for each element.
 template <typename Make>
 void fill(ExecArgument& argument, Make make) {
-    const size_t step = argument.type->bytes;
-    for (size_t i = 0; i * step < argument.bytes.size(); ++i) make(i, &argument.bytes[i * step]);
+    argument.fill = [make, step = argument.type->bytes, bytes = argument.buffer_bytes](uint8_t* to) mutable {
+        for (uint64_t i = 0; i * step < bytes; ++i) make(i, to + i * step);
+    };
+}
+
+constexpr size_t kChunkBytes = 1 << 20;
+using Chunks = std::deque<std::vector<uint8_t>>;
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+File open_file(const std::string& path) {
+    File file(path == "-" ? stdin : std::fopen(path.c_str(), "rb"), std::fclose);
+    if (!file) throw UserError(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+    return file;
+}
+
+/// What cannot say how long it is, such as a pipe. @return the chunks, in order
+std::shared_ptr<Chunks> read_chunks(const std::string& path, uint64_t& bytes) {
+    const File file = open_file(path);
+    auto chunks = std::make_shared<Chunks>();
+    for (bool more = true; more;) {
+        std::vector<uint8_t> chunk(kChunkBytes);
+        chunk.resize(std::fread(chunk.data(), 1, chunk.size(), file.get()));
+        more = chunk.size() == kChunkBytes;
+        bytes += chunk.size();
+        if (bytes > kMaxBufferBytes) throw UserError(fmt::format("{} is too large", path));
+        chunks->push_back(std::move(chunk));
+    }
+    if (std::ferror(file.get())) throw UserError(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+    return chunks;
 }
 
 void load(ExecArgument& argument, const std::string& type, const std::string& path) {
     argument.kind = ExecArgument::Kind::Buffer;
     argument.type = &type_of(argument, type);
-    argument.bytes = read_file(path);
-    if (argument.bytes.empty()) refuse(argument, "the file is empty");
-    if (argument.bytes.size() % argument.type->bytes) {
-        refuse(argument, fmt::format("the file has {} bytes, not a multiple of {}", argument.bytes.size(), argument.type->bytes));
+    const auto file = std::make_shared<inproc::FileSource>(path);
+    if (path != "-" && file->ok()) {
+        argument.buffer_bytes = file->size();
+        argument.fill = [file, path](uint8_t* to) {
+            if (!file->read(0, to, file->size())) throw UserError(fmt::format("cannot read {}", path));
+        };
+    } else {
+        // Each chunk is given back when it has been copied.
+        argument.fill = [chunks = read_chunks(path, argument.buffer_bytes)](uint8_t* to) {
+            for (; !chunks->empty(); chunks->pop_front()) to = std::copy(chunks->front().begin(), chunks->front().end(), to);
+        };
+    }
+    if (argument.buffer_bytes == 0) refuse(argument, "the file is empty");
+    if (argument.buffer_bytes > kMaxBufferBytes) refuse(argument, "the file is too large");
+    if (argument.buffer_bytes % argument.type->bytes) {
+        refuse(argument, fmt::format("the file has {} bytes, not a multiple of {}", argument.buffer_bytes, argument.type->bytes));
     }
 }
 
@@ -99,22 +142,21 @@ const Form kForms[] = {
     {"iota", 2, 1, "iota:TYPE:COUNT[:DEST]", "buffer of 0, 1, 2, ...",
      [](ExecArgument& a, const Fields& f) {
          make_buffer(a, f);
-         fill(a, [&](uint64_t i, void* to) { a.type->from_index(i, to); });
+         fill(a, [type = a.type](uint64_t i, void* to) { type->from_index(i, to); });
          a.destination = field(f, 2);
      }},
     {"fill", 3, 1, "fill:TYPE:COUNT:VALUE[:DEST]", "buffer of equal values",
      [](ExecArgument& a, const Fields& f) {
          make_buffer(a, f);
-         uint8_t value[8];
-         if (!a.type->parse(f[2], value)) refuse(a, fmt::format("\"{}\" is not a {}", f[2], a.type->name));
-         fill(a, [&](uint64_t, void* to) { std::memcpy(to, value, a.type->bytes); });
+         std::array<uint8_t, 8> value{};
+         if (!a.type->parse(f[2], value.data())) refuse(a, fmt::format("\"{}\" is not a {}", f[2], a.type->name));
+         fill(a, [type = a.type, value](uint64_t, void* to) { std::memcpy(to, value.data(), type->bytes); });
          a.destination = field(f, 3);
      }},
     {"rand", 3, 1, "rand:TYPE:COUNT:SEED[:DEST]", "buffer of random numbers, floats from 0 to 1",
      [](ExecArgument& a, const Fields& f) {
          make_buffer(a, f);
-         uint64_t state = number(a, f[2], "the seed");
-         fill(a, [&](uint64_t, void* to) { a.type->random(next_random(state), to); });
+         fill(a, [type = a.type, state = number(a, f[2], "the seed")](uint64_t, void* to) mutable { type->random(next_random(state), to); });
          a.destination = field(f, 3);
      }},
     {"lds", 1, 0, "lds:BYTES", "dynamic LDS that the argument points to (OpenCL __local pointer)",
@@ -180,16 +222,20 @@ std::string exec_argument_help() {
                               element_type_names());
 }
 
+inproc::Bytes read_code_object(const std::string& path, const std::string& chip) {
+    std::string error;
+    const inproc::FileSource file(path);
+    inproc::Bytes elf = file.ok() ? inproc::extract_code_object(file, chip, error) : inproc::extract_code_object(read_file(path), chip, error);
+    if (elf.empty()) throw UserError(fmt::format("{}: {}", path, error));
+    return elf;
+}
+
 std::vector<uint8_t> read_file(const std::string& path) {
-    std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(path == "-" ? stdin : std::fopen(path.c_str(), "rb"), std::fclose);
-    if (!file) throw UserError(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+    uint64_t size = 0;
+    const std::shared_ptr<Chunks> chunks = read_chunks(path, size);
     std::vector<uint8_t> bytes;
-    uint8_t chunk[65536];
-    while (const size_t got = std::fread(chunk, 1, sizeof chunk, file.get())) {
-        bytes.insert(bytes.end(), chunk, chunk + got);
-        if (bytes.size() > kMaxBufferBytes) throw UserError(fmt::format("{} is too large", path));
-    }
-    if (std::ferror(file.get())) throw UserError(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+    bytes.reserve(size);
+    for (; !chunks->empty(); chunks->pop_front()) bytes.insert(bytes.end(), chunks->front().begin(), chunks->front().end());
     return bytes;
 }
 

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,8 +59,10 @@ Child::Child(const Command& command) : own_group_(command.own_group) {
 
 bool Child::ended() {
     int status = 0;
-    if (!ended_ && waitpid(pid_, &status, WNOHANG) == pid_) {
+    rusage usage{};
+    if (!ended_ && wait4(pid_, &status, WNOHANG, &usage) == pid_) {
         ended_ = true;
+        peak_bytes_ = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
         status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }
     return ended_;
@@ -118,6 +121,7 @@ Captured capture(const std::vector<std::string>& argv, bool keep_err, double sec
     if (!interrupted && !result.timed_out) child.wait();
     child.stop();
     result.status = child.status();
+    result.peak_bytes = child.peak_bytes();
     return result;
 }
 

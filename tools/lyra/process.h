@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,8 @@ public:
     bool ended();
     /// Exit status, or 128 + signal number.
     int status() const { return status_; }
+    /// Most memory that it had at a time; when it has ended.
+    uint64_t peak_bytes() const { return peak_bytes_; }
     /// Wait to its end, or until `interrupted` is set, or for so many seconds (0: no limit).
     /// @return false: it still runs
     bool wait(double seconds = 0);
@@ -41,11 +44,13 @@ private:
     bool own_group_ = true;
     bool ended_ = false;
     int status_ = -1;
+    uint64_t peak_bytes_ = 0;
 };
 
 struct Captured {
     int status = -1;
     bool timed_out = false;
+    uint64_t peak_bytes = 0;   ///< most memory that it had at a time
     std::string out, err;
 };
 
