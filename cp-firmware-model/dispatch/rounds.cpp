@@ -37,18 +37,35 @@ public:
     void wave_error(const gcn::Wave& wave, unsigned error) override {
         locked([&] { d_.wave_error(wave, error); });
     }
+    /// Ends come often and nobody waits for them: they are told before the next launch here, many under one lock.
     void wave_ended(const gcn::Wave& wave) override {
         room = true;
-        locked([&] { d_.wave_ended(wave); });
+        if (!in_round_) return d_.wave_ended(wave);
+        ends_.push_back({wave.dispatch, wave.scratch_slot, wave.save, End::Wave});
     }
     void workgroup_ended(uint64_t dispatch) override {
-        locked([&] { d_.workgroup_ended(dispatch); });
+        if (!in_round_) return d_.workgroup_ended(dispatch);
+        ends_.push_back({dispatch, -1, gcn::SaveStep::None, End::Group});
     }
     void wave_save_ready(const gcn::Wave& wave) override {
         locked([&] { d_.wave_save_ready(wave); });
     }
     void workgroup_saved(uint64_t dispatch) override {
-        locked([&] { d_.workgroup_saved(dispatch); });
+        if (!in_round_) return d_.workgroup_saved(dispatch);
+        ends_.push_back({dispatch, -1, gcn::SaveStep::None, End::SavedGroup});
+    }
+    bool has_ends() const { return !ends_.empty(); }
+    /// Under the lock, for this compute unit.
+    void tell_ends() {
+        for (const Ended& end : ends_) {
+            wave_.dispatch = end.dispatch;
+            wave_.scratch_slot = end.scratch_slot;
+            wave_.save = end.save;
+            if (end.what == End::Wave) d_.wave_ended(wave_);
+            if (end.what == End::Group) d_.workgroup_ended(end.dispatch);
+            if (end.what == End::SavedGroup) d_.workgroup_saved(end.dispatch);
+        }
+        ends_.clear();
     }
     gcn::GwsAnswer gws(const gcn::Wave& wave, gcn::GwsOp op, uint32_t resource, uint32_t value) override {
         return locked([&] { return d_.gws(wave, op, resource, value); });
@@ -72,9 +89,13 @@ public:
     Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override {
         return locked([&] { return port_.write(vmid, va, data, size); });
     }
-    uint64_t generation() const override { return rounds_.parallel_ ? generation_ : port_.generation(); }
+    uint64_t generation() const override { return in_round_ ? generation_ : port_.generation(); }
     void begin_round() {
         generation_ = port_.generation();
+        in_round_ = true;
+    }
+    void end_round() { in_round_ = false; }
+    void look_again() {
         room = true;
         prepared = 0;
     }
@@ -89,6 +110,16 @@ private:
     MemoryPort& port_;
     unsigned cu_;
     uint64_t generation_ = 0;
+    bool in_round_ = false;  ///< with helpers
+    enum class End : uint8_t { Wave, Group, SavedGroup };
+    struct Ended {
+        uint64_t dispatch;
+        int32_t scratch_slot;
+        gcn::SaveStep save;
+        End what;
+    };
+    std::vector<Ended> ends_;
+    gcn::Wave wave_;  ///< what the dispatcher wants to know of one that has ended
 };
 
 Dispatcher::Rounds::Rounds(Dispatcher& dispatcher, unsigned threads)
@@ -151,11 +182,13 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
     next_ = 0;
     used_ = 0;
     over_ = false;
-    for (auto& link : links_) link->begin_round();
+    for (auto& link : links_) link->look_again();
     if (parallel) {
+        for (auto& link : links_) link->begin_round();
         parallel_ = true;
         pool_.round();
         parallel_ = false;
+        for (auto& link : links_) link->end_round();
         for (const Gws::Waiter& waiter : released_) d_.cus_[waiter.cu]->gws_done(waiter.slot);
         released_.clear();
     } else {
@@ -185,8 +218,15 @@ uint64_t Dispatcher::Rounds::run_piece(unsigned cu) {
         const uint64_t ran = d_.cus_[cu]->run(std::min(piece, share_ - used));
         const unsigned launched = refill(cu);
         used += ran + launched * kLaunchCost;
-        if (ran + launched == 0) return std::max(used, kVisitCost);
+        if (ran + launched == 0) {
+            used = std::max(used, kVisitCost);
+            break;
+        }
         if (over_.load(std::memory_order_relaxed) && used >= share_ / 4) break;
+    }
+    if (Link& link = *links_[cu]; link.has_ends()) {
+        const auto held = hold(cu);
+        link.tell_ends();
     }
     return used;
 }
@@ -217,6 +257,7 @@ unsigned Dispatcher::Rounds::refill(unsigned cu) {
 /// all groups of that have in common. @return false: none may be launched here
 bool Dispatcher::Rounds::next_launch(unsigned cu, gcn::WorkgroupLaunch& launch, uint64_t& prepared) {
     const auto held = hold(cu);
+    links_[cu]->tell_ends();
     if (refill_ == nullptr || !refill_->waits_for_room()) return false;
     Queue& q = *refill_;
     Grid& grid = *q.pending.front();
