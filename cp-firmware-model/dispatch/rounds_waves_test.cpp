@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Waves on several host threads: every group runs once, what waves tell the chip arrives once, memory is ordered as s_waitcnt
-// says.
+// Waves on several host threads: every group runs once, what waves tell the chip arrives once.
 #include <algorithm>
 #include <chrono>
 #include <set>
@@ -76,44 +75,6 @@ again:
   s_branch again
 )";
 
-/// Two waves meet 2000 times (word 1). Then each stores 1 to its word of the pair at 0x100 + 8 n, and loads the other's, which
-/// goes to the pair at 0x8000 + 8 n.
-constexpr const char* kStoreAndLoad = R"(
-  v_mov_b32 v1, 0
-  v_mov_b32 v2, 1
-  s_mov_b64 exec, 1
-  global_atomic_add v3, v1, v2, s[0:1] glc
-  s_waitcnt vmcnt(0)
-  v_readfirstlane_b32 s8, v3
-  s_lshl_b32 s8, s8, 2
-  s_xor_b32 s9, s8, 4
-  s_mov_b32 s12, 0
-  s_mov_b32 s14, 0
-next:
-  v_mov_b32 v5, s8
-  v_mov_b32 v6, s9
-  v_add_u32 v8, 0x8000, v5
-  s_add_u32 s12, s12, 2
-  global_atomic_add v1, v2, s[0:1] offset:4
-meet:
-  global_load_dword v4, v1, s[0:1] offset:4 glc
-  s_waitcnt vmcnt(0)
-  v_readfirstlane_b32 s13, v4
-  s_cmp_lt_u32 s13, s12
-  s_cbranch_scc1 meet
-  global_store_dword v5, v2, s[0:1] offset:256
-  s_waitcnt vmcnt(0)
-  global_load_dword v7, v6, s[0:1] offset:256 glc
-  s_waitcnt vmcnt(0)
-  global_store_dword v8, v7, s[0:1]
-  s_add_u32 s8, s8, 8
-  s_add_u32 s9, s9, 8
-  s_add_u32 s14, s14, 1
-  s_cmp_lt_u32 s14, 2000
-  s_cbranch_scc1 next
-  s_endpgm
-)";
-
 TEST_F(Rounds, EveryGroupRunsOnce) {
     READY_OR_SKIP();
     ASSERT_TRUE(program(0, kMark));
@@ -186,17 +147,6 @@ TEST_F(Rounds, EndlessWavesAreFair) {
         most = std::max(most, sum);
     }
     EXPECT_GT(least, most / 2);
-}
-
-TEST_F(Rounds, AStoreIsSeenBeforeALoadThatWaitedForIt) {
-    READY_OR_SKIP();
-    ASSERT_TRUE(program(0, kStoreAndLoad));
-    TestRing ring = start();
-    submit_grid(ring, 0, 2, 0);
-    finish(ring);
-    unsigned missed = 0;
-    for (unsigned n = 0; n < 2000; ++n) missed += qword(kData + 0x8000 + 8 * n) == 0;
-    EXPECT_EQ(missed, 0u) << "neither wave saw the other's store";
 }
 
 TEST_F(Rounds, AQueueIsSavedWhileItsWavesRunOnSeveralThreads) {
