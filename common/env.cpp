@@ -2,6 +2,8 @@
 // report(): count, trace and rate-limited log of guest faults.
 #include "common/env.h"
 
+#include <atomic>
+
 #include <fmt/format.h>
 
 namespace lyra {
@@ -14,9 +16,11 @@ void report(Env& env, Fault fault, std::string_view detail) {
     const FaultInfo& info = fault_info(fault);
     env.stats.add(fault);
     emit<event::fault>(env.tracer, env.now_ns(), static_cast<uint32_t>(fault));
-    uint32_t& logged = env.logged[static_cast<size_t>(fault)];
-    if (logged >= kLoggedPerFault) return;
-    ++logged;
+    // Several threads of the device may report at once.
+    const std::atomic_ref<uint32_t> counter(env.logged[static_cast<size_t>(fault)]);
+    if (counter.load(std::memory_order_relaxed) >= kLoggedPerFault) return;
+    const uint32_t logged = counter.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (logged > kLoggedPerFault) return;
     const bool gap = std::string_view(info.name).starts_with("Todo");
     env.log(gap ? LogLevel::Todo : LogLevel::Guest,
             fmt::format("{}: {}{}", info.text, detail, logged == kLoggedPerFault ? " (further ones are only counted)" : ""));

@@ -4,15 +4,13 @@
 
 #include <algorithm>
 
-#include "cp-firmware-model/dispatch/grid.h"
+#include "cp-firmware-model/dispatch/rounds.h"
 
 namespace lyra {
 
 namespace {
 
 constexpr uint64_t kSliceInstructions = 4096;  ///< per CU before the next one has its turn
-constexpr uint64_t kVisitCost = 64;            ///< charged for a CU that has waves but executed nothing (all asleep)
-constexpr uint64_t kLaunchCost = 16;           ///< charged per work-group, so that empty kernels use up the budget too
 constexpr uint32_t kMaxGroupItems = 1024;
 
 uint64_t group_items(const std::array<uint32_t, 3>& size) {
@@ -27,8 +25,11 @@ uint64_t group_items(const std::array<uint32_t, 3>& size) {
 }  // namespace
 
 Dispatcher::Dispatcher(Env& env, CpBus& bus, const GpuShape& shape) : env_(env), bus_(bus), shape_(shape) {
+    if (shape.threads > 1) rounds_ = std::make_unique<Rounds>(*this, shape.threads);
     for (unsigned i = 0; i < shape.cus(); ++i) {
-        cus_.push_back(std::make_unique<gcn::ComputeUnit>(env, bus.gfxhub(), *this, i, shape.chip));
+        MemoryPort& memory = rounds_ ? rounds_->memory(i) : bus.gfxhub();
+        gcn::CuServices& services = rounds_ ? rounds_->services(i) : *this;
+        cus_.push_back(std::make_unique<gcn::ComputeUnit>(env, memory, services, i, shape.chip));
     }
     cu_epoch_.assign(cus_.size(), 1);
     cu_scratch_waves_.assign(cus_.size(), 0);
@@ -238,7 +239,19 @@ uint64_t Dispatcher::run_cu(unsigned cu, uint64_t budget) {
     return std::max(cus_[cu]->run(budget), kVisitCost);
 }
 
+RunState Dispatcher::run_rounds(uint64_t budget) {
+    uint64_t used = launch_groups() * kLaunchCost;
+    while (used < budget) {
+        const uint64_t ran = rounds_->run(budget - used);
+        const uint64_t launched = room_changed_ ? launch_groups() : 0;
+        if (ran + launched == 0) break;
+        used += ran + launched * kLaunchCost;
+    }
+    return used != 0 ? RunState::Busy : RunState::Idle;
+}
+
 RunState Dispatcher::run(uint64_t instruction_budget) {
+    if (rounds_) return run_rounds(instruction_budget);
     uint64_t used = launch_groups() * kLaunchCost;
     const unsigned n = static_cast<unsigned>(cus_.size());
     for (unsigned idle = 0; idle < n && used < instruction_budget; next_cu_ = (next_cu_ + 1) % n) {

@@ -163,6 +163,7 @@ public:
 private:
     struct Grid;
     struct Queue;
+    class Rounds;
 
     Queue& queue(uint32_t queue_id);
     Grid* find(uint64_t dispatch);
@@ -188,6 +189,7 @@ private:
     int choose_cu(Queue& queue, Grid& grid);
     int best_cu_of_engine(const Queue& queue, Grid& grid, unsigned engine);
     void launch_on(Queue& queue, Grid& grid, unsigned cu);
+    void count_launch(Queue& queue, Grid& grid, unsigned cu, unsigned waves);
     bool debug_stalls(uint32_t vmid) const;
     void apply_debug(const DispatchRequest& request, gcn::WorkgroupLaunch& launch) const;
     void take_scratch(Queue& queue, Grid& grid, unsigned cu, gcn::WorkgroupLaunch& launch);
@@ -201,6 +203,7 @@ private:
     template <class Match>
     void kill_if(Match match);
     uint64_t run_cu(unsigned cu, uint64_t budget);
+    RunState run_rounds(uint64_t budget);
     // paced.cpp
     bool may_launch(uint64_t ready_ns);
     bool engine_can_start(unsigned engine);
@@ -239,6 +242,7 @@ private:
     uint64_t last_launch_ns_ = 0;             ///< grids that were ready before have been tried
     bool rate_limited_ = false;               ///< a group waits for its engine, not for room
     std::map<uint64_t, uint64_t> ended_;      ///< grids whose end is not visible yet: id, time in ns at which it is
+    std::unique_ptr<Rounds> rounds_;          ///< with more than one thread; last, so that its threads end first
 };
 
 }  // namespace lyra

@@ -11,6 +11,10 @@
 
 namespace lyra {
 
+/// Charged against the budget of Dispatcher::run(): for a CU that has waves but executed nothing (all asleep), and per work-group, so
+/// that empty kernels use it up too.
+inline constexpr uint64_t kVisitCost = 64, kLaunchCost = 16;
+
 /// COMPUTE_PGM_RSRC2 bits that matter here.
 using Rsrc2ScratchEn = Bits<0, 1>;
 using Rsrc2TrapPresent = Bits<6, 1>;

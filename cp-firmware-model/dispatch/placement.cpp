@@ -204,13 +204,17 @@ void Dispatcher::launch_on(Queue& q, Grid& grid, unsigned cu) {
     cus_[cu]->launch(launch);
     env_.clock.set_clk(now_clk);
     const unsigned waves = cus_[cu]->waves_live() - before;
+    count_launch(q, grid, cu, waves);
+    if (grid.scratch.used() && waves < grid.waves_per_group) reclaim_unused_scratch(q, grid, cu, launch);
+}
+
+void Dispatcher::count_launch(Queue& q, Grid& grid, unsigned cu, unsigned waves) {
     ++grid.groups_running;
     ++q.groups_on_cu[cu];
     grid.waves_live += waves;
     q.waves_live += waves;
-    q.waves_on_engine[launch.shader_engine] += waves;
+    q.waves_on_engine[engine_of(cu)] += waves;
     env_.stats.add(Stat::workgroups);
-    if (grid.scratch.used() && waves < grid.waves_per_group) reclaim_unused_scratch(q, grid, cu, launch);
 }
 
 void Dispatcher::take_scratch(Queue& q, Grid& grid, unsigned cu, gcn::WorkgroupLaunch& launch) {

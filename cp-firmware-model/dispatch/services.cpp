@@ -2,7 +2,7 @@
 // What compute units report to the dispatcher: messages, errors, ends; and the clocks they read; step 5 of the data flow.
 #include <fmt/format.h>
 
-#include "cp-firmware-model/dispatch/grid.h"
+#include "cp-firmware-model/dispatch/rounds.h"
 
 namespace lyra {
 
@@ -65,7 +65,9 @@ gcn::GwsAnswer Dispatcher::gws(const gcn::Wave& wave, gcn::GwsOp op, uint32_t re
     if (resource >= range.size) return gcn::GwsAnswer::Refused;
     Gws::Waiters released;
     const bool done = gws_.execute(op, range.base + resource, value, {current_cu_, wave.slot}, released);
-    for (const Gws::Waiter& waiter : released) cus_[waiter.cu]->gws_done(waiter.slot);
+    for (const Gws::Waiter& waiter : released) {
+        if (!rounds_ || !rounds_->later(waiter)) cus_[waiter.cu]->gws_done(waiter.slot);
+    }
     return done ? gcn::GwsAnswer::Done : gcn::GwsAnswer::Wait;
 }
 

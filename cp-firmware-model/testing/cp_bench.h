@@ -261,7 +261,7 @@ struct CpBench {
     Env env{host};
     RigBus bus;
     SdmaEngine sdma0{env, bus, 0}, sdma1{env, bus, 1};
-    CommandProcessor cp{env, bus, GpuShape{2, 2, 32}, sdma0, sdma1};
+    CommandProcessor cp{env, bus, test_shape(2, 2), sdma0, sdma1};
     TestRing kiq, hiq, kcq, user;
 };
 

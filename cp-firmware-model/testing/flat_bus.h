@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -22,11 +25,23 @@ public:
     uint64_t now_ns() override { return time_ns += 10; }
     void raise_msi() override {}
     void log(LogLevel level, std::string_view text) override {
+        const std::lock_guard hold(lock_);
         if (level != LogLevel::Debug) lines.emplace_back(text);
     }
-    uint64_t time_ns = 1000;
+    std::atomic<uint64_t> time_ns{1000};
     std::vector<std::string> lines;
+
+private:
+    std::mutex lock_;
 };
+
+/// A chip whose waves run on as many threads as the environment says: tests of waves are run with one, and again with several.
+inline GpuShape test_shape(unsigned shader_engines, unsigned cus_per_engine) {
+    GpuShape shape{shader_engines, cus_per_engine, 32};
+    const char* threads = std::getenv("LYRA_TEST_THREADS");
+    if (threads != nullptr) shape.threads = std::max(1u, static_cast<unsigned>(std::atoi(threads)));
+    return shape;
+}
 
 /// One address space for every VMID; pages that were not mapped fault.
 class FlatMemory : public MemoryPort {

@@ -143,7 +143,6 @@ void ComputeUnit::begin_wave(Wave& wave) {
         if (!paced_) paced_ = std::make_unique<Paced>();
         paced_->begin(wave, env_.clock.clk());
     }
-    env_.stats.add(Stat::waves);
     if (env_.tracer.on()) emit<event::wave_begin>(env_.tracer, env_.now_ns(), index_, wave.slot, wave.dispatch);
 }
 
@@ -178,6 +177,7 @@ void ComputeUnit::launch(const WorkgroupLaunch& launch) {
         ++number;
     }
     group.waves_live = static_cast<uint8_t>(number);
+    env_.stats.add(Stat::waves, number);
 }
 
 /// The trap handler's second entry loads everything else. @source cwsr_trap_handler_gfx9.asm (L_JUMP_TO_RESTORE)
@@ -206,6 +206,7 @@ void ComputeUnit::restore(const WorkgroupRestore& group) {
         wave.scratch_slot = group.scratch_slot[number];
         begin_wave(wave);
     }
+    env_.stats.add(Stat::waves, plan.waves);
 }
 
 }  // namespace lyra::gcn

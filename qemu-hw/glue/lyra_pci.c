@@ -45,6 +45,7 @@ enum {
 #define LYRA_VRAM_MIN (256 * MiB)
 #define LYRA_VRAM_MAX (64 * GiB)
 #define LYRA_CUS_MAX 64u
+#define LYRA_THREADS_MAX 64u
 
 /* ---- BAR accesses ---- */
 
@@ -146,6 +147,11 @@ static bool lyra_check_properties(LyraState *s, Error **errp)
         error_setg(errp, "cus=%u is not possible: it must be from 1 to %u", s->compute_units, LYRA_CUS_MAX);
         return false;
     }
+    if (s->threads > LYRA_THREADS_MAX) {
+        error_setg(errp, "threads=%u is not possible: it must be from 1 to %u, or 0 for as many as the host has processors",
+                   s->threads, LYRA_THREADS_MAX);
+        return false;
+    }
     s->virtual_time = s->pump && !strcmp(s->pump, "virtual");
     if (s->pump && !s->virtual_time && strcmp(s->pump, "free")) {
         error_setg(errp, "pump=%s is not possible: it must be free or virtual", s->pump);
@@ -205,6 +211,7 @@ static lyra_device *lyra_make(LyraState *s, Error **errp)
     }
     config.vram_bytes = s->vram_bytes;
     config.compute_units = s->compute_units;
+    config.threads = s->threads;
     config.trace_path = s->trace_path;
     config.virtual_time = s->virtual_time;
     config.timing = s->timing;
@@ -340,6 +347,7 @@ static void lyra_realize(PCIDevice *pci, Error **errp)
 static Property lyra_properties[] = {
     DEFINE_PROP_SIZE("vram", LyraState, vram_bytes, 2 * GiB),
     DEFINE_PROP_UINT32("cus", LyraState, compute_units, 8),
+    DEFINE_PROP_UINT32("threads", LyraState, threads, 1),
     DEFINE_PROP_STRING("chip", LyraState, chip),
     DEFINE_PROP_STRING("trace", LyraState, trace_path),
     DEFINE_PROP_STRING("pump", LyraState, pump),
@@ -354,6 +362,7 @@ static const struct {
 } lyra_descriptions[] = {
     {"vram", "Size of the video memory, a power of two from 256M to 64G"},
     {"cus", "Number of compute units, 1 to 64"},
+    {"threads", "Host threads that run waves (default 1; 0: as many as the host has processors, 8 at most)"},
     {"chip", "Chip to be, a row of the chip table (default gfx900)"},
     {"pump", "free: a thread, as fast as it can; virtual: timers, everything takes the time of the timing parameters"},
     {"timing", "Timing parameters to replace, NAME=VALUE; needs pump=virtual"},

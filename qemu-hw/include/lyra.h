@@ -32,6 +32,8 @@ extern "C" {
 /** Grows when a struct below changes its layout or a function its meaning. Passed to lyra_create(), which refuses others. */
 #define LYRA_ABI_VERSION 3
 
+#define LYRA_DEFAULT_THREADS_MAX 8
+
 /** Sizes of the PCI BARs, in bytes. BAR0 is VRAM and has the size that the configuration asks for. */
 #define LYRA_DOORBELL_BAR_BYTES (2u << 20)
 #define LYRA_REGISTER_BAR_BYTES (512u << 10)
@@ -48,7 +50,10 @@ typedef enum lyra_log_level {
     LYRA_LOG_DEBUG,
 } lyra_log_level;
 
-/** What the device needs from its host. All callbacks may come from the pump thread; none may call back into liblyra. */
+/**
+ * What the device needs from its host. All callbacks may come from the pump thread and the threads that help it, now_ns also from
+ * several at once; none may call back into liblyra.
+ */
 typedef struct lyra_host_ops {
     /**
      * Time in nanoseconds; never goes backwards. NULL: the monotonic clock, or, with virtual time, the device's own clock,
@@ -74,6 +79,12 @@ typedef struct lyra_config {
      */
     bool virtual_time;
     const char *timing;        /**< timing parameters to replace, "name=value,name=value", or NULL */
+    /**
+     * Host threads that run waves, that which does lyra_run() among them: 1..64. 0: as many as the process has processors,
+     * LYRA_DEFAULT_THREADS_MAX at most. What the device does is the same; which of two work-groups does it first is open.
+     * With virtual time, and while a trace or a commit log is written, one thread does everything.
+     */
+    uint32_t threads;
     /**
      * Text file to write: a line for every wave instruction with all that it changed; or NULL. This and the histogram see all
      * devices of the process, and one device at a time may have them.

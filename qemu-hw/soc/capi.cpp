@@ -34,8 +34,8 @@ namespace {
 using namespace lyra;
 
 constexpr uint64_t kMinVram = uint64_t{256} << 20, kMaxVram = uint64_t{64} << 30;
-constexpr uint32_t kMaxComputeUnits = 64;
-/// Instructions per hold of the device lock: about 50 us, the longest that a vCPU waits for a register.
+constexpr uint32_t kMaxComputeUnits = 64, kMaxThreads = 64;
+/// Instructions of each thread per hold of the device lock: about 50 us, the longest that a vCPU waits for a register.
 constexpr uint64_t kSliceInstructions = 4000;
 /// Virtual time: one lyra_run().
 constexpr uint64_t kRunNs = 1000;
@@ -59,6 +59,7 @@ public:
     }
     void log(LogLevel level, std::string_view text) override {
         const std::string line(text);
+        const std::lock_guard hold(log_lock_);
         if (ops_.log)
             ops_.log(opaque_, static_cast<lyra_log_level>(level), line.c_str());
         else if (level <= LogLevel::Warn)
@@ -68,6 +69,7 @@ public:
 private:
     lyra_host_ops ops_{};
     void* opaque_;
+    std::mutex log_lock_;
 };
 
 /// "fault-<name>" for counters of faults, the stat's own name otherwise. Never destroyed: hosts ask while the process ends.
@@ -80,11 +82,18 @@ const std::vector<std::string>& stat_names() {
     return *names;
 }
 
-GpuShape shape_of(const Chip& chip, uint32_t compute_units) {
+unsigned threads_of(const lyra_config& config) {
+    if (config.virtual_time || config.commit_log_path || config.histogram) return 1;
+    if (config.threads != 0) return config.threads;
+    return std::clamp(std::thread::hardware_concurrency(), 1u, unsigned{LYRA_DEFAULT_THREADS_MAX});
+}
+
+GpuShape shape_of(const lyra_config& config) {
     GpuShape shape;
-    shape.chip = chip.isa;
-    shape.shader_engines = std::min(4u, compute_units);
-    shape.cus_per_engine = (compute_units + shape.shader_engines - 1) / shape.shader_engines;
+    shape.chip = find_chip(config.chip)->isa;
+    shape.shader_engines = std::min(4u, config.compute_units);
+    shape.cus_per_engine = (config.compute_units + shape.shader_engines - 1) / shape.shader_engines;
+    shape.threads = std::min(threads_of(config), shape.cus());
     return shape;
 }
 
@@ -97,6 +106,8 @@ std::string check(const lyra_config& config) {
         return fmt::format("VRAM of {} bytes: must be a power of two from 256M to 64G", config.vram_bytes);
     if (config.compute_units < 1 || config.compute_units > kMaxComputeUnits)
         return fmt::format("{} compute units: must be 1 to {}", config.compute_units, kMaxComputeUnits);
+    if (config.threads > kMaxThreads)
+        return fmt::format("{} threads: must be 1 to {}, or 0 for as many as there are processors", config.threads, kMaxThreads);
     if (Timing timing; config.timing) return timing.set(config.timing);
     return {};
 }
@@ -111,8 +122,8 @@ struct PostedDoorbell {
 struct lyra_device {
     lyra_device(const lyra_config& config, const lyra_host_ops* ops, void* opaque, void* vram)
         : host(ops, opaque), has_clock(ops && ops->now_ns), env(host), timed(begin_time(config)),
-          soc(env, *find_chip(config.chip), shape_of(*find_chip(config.chip), config.compute_units), static_cast<uint8_t*>(vram),
-              config.vram_bytes),
+          slice(kSliceInstructions * shape_of(config).threads),
+          soc(env, *find_chip(config.chip), shape_of(config), static_cast<uint8_t*>(vram), config.vram_bytes),
           rom(vbios_image()) {
         soc.set_posted_doorbells([this] { take_doorbells(); });
     }
@@ -174,7 +185,8 @@ struct lyra_device {
     CallbackHost host;
     const bool has_clock;
     Env env;
-    const bool timed;  ///< virtual time
+    const bool timed;      ///< virtual time
+    const uint64_t slice;  ///< instructions per hold of the lock, all threads together
     std::unique_ptr<TraceSink> trace;
     std::unique_ptr<TraceHash> hash;
     std::unique_ptr<gcn::ExecHistogram> histogram;
@@ -198,7 +210,7 @@ void lyra_device::pump() {
         {
             std::unique_lock hold(lock);
             take_doorbells();
-            state = soc.run(kSliceInstructions);
+            state = soc.run(slice);
         }
         // std::mutex is not fair: without this a vCPU could wait for many slices.
         while (waiters.load() != 0 && !stop) std::this_thread::yield();
@@ -220,6 +232,7 @@ void lyra_config_init(lyra_config* config) {
     config->chip = "gfx900";
     config->vram_bytes = uint64_t{2} << 30;
     config->compute_units = 8;
+    config->threads = 1;
 }
 
 const char* lyra_version(void) { return LYRA_VERSION_TEXT; }

@@ -46,6 +46,10 @@ TEST_F(SocTest, RefusesAConfigurationOutOfRangeAndSaysWhy) {
     bad.compute_units = 0;
     EXPECT_EQ(lyra_create(&bad, nullptr, nullptr, vram.data(), error, sizeof(error)), nullptr);
     bad = config;
+    bad.threads = 65;
+    EXPECT_EQ(lyra_create(&bad, nullptr, nullptr, vram.data(), error, sizeof(error)), nullptr);
+    EXPECT_NE(std::string(error).find("65 threads"), std::string::npos);
+    bad = config;
     bad.abi_version = 99;
     EXPECT_EQ(lyra_create(&bad, nullptr, nullptr, vram.data(), error, sizeof(error)), nullptr);
 }

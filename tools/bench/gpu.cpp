@@ -22,7 +22,12 @@ constexpr uint32_t high(uint64_t v) { return static_cast<uint32_t>(v >> 32); }
 
 }  // namespace
 
-Gpu::Gpu(const std::string& code_object) : runner_(std::make_unique<KernelRunner>(code_object)) { error_ = runner_->error(); }
+Gpu::Gpu(const std::string& code_object, unsigned threads) {
+    InProcessOptions options;
+    options.threads = threads;
+    runner_ = std::make_unique<KernelRunner>(code_object, options);
+    error_ = runner_->error();
+}
 
 void Gpu::prepare(const KernelCase& each) {
     if (!error_.empty()) return;

@@ -14,7 +14,8 @@ namespace lyra::bench {
 class Gpu {
 public:
     /// @param code_object  file for gfx900
-    explicit Gpu(const std::string& code_object);
+    /// @param threads      of the host, that run waves
+    explicit Gpu(const std::string& code_object, unsigned threads = 1);
 
     /// Empty: all went well so far.
     const std::string& error() const { return error_; }

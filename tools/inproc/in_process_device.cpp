@@ -35,6 +35,7 @@ bool InProcessDevice::power_on(std::string& error) {
     config.chip = options_.chip.c_str();
     config.vram_bytes = options_.vram_bytes;
     config.compute_units = options_.compute_units;
+    config.threads = options_.threads;
     config.trace_path = options_.trace_path.empty() ? nullptr : options_.trace_path.c_str();
     config.virtual_time = options_.virtual_time;
     config.timing = options_.timing.empty() ? nullptr : options_.timing.c_str();

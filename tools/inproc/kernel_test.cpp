@@ -2,6 +2,7 @@
 // Compiled kernels on the whole device in process: right results, and the effect of everything that may be wrong in a packet.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <numeric>
 
 #include "tools/inproc/kernel_runner.h"
@@ -19,7 +20,13 @@ LaunchShape shape(uint32_t groups, uint32_t items) {
 class Kernel : public testing::Test {
 protected:
     void SetUp() override { ASSERT_EQ(runner_.error(), ""); }
-    KernelRunner runner_{LYRA_TEST_KERNELS};
+    /// With as many threads for the waves as the environment says.
+    static InProcessOptions options() {
+        InProcessOptions made;
+        if (const char* threads = std::getenv("LYRA_TEST_THREADS")) made.threads = static_cast<uint32_t>(std::atoi(threads));
+        return made;
+    }
+    KernelRunner runner_{LYRA_TEST_KERNELS, options()};
 };
 
 TEST_F(Kernel, AddsVectorsWithPartialLastGroup) {

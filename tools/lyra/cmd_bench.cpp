@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <regex>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -62,21 +63,29 @@ public:
                 errors_[name] = run.error_message;
                 continue;
             }
-            const double seconds = run.cpu_accumulated_time / static_cast<double>(run.iterations);
-            const auto [at, is_new] = seconds_.try_emplace(name, seconds);
-            if (!is_new) at->second = std::min(at->second, seconds);
+            keep(seconds_, name, run.cpu_accumulated_time / static_cast<double>(run.iterations));
+            keep(real_seconds_, name, run.real_accumulated_time / static_cast<double>(run.iterations));
         }
     }
     void Finalize() override { progress_.clear(); }
     /// Processor seconds of one iteration; empty when it was not run or failed.
-    std::optional<double> seconds(const std::string& name) const {
-        const auto at = seconds_.find(name);
-        return at == seconds_.end() ? std::nullopt : std::optional(at->second);
-    }
+    std::optional<double> seconds(const std::string& name) const { return look_up(seconds_, name); }
+    /// The same by the clock on the wall.
+    std::optional<double> real_seconds(const std::string& name) const { return look_up(real_seconds_, name); }
     const std::map<std::string, std::string>& errors() const { return errors_; }
 
 private:
-    std::map<std::string, double> seconds_;
+    using Times = std::map<std::string, double>;
+    static void keep(Times& times, const std::string& name, double seconds) {
+        const auto [at, is_new] = times.try_emplace(name, seconds);
+        if (!is_new) at->second = std::min(at->second, seconds);
+    }
+    static std::optional<double> look_up(const Times& times, const std::string& name) {
+        const auto at = times.find(name);
+        return at == times.end() ? std::nullopt : std::optional(at->second);
+    }
+
+    Times seconds_, real_seconds_;
     std::map<std::string, std::string> errors_;
     Progress progress_;
 };
@@ -93,7 +102,10 @@ public:
         for (const char* name : {"kernels", "classes"}) compile(folder / fmt::format("{}.cl", name), work_.path() / fmt::format("{}.co", name));
         kernels_ = std::make_unique<Gpu>(work_.path() / "kernels.co");
         classes_ = std::make_unique<Gpu>(work_.path() / "classes.co");
-        for (const Gpu* each : {kernels_.get(), classes_.get()}) {
+        // With one processor there is nothing to compare.
+        if (std::thread::hardware_concurrency() >= 2) two_threads_ = std::make_unique<Gpu>(work_.path() / "kernels.co", 2);
+        for (const Gpu* each : {kernels_.get(), classes_.get(), two_threads_.get()}) {
+            if (each == nullptr) continue;
             if (!each->error().empty()) throw EnvironmentError(each->error());
         }
         if (!pocl_->build(read_text(folder / "kernels.cl"), error)) throw EnvironmentError(error);
@@ -127,6 +139,12 @@ private:
         if (!kernels_->run()) throw EnvironmentError(fmt::format("{}: {}", each.name, kernels_->error()));
         const std::string ours = difference(each, kernels_->result(each), own[each.output]);
         if (!ours.empty()) wrong = "lyra against native: " + ours;
+        if (two_threads_) {
+            two_threads_->prepare(each);
+            if (!two_threads_->run()) throw EnvironmentError(fmt::format("{} on two threads: {}", each.name, two_threads_->error()));
+            const std::string both = difference(each, two_threads_->result(each), own[each.output]);
+            if (!both.empty()) wrong = "lyra on two threads against native: " + both;
+        }
         std::string error;
         if (!pocl_->prepare(each, error) || !pocl_->run()) throw EnvironmentError(fmt::format("{}: PoCL does not run it {}", each.name, error));
         const std::string theirs = difference(each, pocl_->result(each), own[each.output]);
@@ -150,6 +168,7 @@ private:
     void register_kernel(KernelCase& each) {
         KernelCase* const c = &each;
         add(each.name + ":lyra", [this] { return kernels_->run(); }, [this, c] { kernels_->prepare(*c); });
+        if (two_threads_) add(each.name + ":two", [this] { return two_threads_->run(); }, [this, c] { two_threads_->prepare(*c); });
         add(each.name + ":pocl", [this] { return pocl_->run(); }, [this, c] {
             std::string error;
             pocl_->prepare(*c, error);
@@ -216,8 +235,8 @@ private:
     }
 
     void collect() {
-        double logs = 0;
-        unsigned count = 0;
+        double logs = 0, scaling_logs = 0;
+        unsigned count = 0, scaling_count = 0;
         for (const KernelCase& each : cases_) {
             const auto lyra = best_.seconds(each.name + ":lyra"), pocl = best_.seconds(each.name + ":pocl"),
                        native = best_.seconds(each.name + ":native");
@@ -234,10 +253,16 @@ private:
             const bool both = lyra && pocl && wrong_[each.name].empty();
             row["vs_pocl_1t"] = number(both ? std::optional(*pocl / *lyra) : std::nullopt);
             if (both) logs += std::log(*pocl / *lyra), ++count;
+            const auto one = best_.real_seconds(each.name + ":lyra"), two = best_.real_seconds(each.name + ":two");
+            const bool scales = one && two && wrong_[each.name].empty();
+            row["lyra_real_ms"] = ms(one), row["lyra_2_threads_real_ms"] = ms(two);
+            row["scaling_2_cores"] = number(scales ? std::optional(*one / *two) : std::nullopt);
+            if (scales) scaling_logs += std::log(*one / *two), ++scaling_count;
             failed_ |= !both || !native;
             rows_.push_back(row);
         }
         if (count != 0) geomean_ = std::exp(logs / count);
+        if (scaling_count != 0) scaling_ = std::exp(scaling_logs / scaling_count);
         for (const char* name : kClasses) {
             if (!wanted(name)) continue;
             const auto seconds = best_.seconds(name);
@@ -263,24 +288,25 @@ private:
     nlohmann::json result() const {
         return {{"geomean_vs_pocl_1t", number(geomean_)},
                 {"valu_lane_ops_per_s", number(lane_ops_)},
-                {"scaling_2_cores", nullptr},  // the device runs on one thread
+                {"scaling_2_cores", number(scaling_)},
                 {"pocl", pocl_->version()},
-                {"clock", "processor time of the process, best repetition"},
+                {"clock", "processor time of the process, best repetition; scaling and *_real_ms: real time"},
                 {"rows", rows_}};
     }
 
     void print_table() const {
         const auto text = [](const nlohmann::json& v, int digits) { return v.is_null() ? std::string("-") : fmt::format("{:.{}f}", v.get<double>(), digits); };
         if (!cases_.empty()) {
-            fmt::print("{:<18}{:>12}{:>12}{:>12}{:>12}{:>16}\n", "kernel", "lyra ms", "PoCL ms", "native ms", "PoCL/lyra", "M wave-instr/s");
+            fmt::print("{:<18}{:>12}{:>12}{:>12}{:>12}{:>16}{:>14}\n", "kernel", "lyra ms", "PoCL ms", "native ms", "PoCL/lyra",
+                       "M wave-instr/s", "two threads");
         }
         for (const auto& row : rows_) {
             const std::string name = row["name"];
             if (row["kind"] == "kernel") {
                 nlohmann::json rate = row["wave_instructions_per_s"];
                 if (!rate.is_null()) rate = rate.get<double>() * 1e-6;
-                fmt::print("{:<18}{:>12}{:>12}{:>12}{:>12}{:>16}\n", name, text(row["lyra_ms"], 3), text(row["pocl_ms"], 3),
-                           text(row["native_ms"], 3), text(row["vs_pocl_1t"], 2), text(rate, 1));
+                fmt::print("{:<18}{:>12}{:>12}{:>12}{:>12}{:>16}{:>14}\n", name, text(row["lyra_ms"], 3), text(row["pocl_ms"], 3),
+                           text(row["native_ms"], 3), text(row["vs_pocl_1t"], 2), text(rate, 1), text(row["scaling_2_cores"], 2));
                 if (row.contains("error")) fmt::print("    WRONG: {}\n", row["error"].get<std::string>());
             } else {
                 const bool big = row["value"].is_number() && row["value"].get<double>() > 1e4;
@@ -290,7 +316,7 @@ private:
         const auto line = [&](const char* name, std::optional<double> v, int digits) { fmt::print("{}: {}\n", name, text(number(v), digits)); };
         line("geometric mean against PoCL on one thread", geomean_, 2);
         line("VALU lane operations per second, G", lane_ops_ ? std::optional(*lane_ops_ * 1e-9) : lane_ops_, 2);
-        fmt::print("two cores against one: - (the device runs on one thread)\n");
+        line("two threads against one, real time", scaling_, 2);
     }
 
     static constexpr unsigned kWaves = 4096;
@@ -299,13 +325,13 @@ private:
     const std::regex wanted_;
     WorkDir work_;
     std::unique_ptr<Pocl> pocl_;
-    std::unique_ptr<Gpu> kernels_, classes_, packets_;
+    std::unique_ptr<Gpu> kernels_, classes_, packets_, two_threads_;
     std::vector<KernelCase> cases_;
     std::map<std::string, std::string> wrong_;       ///< by row; empty: right
     std::map<std::string, uint64_t> instructions_;   ///< by class
     Best best_;
     nlohmann::json rows_ = nlohmann::json::array();
-    std::optional<double> geomean_, lane_ops_;
+    std::optional<double> geomean_, lane_ops_, scaling_;
     bool any_ = false, failed_ = false;
 };
 
@@ -317,7 +343,7 @@ std::function<int()> set_up_bench(CLI::App& app) {
     app.add_option("--filter", options->filter, "only rows whose name has a match for this regular expression")->type_name("REGEX");
     app.add_option("--min-time", options->min_time_s, "seconds that each repetition takes at least")->check(CLI::Range(0.001, 60.0));
     app.add_option("--repetitions", options->repetitions, "the best of so many counts")->check(CLI::Range(1, 100));
-    app.footer("Times are processor time. Needs PoCL: apt-get install --no-install-recommends pocl-opencl-icd ocl-icd-libopencl1");
+    app.footer("Times are processor time; two threads against one is real time, on two idle processors. Needs PoCL: apt-get install --no-install-recommends pocl-opencl-icd ocl-icd-libopencl1");
     return [options] {
         try {
             return Bench(*options).run();

@@ -25,7 +25,7 @@ struct Options {
     std::string file, kernel, trace, commit_log, chip = "gfx900";
     std::vector<uint32_t> grid, block{1, 1, 1}, threads;
     std::vector<std::string> arguments;
-    uint32_t lds_bytes = 0, compute_units = 8;
+    uint32_t lds_bytes = 0, compute_units = 8, host_threads = 1;
     uint64_t vram_bytes = uint64_t{1} << 30;
     double timeout_s = 60;
     std::vector<std::string> timing;
@@ -145,6 +145,7 @@ private:
         options.chip = options_.chip;
         options.vram_bytes = options_.vram_bytes;
         options.compute_units = options_.compute_units;
+        options.threads = options_.host_threads;
         options.trace_path = options_.trace;
         options.commit_log_path = options_.commit_log == "-" ? "/dev/stdout" : options_.commit_log;
         options.histogram = options_.histogram;
@@ -342,6 +343,7 @@ std::function<int()> set_up_exec(CLI::App& app) {
     app.add_option("--lds", options->lds_bytes, "dynamic LDS in bytes (third launch parameter of HIP)")->check(CLI::Range(0, 65536))->type_name("BYTES");
     app.add_option("--vram", options->vram_bytes, "size of VRAM, a power of two, such as 1G")->transform(CLI::AsSizeValue(false))->type_name("SIZE");
     app.add_option("--cus", options->compute_units, "number of compute units")->check(CLI::Range(1, 64))->type_name("N");
+    app.add_option("--host-threads", options->host_threads, "threads that run the waves (default 1); 0: as many as there are processors, 8 at most")->check(CLI::Range(0, 64))->type_name("N");
     app.add_option("--timeout", options->timeout_s, "give up after so many seconds")->check(CLI::PositiveNumber)->capture_default_str()->type_name("S");
     app.add_option("--trace", options->trace, "write a Perfetto trace")->type_name("FILE.pftrace");
     CLI::Option* deterministic = app.add_flag("--deterministic", options->deterministic,

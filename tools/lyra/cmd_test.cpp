@@ -28,6 +28,7 @@ struct Options {
     bool json = false;
     uint64_t soak = 0;         ///< pre-emptions; 0: other tests
     bool isa = false;          ///< the long proofs of the instruction set, and nothing else
+    unsigned threads = 1;      ///< of the soak
     bool seed_given = false;   ///< guest.seed is the user's choice
     unsigned jobs = std::max(1l, sysconf(_SC_NPROCESSORS_ONLN));
 };
@@ -136,7 +137,7 @@ int soak(const Options& options) {
     const auto clock = std::chrono::steady_clock::now().time_since_epoch().count();
     const uint64_t seed = options.seed_given ? options.guest.seed : static_cast<uint64_t>(clock) % 1'000'000'000 + 1;
     Command command;
-    command.argv = {(build / "tools/lyra_soak").string(), std::to_string(options.soak), std::to_string(seed)};
+    command.argv = {(build / "tools/lyra_soak").string(), std::to_string(options.soak), std::to_string(seed), std::to_string(options.threads)};
     Child child(command);
     if (!child.wait()) return kInterrupted;
     return child.status() == 0 ? kOk : kFailed;
@@ -348,6 +349,7 @@ std::function<int()> set_up_test(CLI::App& app) {
     app.add_option("--soak", options->soak, "pre-empt running queues so often, in process, and nothing else")
         ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000'000}))->type_name("COUNT")->excludes("--group")->excludes("--json");
     app.add_flag("--isa", options->isa, "the long proofs of the instruction set, and nothing else")->excludes("--group")->excludes("--soak");
+    app.add_option("--threads", options->threads, "with --soak: threads that run the waves")->check(CLI::Range(1, 64))->needs("--soak")->type_name("N");
     add_guest_options(app, options->guest);
     CLI::Option* seed = app.get_option("--seed");  // also of --soak, which has another one each time when none is given
     seed->remove_needs(app.get_option("--deterministic"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The soak: queues that run kernels are pre-empted at random moments, as often as asked, by the trap handler that their waves
 // execute. Every work-item has to do its work exactly once, and every saved image has to be sound.
-// lyra_soak COUNT [SEED]; the handler is that of cwsr/handler, or LYRA_CWSR_HANDLER=file (raw code).
+// lyra_soak COUNT [SEED [THREADS]]: threads that run the waves. The handler is that of cwsr/handler, or LYRA_CWSR_HANDLER=file (raw code).
 #include <unistd.h>
 
 #include <algorithm>
@@ -163,10 +163,11 @@ private:
 int main(int argc, char** argv) {
     const uint64_t count = argc > 1 ? std::strtoull(argv[1], nullptr, 0) : 0;
     const uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 0) : 1;
-    if (count == 0 || argc > 3) {
-        fmt::print(stderr, "lyra_soak COUNT [SEED]\n");
+    if (count == 0 || argc > 4) {
+        fmt::print(stderr, "lyra_soak COUNT [SEED [THREADS]]\n");
         return 2;
     }
+    if (argc == 4) setenv("LYRA_TEST_THREADS", argv[3], 1);
     try {
         lyra::soak::Soak soak(seed);
         soak.run(count, isatty(2));

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Compute units on several host threads: rounds in which each thread takes one compute unit after the other; step 5 of the data
+// flow.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cp-firmware-model/dispatch/grid.h"
+#include "cp-firmware-model/dispatch/worker_pool.h"
+
+namespace lyra {
+
+/// The dispatcher's own thread is one of the threads, and between rounds it has everything to itself. In a round a compute unit
+/// belongs to the thread that runs it; all else, from the queues to the registers and page tables, is used under one lock.
+class Dispatcher::Rounds {
+public:
+    Rounds(Dispatcher& dispatcher, unsigned threads);
+    ~Rounds();
+
+    /// What a compute unit is made with in place of the dispatcher and its memory.
+    gcn::CuServices& services(unsigned cu);
+    MemoryPort& memory(unsigned cu);
+
+    /// Run waves for about so many instructions over all compute units, and launch the next groups where others have ended.
+    /// @return instructions, and what launches cost; 0: nothing can run
+    uint64_t run(uint64_t budget);
+
+    /// A wave that need not wait any more is told so by the thread that runs its compute unit, or when the round is over.
+    bool later(const Gws::Waiter& waiter);
+
+private:
+    class Link;
+
+    void take_pieces();
+    uint64_t run_piece(unsigned cu);
+    unsigned refill(unsigned cu);
+    bool next_launch(unsigned cu, gcn::WorkgroupLaunch& launch, uint64_t& prepared);
+    Queue* only_waiting_queue();
+    std::unique_lock<std::mutex> hold(unsigned cu);
+
+    Dispatcher& d_;
+    const unsigned threads_;
+    std::vector<std::unique_ptr<Link>> links_;
+    // Cache lines of their own have: what all threads write, and what they only read in a round.
+    alignas(64) std::mutex lock_;
+    alignas(64) bool parallel_ = false;  ///< a round with helpers is going on
+    uint64_t warm_ = 0;                  ///< instructions since nothing could run
+    Queue* refill_ = nullptr;            ///< whose groups take the place of those that end; nullptr: placement has to decide
+    std::vector<unsigned> todo_;         ///< compute units of this round
+    uint64_t share_ = 0, budget_ = 0;    ///< of one compute unit, of all
+    alignas(64) std::atomic<size_t> next_{0};  ///< in todo_
+    std::atomic<uint64_t> used_{0};
+    std::atomic<bool> over_{false};  ///< a thread has nothing to do any more
+    std::vector<Gws::Waiter> released_;
+    WorkerPool pool_;  ///< last: its threads end first
+};
+
+}  // namespace lyra

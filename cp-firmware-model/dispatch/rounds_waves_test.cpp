@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// Waves on several host threads: every group runs once, what waves tell the chip arrives once.
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "cp-firmware-model/testing/waves_bench.h"
+
+namespace lyra {
+namespace {
+
+using testing::TestRing;
+using testing::WavesBench;
+
+constexpr unsigned kThreads = 3;
+
+/// Before the chip is made.
+struct ManyThreads {
+    ManyThreads() {
+        if (const char* before = std::getenv(kName)) before_ = before;
+        setenv(kName, std::to_string(kThreads).c_str(), 1);
+    }
+    ~ManyThreads() { before_.empty() ? unsetenv(kName) : setenv(kName, before_.c_str(), 1); }
+    static constexpr const char* kName = "LYRA_TEST_THREADS";
+    std::string before_;
+};
+
+struct Rounds : ManyThreads, WavesBench {
+    TestRing start() {
+        TestRing ring = save_ring(0);
+        run_list({process(0x8001), map_queue(ring)});
+        settle();
+        return ring;
+    }
+};
+
+/// Word 0 counts waves; each marks the byte of its number.
+constexpr const char* kMark = R"(
+  v_mov_b32 v1, 0
+  v_mov_b32 v2, 1
+  s_mov_b64 exec, 1
+  global_atomic_add v3, v1, v2, s[0:1] glc
+  s_waitcnt vmcnt(0)
+  global_load_ubyte v4, v3, s[0:1] offset:64 glc
+  s_waitcnt vmcnt(0)
+  v_add_u32 v4, 1, v4
+  global_store_byte v3, v4, s[0:1] offset:64
+  s_endpgm
+)";
+
+/// MSG_INTERRUPT with the wave's number.
+constexpr const char* kInterrupt = R"(
+  v_mov_b32 v1, 0
+  v_mov_b32 v2, 1
+  s_mov_b64 exec, 1
+  global_atomic_add v3, v1, v2, s[0:1] glc
+  s_waitcnt vmcnt(0)
+  v_readfirstlane_b32 s8, v3
+  s_mov_b32 m0, s8
+  s_sendmsg sendmsg(MSG_INTERRUPT)
+  s_endpgm
+)";
+
+constexpr const char* kInterruptForEver = R"(
+again:
+  s_mov_b32 m0, 1
+  s_sendmsg sendmsg(MSG_INTERRUPT)
+  s_branch again
+)";
+
+constexpr const char* kForEver = R"(
+again:
+  s_add_u32 s8, s8, 1
+  s_branch again
+)";
+
+TEST_F(Rounds, EveryGroupRunsOnce) {
+    READY_OR_SKIP();
+    ASSERT_TRUE(program(0, kMark));
+    TestRing ring = start();
+    constexpr unsigned kGroups = 20'000;
+    submit_grid(ring, 0, kGroups, 0);
+    finish(ring);
+    EXPECT_EQ(word(kData), kGroups);
+    unsigned once = 0;
+    for (unsigned n = 0; n < kGroups; ++n) once += bus.memory.get<uint8_t>(kData + 64 + n) == 1;
+    EXPECT_EQ(once, kGroups);
+    EXPECT_EQ(env.stats.get(Stat::workgroups), kGroups);
+    EXPECT_EQ(cp.dispatcher().waves_live_total(), 0u);
+}
+
+TEST_F(Rounds, EveryInterruptArrivesOnce) {
+    READY_OR_SKIP();
+    ASSERT_TRUE(program(0, kInterrupt));
+    TestRing ring = start();
+    constexpr unsigned kGroups = 3000;
+    submit_grid(ring, 0, kGroups, 0);
+    finish(ring);
+    std::multiset<uint32_t> seen;
+    for (const Interrupt& i : bus.interrupts) {
+        if (i.source == ih_source::kSqMessage) seen.insert((i.data[0] & 0xfff) | (i.data[0] >> 28) << 12);
+    }
+    EXPECT_EQ(seen.size(), kGroups);
+    EXPECT_EQ(std::set<uint32_t>(seen.begin(), seen.end()).size(), kGroups);
+}
+
+TEST_F(Rounds, WavesRunOnMoreThanOneThread) {
+    READY_OR_SKIP();
+    ASSERT_TRUE(program(0, kInterruptForEver));
+    TestRing ring = start();
+    std::set<std::thread::id> threads;
+    bus.on_interrupt = [&](const Interrupt&) { threads.insert(std::this_thread::get_id()); };
+    submit_grid(ring, 0, 64, 0);
+    // The host may be busy with other things; then helpers come late.
+    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (threads.size() < 2 && std::chrono::steady_clock::now() < until) cp.run(50'000);
+    EXPECT_GE(threads.size(), 2u);
+}
+
+TEST_F(Rounds, ACallStaysWithinItsBudget) {
+    READY_OR_SKIP();
+    ASSERT_TRUE(program(0, kForEver));
+    TestRing ring = start();
+    submit_grid(ring, 0, 160, 0);
+    for (unsigned n = 0; n < 3; ++n) cp.run(50'000);
+    for (const uint64_t budget : {100u, 1000u, 12'000u, 100'000u}) {
+        const uint64_t before = env.stats.get(Stat::instructions);
+        cp.run(budget);
+        const uint64_t did = env.stats.get(Stat::instructions) - before;
+        EXPECT_GT(did, budget / kThreads / 2);
+        EXPECT_LE(did, 2 * budget + kThreads * 512);
+    }
+}
+
+TEST_F(Rounds, EndlessWavesAreFair) {
+    READY_OR_SKIP();
+    ASSERT_TRUE(program(0, kForEver));
+    TestRing ring = start();
+    submit_grid(ring, 0, 64, 0);
+    for (unsigned n = 0; n < 300; ++n) cp.run(12'000);
+    uint64_t least = ~uint64_t{0}, most = 0;
+    for (unsigned cu = 0; cu < 4; ++cu) {
+        uint64_t sum = 0;
+        for (unsigned slot = 0; slot < gcn::kWaveSlots; ++slot) sum += cp.dispatcher().cu(cu).wave(slot).instructions;
+        least = std::min(least, sum);
+        most = std::max(most, sum);
+    }
+    EXPECT_GT(least, most / 2);
+}
+
+TEST_F(Rounds, AQueueIsSavedWhileItsWavesRunOnSeveralThreads) {
+    READY_OR_SKIP();
+    ASSERT_TRUE(program(0, kMark));
+    TestRing ring = save_ring(0);
+    std::mt19937 random(1);
+    constexpr unsigned kGroups = 20'000;
+    submit_grid(ring, 0, kGroups, 0);
+    for (unsigned n = 0; n < 3000 && !done(ring); ++n) {
+        run_list({process(0x8001), map_queue(ring)});
+        for (unsigned k = random() % 8; k != 0; --k) cp.run(1 + random() % 20'000);
+        unmap();
+        ASSERT_FALSE(HasFailure());
+    }
+    ASSERT_TRUE(done(ring));
+    EXPECT_EQ(word(kData), kGroups);
+    EXPECT_GT(env.stats.get(Stat::waves_saved), 50u);
+    expect_all_restored();
+}
+
+}  // namespace
+}  // namespace lyra
