@@ -43,7 +43,7 @@ inline constexpr const char* kBackendNames[] = {"portable", "avx2", "avx512"};
 
 /// This processor can run it.
 bool supported(Backend backend);
-/// The best that this processor can run; LYRA_BACKEND in the environment names another one. Asked once, at the first call.
+/// AVX2 where this processor has it, else the portable one; LYRA_BACKEND in the environment names another. Asked once, at the first call.
 Backend host_backend();
 /// nullopt for a name that is none.
 std::optional<Backend> backend_of(std::string_view name);
