@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The same sources by several compilers, at several optimisation levels, for both chips: every answer has to be the one of the host's
-// build, bit for bit. lyra_isa_compilers [--quick] [--clang 15|17|19]... [--seed N]; one line for each configuration; exit status 1 when
-// an answer differs or a compiler fails, 2 for usage.
+// The same sources by several compilers, at several optimisation levels, for both chips: every answer has to be the one of the
+// host's build, bit for bit. lyra_isa_compilers [--quick] [--clang 15|17|19]... [--seed N]; one line for each configuration;
+// exit status 1 when an answer differs or a compiler fails, 2 for usage.
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,8 +31,8 @@ using Words = std::vector<uint64_t>;
 
 struct Compiler {
     const char* name;
-    const char* command;          ///< %P: this program's source folder
-    const char* device_library;   ///< as that compiler sees it
+    const char* command;         ///< %P: this program's source folder
+    const char* device_library;  ///< as that compiler sees it
 };
 constexpr Compiler kCompilers[] = {
     {"15", "clang-15", LYRA_DEVICE_LIBRARY},
@@ -48,10 +48,13 @@ struct Source {
     std::vector<const char*> kernels;
 };
 const Source kSources[] = {
-    {"arithmetic.cl", false, {"integers", "divisions", "integer_functions", "sub_dwords", "floats", "doubles", "halves", "vectors"}},
-    {"control.cl", false,
-     {"switches", "divergent_loops", "early_exits", "calls", "private_arrays", "register_pressure", "structures", "shared_memory",
-      "generic_pointers", "atomics", "group_shapes"}},
+    {"arithmetic.cl",
+     false,
+     {"integers", "divisions", "integer_functions", "sub_dwords", "floats", "doubles", "halves", "vectors"}},
+    {"control.cl",
+     false,
+     {"switches", "divergent_loops", "early_exits", "calls", "private_arrays", "register_pressure", "structures",
+      "shared_memory", "generic_pointers", "atomics", "group_shapes"}},
     {"objects.hip", true, {"matrices", "indirect_calls", "lambdas", "bit_fields", "wide", "variables", "sorting", "counters"}},
 };
 
@@ -63,17 +66,18 @@ struct Level {
 };
 constexpr Level kLevels[] = {{"-O0", "-O0", true}, {"-O1", "-O1", false}, {"-O3", "-O3", true}};
 
-/// Wrong code of a compiler: where an answer differs, these options are tried instead, which leave the fault out; with them every answer
-/// has to be right.
+/// Wrong code of a compiler: where an answer differs, these options are tried instead, which leave the fault out; with them
+/// every answer has to be right.
 struct Fault {
     const char* compiler;
     const char* level;
-    const char* kernel;     ///< nullptr: any
+    const char* kernel;  ///< nullptr: any
     const char* options;
     const char* reason;
 };
-// Where divergent control flow joins, spilled vector registers are reloaded before EXEC has all lanes again, so that lanes of the other
-// path keep what they had (llvm-project pull requests 69923 and 69924). The register allocator of the other levels does not do that.
+// Where divergent control flow joins, spilled vector registers are reloaded before EXEC has all lanes again, so that lanes of
+// the other path keep what they had (llvm-project pull requests 69923 and 69924). The register allocator of the other levels
+// does not do that.
 constexpr const char* kWithoutPasses = "-O1 -Xclang -disable-llvm-passes";
 constexpr Fault kFaults[] = {
     {"17", "-O0", nullptr, kWithoutPasses, "registers reloaded too early"},
@@ -121,8 +125,8 @@ public:
                 }
             }
         }
-        fmt::print("compilers: {} answers of {} configurations, seed {}: {} wrong: {}\n", answers_, configurations_, options_.seed, wrong_,
-                   wrong_ == 0 && answers_ > 0 ? "PASSED" : "FAILED");
+        fmt::print("compilers: {} answers of {} configurations, seed {}: {} wrong: {}\n", answers_, configurations_,
+                   options_.seed, wrong_, wrong_ == 0 && answers_ > 0 ? "PASSED" : "FAILED");
         return wrong_ == 0 && answers_ > 0 ? 0 : 1;
     }
 
@@ -140,8 +144,8 @@ private:
     void host(const Source& source) {
         const std::string library = (work_ / (std::string(source.file) + ".so")).string();
         const char* language = source.hip ? "-x c++ -std=c++17" : "-x cl -cl-std=CL2.0 -cl-no-stdinc";
-        if (!shell(fmt::format("clang-19 {} {} -O1 -mf16c -mfma -fPIC -c {} -o host.o && clang-19 -shared host.o -lm -o {}", language, kCommon,
-                               source.file, library))) {
+        if (!shell(fmt::format("clang-19 {} {} -O1 -mf16c -mfma -fPIC -c {} -o host.o && clang-19 -shared host.o -lm -o {}",
+                               language, kCommon, source.file, library))) {
             return;
         }
         HostProgram program(library);
@@ -160,11 +164,17 @@ private:
         std::string command = compiler.command;
         if (command.rfind("%P", 0) == 0) command = LYRA_ISA_SOURCE + command.substr(2);
         const std::string language =
-            source.hip ? fmt::format("-x hip --offload-device-only --no-gpu-bundle-output -nogpuinc -nogpulib -std=c++17 --offload-arch={}", chip)
-                       : fmt::format("-x cl -cl-std=CL2.0 -Xclang -finclude-default-header -target amdgcn-amd-amdhsa -mcpu={} "
-                                     "--rocm-device-lib-path={} -cl-fp32-correctly-rounded-divide-sqrt", chip, compiler.device_library);
+            source.hip
+                ? fmt::format(
+                      "-x hip --offload-device-only --no-gpu-bundle-output -nogpuinc -nogpulib -std=c++17 --offload-arch={}",
+                      chip)
+                : fmt::format(
+                      "-x cl -cl-std=CL2.0 -Xclang -finclude-default-header -target amdgcn-amd-amdhsa -mcpu={} "
+                      "--rocm-device-lib-path={} -cl-fp32-correctly-rounded-divide-sqrt",
+                      chip, compiler.device_library);
         const std::string output = fmt::format("device-{}.co", configurations_);
-        return shell(fmt::format("{} {} {} {} {} -o {}", command, language, kCommon, options, source.file, output)) ? output : "";
+        return shell(fmt::format("{} {} {} {} {} -o {}", command, language, kCommon, options, source.file, output)) ? output
+                                                                                                                    : "";
     }
 
     /// @return the names of the kernels whose answers differ
@@ -179,7 +189,8 @@ private:
         inproc::InProcessOptions device;
         device.chip = chip;
         KernelRunner runner(code_object, device);
-        const auto expected = std::find_if(expected_.begin(), expected_.end(), [&](const auto& each) { return each.first == kernel; });
+        const auto expected =
+            std::find_if(expected_.begin(), expected_.end(), [&](const auto& each) { return each.first == kernel; });
         if (!runner.error().empty() || expected == expected_.end()) return complain(kernel, runner.error());
         const GpuBuffer out = runner.buffer(Words(size_t{kItems} * kOutputs)), in = runner.buffer(in_);
         inproc::LaunchShape shape;
@@ -206,7 +217,8 @@ private:
 
     static const Fault* known_fault(const Compiler& compiler, const Level& level, const std::vector<std::string>& different) {
         for (const Fault& each : kFaults) {
-            const bool all = !each.kernel || std::all_of(different.begin(), different.end(), [&](const auto& name) { return name == each.kernel; });
+            const bool all = !each.kernel || std::all_of(different.begin(), different.end(),
+                                                         [&](const auto& name) { return name == each.kernel; });
             if (all && std::strcmp(each.compiler, compiler.name) == 0 && std::strcmp(each.level, level.name) == 0) return &each;
         }
         return nullptr;
@@ -228,7 +240,8 @@ private:
         }
         fs::remove(code_object);
         wrong_ += different.size();
-        fmt::print("{:<36} {:>2} of {} the same{}\n", name, source.kernels.size() - different.size(), source.kernels.size(), remark);
+        fmt::print("{:<36} {:>2} of {} the same{}\n", name, source.kernels.size() - different.size(), source.kernels.size(),
+                   remark);
         if (!different.empty()) fmt::print("    {}; all: {}\n", difference_, fmt::join(different, " "));
         std::fflush(stdout);
     }

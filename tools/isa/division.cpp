@@ -44,15 +44,33 @@ struct Half {
     uint16_t bits = 0;
 };
 
-// Floating-point formats ---------------------------------------------------------------------------------------------------------
+// Floating-point formats
+// ---------------------------------------------------------------------------------------------------------
 
-template <typename T> struct Format;
-template <> struct Format<Half> { using Bits = uint16_t; static constexpr int kFraction = 10, kBias = 15; };
-template <> struct Format<float> { using Bits = uint32_t; static constexpr int kFraction = 23, kBias = 127; };
-template <> struct Format<double> { using Bits = uint64_t; static constexpr int kFraction = 52, kBias = 1023; };
+template <typename T>
+struct Format;
+template <>
+struct Format<Half> {
+    using Bits = uint16_t;
+    static constexpr int kFraction = 10, kBias = 15;
+};
+template <>
+struct Format<float> {
+    using Bits = uint32_t;
+    static constexpr int kFraction = 23, kBias = 127;
+};
+template <>
+struct Format<double> {
+    using Bits = uint64_t;
+    static constexpr int kFraction = 52, kBias = 1023;
+};
 
-template <typename T> typename Format<T>::Bits bits_of(T v) { return std::bit_cast<typename Format<T>::Bits>(v); }
-template <typename T> constexpr int kMaxField = 2 * Format<T>::kBias + 1;  ///< of infinity and NaN
+template <typename T>
+typename Format<T>::Bits bits_of(T v) {
+    return std::bit_cast<typename Format<T>::Bits>(v);
+}
+template <typename T>
+constexpr int kMaxField = 2 * Format<T>::kBias + 1;  ///< of infinity and NaN
 
 template <typename T>
 T make(bool negative, int field, uint64_t fraction) {
@@ -98,17 +116,35 @@ void pair(Random& random, uint64_t kind, T& x, T& y) {
     };
     switch (kind % 12) {
         case 0:
-        case 1: x = make<T>(sx, any() + random.between(0, 1), random.bits()), y = make<T>(sy, any() + random.between(0, 1), random.bits()); break;
+        case 1:
+            x = make<T>(sx, any() + random.between(0, 1), random.bits()),
+            y = make<T>(sy, any() + random.between(0, 1), random.bits());
+            break;
         case 2:
-        case 3: x = make<T>(sx, kBias + random.between(-6, 6), random.bits()), y = make<T>(sy, kBias + random.between(-6, 6), random.bits()); break;
-        case 4: x = make<T>(sx, 0, random.bits() >> random.between(64 - kFraction, 63)), y = make<T>(sy, any(), fraction<T>(random)); break;
-        case 5: x = make<T>(sx, any(), fraction<T>(random)), y = make<T>(sy, 0, random.bits() >> random.between(64 - kFraction, 63)); break;
-        case 6: x = make<T>(sx, 0, random.bits() >> random.between(64 - kFraction, 63)), y = make<T>(sy, 0, random.bits() >> random.between(64 - kFraction, 63)); break;
-        case 7: quotient(kBias - 3, kBias + 3); break;                      // at the edge of overflow
-        case 8: quotient(-kBias - kFraction - 2, -kBias + 4); break;        // denormal, and at the edge of zero
+        case 3:
+            x = make<T>(sx, kBias + random.between(-6, 6), random.bits()),
+            y = make<T>(sy, kBias + random.between(-6, 6), random.bits());
+            break;
+        case 4:
+            x = make<T>(sx, 0, random.bits() >> random.between(64 - kFraction, 63)),
+            y = make<T>(sy, any(), fraction<T>(random));
+            break;
+        case 5:
+            x = make<T>(sx, any(), fraction<T>(random)),
+            y = make<T>(sy, 0, random.bits() >> random.between(64 - kFraction, 63));
+            break;
+        case 6:
+            x = make<T>(sx, 0, random.bits() >> random.between(64 - kFraction, 63)),
+            y = make<T>(sy, 0, random.bits() >> random.between(64 - kFraction, 63));
+            break;
+        case 7: quotient(kBias - 3, kBias + 3); break;                // at the edge of overflow
+        case 8: quotient(-kBias - kFraction - 2, -kBias + 4); break;  // denormal, and at the edge of zero
         case 9: quotient(-2, 2); break;
         case 10: x = special<T>(random), y = random.bits() & 1 ? special<T>(random) : make<T>(sy, any(), random.bits()); break;
-        default: x = make<T>(sx, random.between(0, 3), fraction<T>(random)), y = make<T>(sy, kMax - random.between(1, 4), fraction<T>(random)); break;
+        default:
+            x = make<T>(sx, random.between(0, 3), fraction<T>(random)),
+            y = make<T>(sy, kMax - random.between(1, 4), fraction<T>(random));
+            break;
     }
 }
 
@@ -117,8 +153,10 @@ template <typename T>
 void near_square(Random& random, uint64_t kind, T& x) {
     if (kind % 4 == 0) return;
     using Bits = typename Format<T>::Bits;
-    const int exponent = Format<T>::kBias + random.between(-Format<T>::kBias / 2 - Format<T>::kFraction / 2, Format<T>::kBias / 2);
-    const T root = make<T>(false, exponent, kind % 4 == 1 ? random.bits() & ~uint64_t{0} << (Format<T>::kFraction / 2) : random.bits());
+    const int exponent =
+        Format<T>::kBias + random.between(-Format<T>::kBias / 2 - Format<T>::kFraction / 2, Format<T>::kBias / 2);
+    const T root =
+        make<T>(false, exponent, kind % 4 == 1 ? random.bits() & ~uint64_t{0} << (Format<T>::kFraction / 2) : random.bits());
     T square = root * root;
     if (kind % 4 == 3) square = std::fma(root, root, root * (std::nextafter(root, std::numeric_limits<T>::infinity()) - root));
     const Bits near = static_cast<Bits>(bits_of(square) + static_cast<Bits>(random.between(-2, 2)));
@@ -127,8 +165,9 @@ void near_square(Random& random, uint64_t kind, T& x) {
 
 float widen(Half v) {
     const int e = v.bits >> 10 & 31, m = v.bits & 0x3ff;
-    const float a = e == 31 ? (m ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity())
-                            : e == 0 ? std::ldexp(static_cast<float>(m), -24) : std::ldexp(static_cast<float>(1024 + m), e - 25);
+    const float a = e == 31  ? (m ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity())
+                    : e == 0 ? std::ldexp(static_cast<float>(m), -24)
+                             : std::ldexp(static_cast<float>(1024 + m), e - 25);
     return v.bits & 0x8000 ? -a : a;
 }
 Half narrow(float v) {
@@ -141,7 +180,8 @@ Half narrow(float v) {
     return {static_cast<uint16_t>(sign | (units < 1024 ? units : (e + 14) * 1024 + units))};
 }
 
-// The functions ------------------------------------------------------------------------------------------------------------------
+// The functions
+// ------------------------------------------------------------------------------------------------------------------
 
 template <typename T>
 struct Integer {
@@ -153,14 +193,17 @@ struct Integer {
         if (kind % 4 == 2) x = static_cast<T>(static_cast<std::make_unsigned_t<T>>(x) >> (random.bits() % kBits));
         if (kind % 4 == 3) {  // next to a multiple, next to a power of two
             y = static_cast<T>((std::make_unsigned_t<T>{1} << (random.bits() % kBits)) + random.bits() % 5 - 2);
-            x = static_cast<T>(static_cast<std::make_unsigned_t<T>>(y) * (random.bits() >> (random.bits() % 64)) + random.bits() % 5 - 2);
+            x = static_cast<T>(static_cast<std::make_unsigned_t<T>>(y) * (random.bits() >> (random.bits() % 64)) +
+                               random.bits() % 5 - 2);
         }
         if (y == 0) y = 3;
         if (std::is_signed_v<T> && y == static_cast<T>(-1)) y = -7;  // with which the smallest number overflows
     }
     static T want(T x, T y) {
         using U = std::make_unsigned_t<T>;
-        return static_cast<T>(static_cast<U>(x / y) ^ static_cast<U>(static_cast<U>(x % y) * static_cast<U>(sizeof(T) == 4 ? 0x9e3779b1 : 0x9e3779b97f4a7c15)));
+        return static_cast<T>(
+            static_cast<U>(x / y) ^
+            static_cast<U>(static_cast<U>(x % y) * static_cast<U>(sizeof(T) == 4 ? 0x9e3779b1 : 0x9e3779b97f4a7c15)));
     }
     static bool same(T a, T b) { return a == b; }
     static std::string text(T v) { return fmt::format("{}", v); }
@@ -172,9 +215,16 @@ struct Floating {
     static bool same(T a, T b) { return bits_of(a) == bits_of(b) || (a != a && b != b); }  // no NaN's payload is promised
     static std::string text(T v) { return fmt::format("{:a}", v); }
 };
-template <typename T> struct Quotient : Floating<T> { static T want(T x, T y) { return x / y; } };
-template <typename T> struct Reciprocal : Floating<T> { static T want(T x, T) { return T(1) / x; } };
-template <typename T> struct Root : Floating<T> {
+template <typename T>
+struct Quotient : Floating<T> {
+    static T want(T x, T y) { return x / y; }
+};
+template <typename T>
+struct Reciprocal : Floating<T> {
+    static T want(T x, T) { return T(1) / x; }
+};
+template <typename T>
+struct Root : Floating<T> {
     static void inputs(Random& random, uint64_t kind, T& x, T& y) {
         pair(random, kind / 4, x, y);
         if (random.bits() % 8 != 0) x = std::fabs(x);
@@ -182,8 +232,8 @@ template <typename T> struct Root : Floating<T> {
     }
     static T want(T x, T) { return std::sqrt(x); }
 };
-/// Denormal quotients of half may be off by one unit, by the expansion itself: clang-19 multiplies by a rounded reciprocal in float, and a quotient
-/// halfway between two denormal numbers is not always halfway after that.
+/// Denormal quotients of half may be off by one unit, by the expansion itself: clang-19 multiplies by a rounded reciprocal in
+/// float, and a quotient halfway between two denormal numbers is not always halfway after that.
 struct HalfQuotient {
     static void inputs(Random& random, uint64_t kind, Half& x, Half& y) { pair(random, kind, x, y); }
     static Half want(Half x, Half y) { return narrow(widen(x) / widen(y)); }
@@ -230,7 +280,8 @@ uint64_t check(const std::string& chip, const std::string& path, const char* ker
         for (uint32_t i = 0; i < count; ++i) {
             const T want = Case::want(x[i], y[i]);
             if (Case::same(results[i], want) || ++wrong > 5) continue;
-            fmt::print("{} {}({}, {}) = {}, not {}\n", chip, kernel, Case::text(x[i]), Case::text(y[i]), Case::text(results[i]), Case::text(want));
+            fmt::print("{} {}({}, {}) = {}, not {}\n", chip, kernel, Case::text(x[i]), Case::text(y[i]), Case::text(results[i]),
+                       Case::text(want));
         }
     }
     return wrong;
@@ -241,10 +292,12 @@ struct Row {
     uint64_t (*check)(const std::string& chip, const std::string& path, const char* kernel, uint64_t pairs, uint64_t seed);
 };
 constexpr Row kRows[] = {
-    {"div_f16", check<HalfQuotient, Half>},       {"div_f32", check<Quotient<float>, float>},    {"div_f64", check<Quotient<double>, double>},
-    {"rcp_f32", check<Reciprocal<float>, float>}, {"rcp_f64", check<Reciprocal<double>, double>}, {"sqrt_f32", check<Root<float>, float>},
-    {"sqrt_f64", check<Root<double>, double>},    {"div_u32", check<Integer<uint32_t>, uint32_t>}, {"div_i32", check<Integer<int32_t>, int32_t>},
-    {"div_u64", check<Integer<uint64_t>, uint64_t>}, {"div_i64", check<Integer<int64_t>, int64_t>},
+    {"div_f16", check<HalfQuotient, Half>},         {"div_f32", check<Quotient<float>, float>},
+    {"div_f64", check<Quotient<double>, double>},   {"rcp_f32", check<Reciprocal<float>, float>},
+    {"rcp_f64", check<Reciprocal<double>, double>}, {"sqrt_f32", check<Root<float>, float>},
+    {"sqrt_f64", check<Root<double>, double>},      {"div_u32", check<Integer<uint32_t>, uint32_t>},
+    {"div_i32", check<Integer<int32_t>, int32_t>},  {"div_u64", check<Integer<uint64_t>, uint64_t>},
+    {"div_i64", check<Integer<int64_t>, int64_t>},
 };
 struct Chip {
     const char* name;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The device's math library (ocml, by way of OpenCL's functions) on the device in this process, against MPFR: the largest error of each
-// function in units in the last place, and the bound of the OpenCL specification. lyra_isa_ocml [INPUTS] [NAME or ""] [FOLDER]; FOLDER has
-// ocml.f32.co, ocml.f64.co and ocml.f16.co by another compiler and library. Exit status 1 when an error is beyond its bound.
+// The device's math library (ocml, by way of OpenCL's functions) on the device in this process, against MPFR: the largest error
+// of each function in units in the last place, and the bound of the OpenCL specification. lyra_isa_ocml [INPUTS] [NAME or ""]
+// [FOLDER]; FOLDER has ocml.f32.co, ocml.f64.co and ocml.f16.co by another compiler and library. Exit status 1 when an error is
+// beyond its bound.
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -23,14 +24,18 @@ using inproc::RunOutcome;
 
 struct Function {
     const char* name;
-    double bounds[3];            ///< f32, f64, f16
+    double bounds[3];  ///< f32, f64, f16
     double low, high;
     bool only_float;
     void (*reference)(mpfr_ptr r, mpfr_ptr x, mpfr_ptr y, mpfr_ptr z, long n, const Format& format, bool& counts);
 };
-#define ROW(name, b32, b64, b16, low, high, only, ...)                                                                                 \
-    {#name, {b32, b64, b16}, low, high, only,                                                                                          \
-     []([[maybe_unused]] mpfr_ptr r, [[maybe_unused]] mpfr_ptr x, [[maybe_unused]] mpfr_ptr y, [[maybe_unused]] mpfr_ptr z,            \
+#define ROW(name, b32, b64, b16, low, high, only, ...)                                                                      \
+    {#name,                                                                                                                 \
+     {b32, b64, b16},                                                                                                       \
+     low,                                                                                                                   \
+     high,                                                                                                                  \
+     only,                                                                                                                  \
+     []([[maybe_unused]] mpfr_ptr r, [[maybe_unused]] mpfr_ptr x, [[maybe_unused]] mpfr_ptr y, [[maybe_unused]] mpfr_ptr z, \
         [[maybe_unused]] long n, [[maybe_unused]] const Format& format, [[maybe_unused]] bool& counts) { __VA_ARGS__; }},
 #define FUNCTION(name, call, b32, b64, b16, low, high, ...) ROW(name, b32, b64, b16, low, high, false, __VA_ARGS__)
 #define FLOAT_FUNCTION(name, call, b32, b64, b16, low, high, ...) ROW(name, b32, b64, b16, low, high, true, __VA_ARGS__)
@@ -81,10 +86,37 @@ template <typename T>
 std::vector<T> special_values() {
     using L = std::numeric_limits<T>;
     std::vector<T> values;
-    for (const T v : {T(0), L::infinity(), L::denorm_min(), L::min(), L::min() - L::denorm_min(), L::max(), L::epsilon(), T(1),
-                      T(1) + L::epsilon(), T(1) - L::epsilon() / 2, T(0.5), T(0.25), T(1.5), T(2), T(2.5), T(3), T(4), T(10),
-                      T(1.57079632679489661923), T(3.14159265358979323846), T(0x1p23), T(0x1p24) + T(1), T(0x1p31), T(0x1p32),
-                      T(0x1p52) + T(0.5), T(0x1p63), std::sqrt(L::max()), std::sqrt(L::min()), T(170.5), T(35.25), T(1e-5)}) {
+    for (const T v : {T(0),
+                      L::infinity(),
+                      L::denorm_min(),
+                      L::min(),
+                      L::min() - L::denorm_min(),
+                      L::max(),
+                      L::epsilon(),
+                      T(1),
+                      T(1) + L::epsilon(),
+                      T(1) - L::epsilon() / 2,
+                      T(0.5),
+                      T(0.25),
+                      T(1.5),
+                      T(2),
+                      T(2.5),
+                      T(3),
+                      T(4),
+                      T(10),
+                      T(1.57079632679489661923),
+                      T(3.14159265358979323846),
+                      T(0x1p23),
+                      T(0x1p24) + T(1),
+                      T(0x1p31),
+                      T(0x1p32),
+                      T(0x1p52) + T(0.5),
+                      T(0x1p63),
+                      std::sqrt(L::max()),
+                      std::sqrt(L::min()),
+                      T(170.5),
+                      T(35.25),
+                      T(1e-5)}) {
         values.push_back(v);
         values.push_back(-v);
     }
@@ -102,12 +134,18 @@ std::vector<T> inputs(size_t n, double low, double high) {
     for (size_t i = 0; i < values.size(); ++i) {
         const double sign = random.bits() & 1 ? -1 : 1;
         const uint64_t kind = random.bits() % 8;
-        if (i < special.size()) values[i] = special[i];
-        else if (i >= n && random.bits() % 8 == 0) values[i] = special[random.bits() % special.size()];
-        else if (kind == 0) values[i] = std::bit_cast<T>(static_cast<Bits>(random.bits()));
-        else if (kind == 1) values[i] = static_cast<T>(sign * std::ldexp(1 + random.unit(), static_cast<int>(random.bits() % 41) - 20));
-        else if (kind == 2) values[i] = static_cast<T>(sign * static_cast<double>(random.bits() % 64) / 2);
-        else values[i] = static_cast<T>(low + (high - low) * random.unit());
+        if (i < special.size())
+            values[i] = special[i];
+        else if (i >= n && random.bits() % 8 == 0)
+            values[i] = special[random.bits() % special.size()];
+        else if (kind == 0)
+            values[i] = std::bit_cast<T>(static_cast<Bits>(random.bits()));
+        else if (kind == 1)
+            values[i] = static_cast<T>(sign * std::ldexp(1 + random.unit(), static_cast<int>(random.bits() % 41) - 20));
+        else if (kind == 2)
+            values[i] = static_cast<T>(sign * static_cast<double>(random.bits() % 64) / 2);
+        else
+            values[i] = static_cast<T>(low + (high - low) * random.unit());
     }
     return values;
 }
@@ -123,8 +161,8 @@ std::vector<uint16_t> inputs(size_t n, double, double) {
     return values;
 }
 
-/// Errors beyond the bound that are the library's own: each step of its algorithm is an IEEE operation, and those, done exactly and
-/// rounded by other means, give the same result.
+/// Errors beyond the bound that are the library's own: each step of its algorithm is an IEEE operation, and those, done exactly
+/// and rounded by other means, give the same result.
 struct Known {
     const char* name;
     const Format& format;
@@ -132,7 +170,8 @@ struct Known {
     const char* reason;
 };
 const Known kKnown[] = {
-    {"sin", kF16, std::numeric_limits<double>::infinity(), "rocm-device-libs 5.2.3 asks for \"finite\" where it means the opposite: NaN"},
+    {"sin", kF16, std::numeric_limits<double>::infinity(),
+     "rocm-device-libs 5.2.3 asks for \"finite\" where it means the opposite: NaN"},
     {"tan", kF16, 2.25, "the library's steps in half"},
     {"atan2pi", kF16, 2.26, "the library's steps in half"},
 };
@@ -149,17 +188,18 @@ public:
         ++rows_;
         inputs_ = std::max(inputs_, inputs);
         for (const Known& known : kKnown) {
-            if (good || std::strcmp(known.name, name) != 0 || known.format.digits != format.digits || worst.error > known.error) continue;
+            if (good || std::strcmp(known.name, name) != 0 || known.format.digits != format.digits || worst.error > known.error)
+                continue;
             ++beyond_;
             fmt::print("{:<12} {} {:>9.3f} ulp, bound {:<6} {}\n", name, format.name, worst.error, bound, known.reason);
             return;
         }
         wrong_ += !good;
-        fmt::print("{:<12} {} {:>9.3f} ulp, bound {:<6} {}\n", name, format.name, worst.error, bound == 0 ? "0.5" : fmt::format("{}", bound),
-                   good ? "ok" : "WRONG");
+        fmt::print("{:<12} {} {:>9.3f} ulp, bound {:<6} {}\n", name, format.name, worst.error,
+                   bound == 0 ? "0.5" : fmt::format("{}", bound), good ? "ok" : "WRONG");
         if (!good) {
-            fmt::print("    {}({:a}, {:a}, {:a}, {}) = ({:.9g}, {:.9g}, {:.9g}): got {:a}, expected {:a}\n", name, worst.x, worst.y, worst.z, worst.n,
-                       worst.x, worst.y, worst.z, worst.got, worst.want);
+            fmt::print("    {}({:a}, {:a}, {:a}, {}) = ({:.9g}, {:.9g}, {:.9g}): got {:a}, expected {:a}\n", name, worst.x,
+                       worst.y, worst.z, worst.n, worst.x, worst.y, worst.z, worst.got, worst.want);
         }
         std::fflush(stdout);
     }
@@ -169,8 +209,8 @@ public:
     }
     int finish() const {
         const bool good = wrong_ == 0 && rows_ > 0;
-        fmt::print("ocml: {} functions, {} beyond their bound, {} more by the library's own doing, up to {} inputs each: {}\n", rows_, wrong_,
-                   beyond_, inputs_, good ? "PASSED" : "FAILED");
+        fmt::print("ocml: {} functions, {} beyond their bound, {} more by the library's own doing, up to {} inputs each: {}\n",
+                   rows_, wrong_, beyond_, inputs_, good ? "PASSED" : "FAILED");
         return good ? 0 : 1;
     }
 
@@ -212,14 +252,15 @@ void check(Report& report, const std::string& path, size_t n, const char* only) 
     KernelRunner runner(path);
     if (!runner.error().empty()) return report.failed(runner.error());
     if (sizeof(T) == 2) n = 65536;
-    const GpuBuffer xs = runner.buffer(std::vector<T>(n)), ys = runner.buffer(std::vector<T>(n)), zs = runner.buffer(std::vector<T>(n)),
-                    out = runner.buffer(std::vector<T>(n));
+    const GpuBuffer xs = runner.buffer(std::vector<T>(n)), ys = runner.buffer(std::vector<T>(n)),
+                    zs = runner.buffer(std::vector<T>(n)), out = runner.buffer(std::vector<T>(n));
     Random random;
     std::vector<int> ns(n);
     for (int& each : ns) each = static_cast<int>(random.bits() % 81) - 40;
     const GpuBuffer integers = runner.buffer(ns);
     for (const Function& function : kFunctions) {
-        if ((*only != 0 && std::strcmp(only, function.name) != 0) || (function.only_float && !std::is_same_v<T, float>)) continue;
+        if ((*only != 0 && std::strcmp(only, function.name) != 0) || (function.only_float && !std::is_same_v<T, float>))
+            continue;
         const std::vector<T> in = inputs<T>(n, function.low, function.high);
         std::memcpy(xs.host, in.data(), n * sizeof(T));
         std::memcpy(ys.host, in.data() + n, n * sizeof(T));
@@ -228,13 +269,15 @@ void check(Report& report, const std::string& path, size_t n, const char* only) 
         inproc::LaunchShape shape;
         shape.grid[0] = static_cast<uint32_t>(n);
         shape.block[0] = kBlock;
-        const inproc::AqlDispatch packet = runner.packet(std::string("f_") + function.name, shape,
-                                                         {argument(xs.va), argument(ys.va), argument(zs.va), argument(integers.va), argument(out.va)});
+        const inproc::AqlDispatch packet =
+            runner.packet(std::string("f_") + function.name, shape,
+                          {argument(xs.va), argument(ys.va), argument(zs.va), argument(integers.va), argument(out.va)});
         if (!runner.error().empty() || runner.run(packet) != RunOutcome::Done) {
             report.failed(fmt::format("{} {} did not end {}", function.name, format.name, runner.error()));
             return;
         }
-        report.row(function.name, format, judge<T>(function, in, ns, reinterpret_cast<const T*>(out.host), n), function.bounds[Type<T>::kBound], n);
+        report.row(function.name, format, judge<T>(function, in, ns, reinterpret_cast<const T*>(out.host), n),
+                   function.bounds[Type<T>::kBound], n);
     }
 }
 
@@ -251,7 +294,9 @@ int main(int argc, char** argv) {
     const size_t n = (static_cast<size_t>(wanted) + kBlock - 1) / kBlock * kBlock;
     Report report;
     const char* only = argc > 2 ? argv[2] : "";
-    const auto file = [&](const char* built, const char* name) { return argc > 3 ? fmt::format("{}/{}", argv[3], name) : std::string(built); };
+    const auto file = [&](const char* built, const char* name) {
+        return argc > 3 ? fmt::format("{}/{}", argv[3], name) : std::string(built);
+    };
     check<float>(report, file(LYRA_OCML_F32, "ocml.f32.co"), n, only);
     check<double>(report, file(LYRA_OCML_F64, "ocml.f64.co"), n, only);
     check<uint16_t>(report, file(LYRA_OCML_F16, "ocml.f16.co"), n, only);

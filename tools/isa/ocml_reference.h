@@ -40,17 +40,22 @@ inline void reference_lgamma(mpfr_ptr r, mpfr_ptr x) {
     mpfr_lgamma(r, &sign, x, kNear);
 }
 // Far out MPFR takes very long for what is 0 or infinite in every format.
-// The f32 algorithm takes negative numbers to |x| + 3, which it rounds, and multiplies by the power of that with itself: less and less
-// exact, and 0 below -31, where the result (1e-34 and less) is still a number. So they do not count.
+// The f32 algorithm takes negative numbers to |x| + 3, which it rounds, and multiplies by the power of that with itself: less
+// and less exact, and 0 below -31, where the result (1e-34 and less) is still a number. So they do not count.
 inline void reference_tgamma(mpfr_ptr r, mpfr_ptr x, const Format& format, bool& counts) {
     counts = !(format.digits == kF32.digits && mpfr_number_p(x) && mpfr_sgn(x) < 0);
-    if (mpfr_number_p(x) && !mpfr_integer_p(x) && mpfr_cmp_d(x, -2000) < 0) mpfr_set_zero(r, 1);
-    else if (mpfr_number_p(x) && mpfr_cmp_d(x, 2000) > 0) mpfr_set_inf(r, 1);
-    else mpfr_gamma(r, x, kNear);
+    if (mpfr_number_p(x) && !mpfr_integer_p(x) && mpfr_cmp_d(x, -2000) < 0)
+        mpfr_set_zero(r, 1);
+    else if (mpfr_number_p(x) && mpfr_cmp_d(x, 2000) > 0)
+        mpfr_set_inf(r, 1);
+    else
+        mpfr_gamma(r, x, kNear);
 }
 inline void reference_rootn(mpfr_ptr r, mpfr_ptr x, long n) {
-    if (n == 0) mpfr_set_nan(r);
-    else mpfr_rootn_si(r, x, n, kNear);
+    if (n == 0)
+        mpfr_set_nan(r);
+    else
+        mpfr_rootn_si(r, x, n, kNear);
 }
 inline void reference_rsqrt(mpfr_ptr r, mpfr_ptr x) {
     mpfr_sqrt(r, x, kNear);
@@ -59,8 +64,10 @@ inline void reference_rsqrt(mpfr_ptr r, mpfr_ptr x) {
 /// @param larger  positive: x is chosen, negative: y
 template <typename Choose>
 void reference_magnitude(mpfr_ptr r, mpfr_ptr x, mpfr_ptr y, int larger, Choose choose) {
-    if (mpfr_nan_p(x) || mpfr_nan_p(y) || larger == 0) choose(r, x, y, kNear);
-    else mpfr_set(r, larger > 0 ? x : y, kNear);
+    if (mpfr_nan_p(x) || mpfr_nan_p(y) || larger == 0)
+        choose(r, x, y, kNear);
+    else
+        mpfr_set(r, larger > 0 ? x : y, kNear);
 }
 // MPFR keeps no sign of a NaN.
 inline void reference_copysign(mpfr_ptr r, mpfr_ptr x, mpfr_ptr y, bool& counts) {
@@ -89,9 +96,12 @@ inline void reference_frexp(mpfr_ptr r, mpfr_ptr x) {
 inline void reference_frexp_exponent(mpfr_ptr r, mpfr_ptr x) { mpfr_set_si(r, mpfr_regular_p(x) ? mpfr_get_exp(x) : 0, kNear); }
 inline void reference_ilogb(mpfr_ptr r, mpfr_ptr x) { mpfr_set_si(r, mpfr_regular_p(x) ? mpfr_get_exp(x) - 1 : 77, kNear); }
 inline void reference_logb(mpfr_ptr r, mpfr_ptr x) {
-    if (mpfr_regular_p(x)) mpfr_set_si(r, mpfr_get_exp(x) - 1, kNear);
-    else if (mpfr_nan_p(x)) mpfr_set_nan(r);
-    else mpfr_set_inf(r, mpfr_inf_p(x) ? 1 : -1);
+    if (mpfr_regular_p(x))
+        mpfr_set_si(r, mpfr_get_exp(x) - 1, kNear);
+    else if (mpfr_nan_p(x))
+        mpfr_set_nan(r);
+    else
+        mpfr_set_inf(r, mpfr_inf_p(x) ? 1 : -1);
 }
 /// The next number of the format, upwards.
 inline void reference_next(mpfr_ptr r, mpfr_ptr x, const Format& format) {
@@ -115,12 +125,13 @@ void reference_within(mpfr_ptr r, mpfr_ptr x, unsigned long limit, bool& counts,
     if (counts) function(r, x, kNear);
 }
 
-/// Distance of got from want in units in the last place of want, as OpenCL counts; infinity is the first power of two past the largest
-/// number, so that a result just at the edge of overflow may round either way. Zeros are alike whatever their sign; a wrong NaN is
-/// infinitely wrong.
+/// Distance of got from want in units in the last place of want, as OpenCL counts; infinity is the first power of two past the
+/// largest number, so that a result just at the edge of overflow may round either way. Zeros are alike whatever their sign; a
+/// wrong NaN is infinitely wrong.
 /// @param smallest  the smallest magnitude whose unit counts
 inline double error_in_ulp(double got, mpfr_ptr want, const Format& format, double smallest) {
-    if (std::isnan(got) || mpfr_nan_p(want)) return std::isnan(got) && mpfr_nan_p(want) ? 0 : std::numeric_limits<double>::infinity();
+    if (std::isnan(got) || mpfr_nan_p(want))
+        return std::isnan(got) && mpfr_nan_p(want) ? 0 : std::numeric_limits<double>::infinity();
     Number g, w, limit;
     mpfr_set_ui_2exp(limit, 1, format.max_exponent, kNear);
     const auto bound = [&](mpfr_ptr v) {
@@ -131,7 +142,8 @@ inline double error_in_ulp(double got, mpfr_ptr want, const Format& format, doub
     bound(g);
     bound(w);
     int exponent = format.min_exponent;
-    if (mpfr_regular_p(static_cast<mpfr_ptr>(w))) exponent = static_cast<int>(std::max<mpfr_exp_t>(mpfr_get_exp(static_cast<mpfr_ptr>(w)), exponent));
+    if (mpfr_regular_p(static_cast<mpfr_ptr>(w)))
+        exponent = static_cast<int>(std::max<mpfr_exp_t>(mpfr_get_exp(static_cast<mpfr_ptr>(w)), exponent));
     if (smallest > 0) exponent = std::max(exponent, std::ilogb(smallest) + 1);
     mpfr_sub(g, g, w, kNear);
     mpfr_mul_2si(g, g, format.digits - exponent, kNear);
@@ -140,8 +152,9 @@ inline double error_in_ulp(double got, mpfr_ptr want, const Format& format, doub
 
 inline double half_value(uint16_t h) {
     const int e = h >> 10 & 31, m = h & 0x3ff;
-    const double v = e == 31 ? (m ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity())
-                             : e == 0 ? std::ldexp(m, -24) : std::ldexp(1024 + m, e - 25);
+    const double v = e == 31  ? (m ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity())
+                     : e == 0 ? std::ldexp(m, -24)
+                              : std::ldexp(1024 + m, e - 25);
     return h & 0x8000 ? -v : v;
 }
 
