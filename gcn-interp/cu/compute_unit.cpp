@@ -83,6 +83,7 @@ namespace {
 uint64_t run_straight(ExecContext& ctx, const CodeEntry* entry, uint64_t limit, uint64_t& last_pc) {
     Wave& wave = ctx.wave;
     uint64_t pc = wave.pc, done = 0;
+    const uint64_t before = wave.instructions;
     for (;; ++entry) {
         const uint64_t next = pc + entry->inst.size_bytes;
         ++done;
@@ -90,9 +91,11 @@ uint64_t run_straight(ExecContext& ctx, const CodeEntry* entry, uint64_t limit, 
             entry->fn(ctx, entry->inst);
             pc = next;
             if (done < limit) continue;
+            wave.instructions = before + done;
             wave.pc = next;
             return done;
         }
+        wave.instructions = before + done;
         wave.pc = next;
         entry->fn(ctx, entry->inst);
         last_pc = pc;
@@ -131,11 +134,11 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit) {
         if (!ModeBits::Vskip::get(wave.mode)) {
             ran = run_straight(ctx, entry, limit - done, last_pc);
         } else {
+            ++wave.instructions;
             wave.pc = pc + entry->inst.size_bytes;
             if (!flow::skipped(wave, entry->inst)) entry->fn(ctx, entry->inst);
         }
         done += ran;
-        wave.instructions += ran;
         if (!ctx.yield && ctx.fault == Fault::None) continue;
         if (!after(ctx, last_pc)) break;
         page_va = 1;  // it may have looked at other code

@@ -225,7 +225,7 @@ double error_in_ulp(const FloatFormat& f, uint64_t bits, mpfr_ptr truth) {
 }
 
 TEST(GoldenMpfr, TranscendentalLanesAreWithinOneUlp) {
-    gcn::ExecTable table;
+    gcn::ExecTable table(gcn::host_backend());
     gcn::register_vector_alu(table);
     Random random(22);
     WaveCopy copy;

@@ -75,7 +75,7 @@ TEST(GoldenScalar, HasEveryRowThatComputes) {
 }
 
 TEST(GoldenScalar, HandlersAgree) {
-    ExecTable table;
+    ExecTable table(host_backend());
     register_scalar_and_memory(table);
     const char* text = std::getenv("LYRA_GOLDEN_ROUNDS");
     const unsigned rounds = 15 * (text != nullptr ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : 12);
