@@ -98,7 +98,7 @@ const std::vector<GuestCheck>& checks_of_the_driver() {
          {"mmCP_HQD_ACTIVE", "IP Firmwares"}, {}, 60, "6.12"},
         {"driver unloads and loads after resets", "echo 1 | tee /sys/class/devcoredump/devcd*/data; rmmod amdgpu && modprobe amdgpu && "
          "[ -e /dev/kfd ]", 0, {}, {}, 180},
-        PROGRAM("queues are shared after that", "oversubscribed", "200", 180),
+        PROGRAM("queues are shared after that", "oversubscribed", "100", 180),
         {"the log still tells of nothing else", "! " DEVICE_LOG " | grep -vE '" RESETS_AND_CROWDS "'", 0, {}, {}},
         FAULT("a wrong store", "store", "Memory access fault by GPU"),
         FAULT("a store where no address is", "aperture", "HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION"),

@@ -29,7 +29,10 @@ uint32_t Counting::progress() const {
 bool Counting::right() const {
     const CountArguments& a = arguments();
     for (uint32_t n = 0; n < groups_ * kCountGroup; ++n) {
-        if (results_.as<uint32_t>()[n] != counted(a.seed + n, a.seed, uint64_t{a.steps} * a.rounds)) return false;
+        const uint32_t steps = progress_.as<uint32_t>()[n / kCountGroup];
+        if (steps < std::max(a.steps, 1u) || results_.as<uint32_t>()[n] != counted(a.seed + n, a.seed, uint64_t{steps} * a.rounds)) {
+            return false;
+        }
     }
     return true;
 }

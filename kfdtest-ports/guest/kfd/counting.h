@@ -35,7 +35,9 @@ public:
     bool done(const AqlQueue& queue) const { return queue.done(signal_); }
     /// Steps that the slowest work-group has done.
     uint32_t progress() const;
-    /// Every result is what it has to be.
+    /// Every work-group ends after the step that it is in.
+    void stop() { arguments_.as<volatile CountArguments>()->steps = 0; }
+    /// Every work-group has done all steps that are asked for, and every result is what its steps make.
     bool right() const;
     /// Forget results and progress, before the grid is started again.
     void clear();
