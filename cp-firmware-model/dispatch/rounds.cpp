@@ -40,18 +40,18 @@ public:
     /// Ends come often and nobody waits for them: they are told before the next launch here, many under one lock.
     void wave_ended(const gcn::Wave& wave) override {
         room = true;
-        if (!in_round_) return d_.wave_ended(wave);
+        if (!in_round_) return locked([&] { d_.wave_ended(wave); });
         ends_.push_back({wave.dispatch, wave.scratch_slot, wave.save, End::Wave});
     }
     void workgroup_ended(uint64_t dispatch) override {
-        if (!in_round_) return d_.workgroup_ended(dispatch);
+        if (!in_round_) return locked([&] { d_.workgroup_ended(dispatch); });
         ends_.push_back({dispatch, -1, gcn::SaveStep::None, End::Group});
     }
     void wave_save_ready(const gcn::Wave& wave) override {
         locked([&] { d_.wave_save_ready(wave); });
     }
     void workgroup_saved(uint64_t dispatch) override {
-        if (!in_round_) return d_.workgroup_saved(dispatch);
+        if (!in_round_) return locked([&] { d_.workgroup_saved(dispatch); });
         ends_.push_back({dispatch, -1, gcn::SaveStep::None, End::SavedGroup});
     }
     bool has_ends() const { return !ends_.empty(); }

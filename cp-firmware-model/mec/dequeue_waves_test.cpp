@@ -133,7 +133,7 @@ TEST_F(DequeueWaves, ByRegistersSavedWavesComeBack) {
     load();
     submit_grid(ring, 0, 200, 3000);
     for (unsigned n = 0; n < 2000 && !done(ring); ++n) {
-        for (unsigned k = 0; k < 10; ++k) cp.run(2000);
+        for (unsigned k = 0; k < 30; ++k) cp.run(2000);  // enough for a restore with several threads too
         set_reg(0xc974, 3, slot);  // save waves
         for (unsigned k = 0; k < 1000 && reg(0xc91c, slot) == 1; ++k) cp.run(500);
         ASSERT_EQ(reg(0xc91c, slot), 0u);

@@ -244,7 +244,7 @@ TEST_F(SqCmd, FatalHaltStopsTheHandlerToo) {
     go_on(5);
     EXPECT_TRUE(log().empty());
     wave_control(kEverywhere, all(kSetFatalHalt, 0));
-    go_on(5);
+    go_on(20);
     EXPECT_EQ(log().size(), 2u);
     expect_all_end();
 }
