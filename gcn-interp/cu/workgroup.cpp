@@ -126,9 +126,10 @@ bool place_wave(const WaveRegisters& needs, uint64_t& slots_taken, RegisterMaps&
     constexpr uint64_t kSimd0Slots = 0x1111111111 & ((uint64_t{1} << kWaveSlots) - 1);
     static_assert(kSimdsPerCu == 4);
     std::array<unsigned, kSimdsPerCu> order{0, 1, 2, 3};
-    const auto waves = [&](unsigned simd) { return std::popcount(slots_taken & kSimd0Slots << simd); };
+    std::array<int, kSimdsPerCu> waves;
+    for (unsigned simd = 0; simd < kSimdsPerCu; ++simd) waves[simd] = std::popcount(slots_taken & kSimd0Slots << simd);
     for (unsigned n = 1; n < kSimdsPerCu; ++n) {
-        for (unsigned m = n; m > 0 && waves(order[m]) < waves(order[m - 1]); --m) std::swap(order[m], order[m - 1]);
+        for (unsigned m = n; m > 0 && waves[order[m]] < waves[order[m - 1]]; --m) std::swap(order[m], order[m - 1]);
     }
     const unsigned granules = needs.vgprs / kVgprGranule;
     for (const unsigned simd : order) {

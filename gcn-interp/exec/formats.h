@@ -21,7 +21,10 @@ struct OnLanes {
     [[gnu::flatten, LYRA_AVX2]] static void avx2(ExecContext& ctx, const Inst& inst) { kFn(ctx, ctx.wave, inst); }
     [[gnu::flatten, LYRA_AVX512]] static void avx512(ExecContext& ctx, const Inst& inst) { kFn(ctx, ctx.wave, inst); }
     static constexpr ExecFn on(Backend backend) {
-        return backend == Backend::Avx512 ? &avx512 : backend == Backend::Avx2 ? &avx2 : &portable;
+        if constexpr (kWidest == Backend::Avx512) {
+            if (backend == Backend::Avx512) return &avx512;
+        }
+        return backend == Backend::Portable ? &portable : &avx2;
     }
 };
 

@@ -409,7 +409,11 @@ struct Loop {
     [[gnu::noinline, gnu::flatten, LYRA_AVX512]] static void avx512(const Rows& rows) { Sig::template compute<kFn, kMasked, true>(rows); }
     template <Backend kBackend>
     static constexpr ComputeFn on() {
-        return kBackend == Backend::Avx512 ? &avx512 : kBackend == Backend::Avx2 ? &avx2 : &portable;
+        if constexpr (kBackend == Backend::Avx512) {
+            return &avx512;
+        } else {
+            return kBackend == Backend::Avx2 ? &avx2 : &portable;
+        }
     }
 };
 
@@ -598,7 +602,14 @@ struct Plain {
     LYRA_PLAIN_ON(portable, Portable, gnu::flatten)
     LYRA_PLAIN_ON(avx2, Avx2, LYRA_AVX2)
     LYRA_PLAIN_ON(avx512, Avx512, LYRA_AVX512)
-    static constexpr Versions versions() { return {&portable, &avx2, &avx512}; }
+    static constexpr ExecFn widest() {
+        if constexpr (kWidest == Backend::Avx512) {
+            return &avx512;
+        } else {
+            return &avx2;
+        }
+    }
+    static constexpr Versions versions() { return {&portable, &avx2, widest()}; }
 };
 #undef LYRA_PLAIN_ON
 /// Any encoding, any modifier, any MODE.
@@ -621,7 +632,7 @@ constexpr Handlers handlers_of() {
     } else {
         static_assert(agrees_with_row<kOp, kLane>(), "lane function and profile of the .def row disagree");
         return {Plain<kOp, kLane>::versions(),
-                {&run_any<kOp, kLane, Backend::Portable>, &run_any<kOp, kLane, Backend::Avx2>, &run_any<kOp, kLane, Backend::Avx512>}};
+                {&run_any<kOp, kLane, Backend::Portable>, &run_any<kOp, kLane, Backend::Avx2>, &run_any<kOp, kLane, kWidest>}};
     }
 }
 

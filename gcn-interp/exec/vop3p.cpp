@@ -98,7 +98,7 @@ constexpr ExecFn packed_handler() {
 template <auto kLane>
 void add_packed(ExecTable& table, Op op) {
     constexpr Versions kVersions(packed_handler<kLane, Backend::Portable>(), packed_handler<kLane, Backend::Avx2>(),
-                                 packed_handler<kLane, Backend::Avx512>());
+                                 packed_handler<kLane, kWidest>());
     table.set(op, Format::VOP3P, kVersions[table.backend()]);
 }
 

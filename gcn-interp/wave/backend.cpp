@@ -20,7 +20,7 @@ bool supported(Backend backend) {
     };
     switch (backend) {
     case Backend::Avx2: return avx2();
-    case Backend::Avx512: return avx2() && avx512();
+    case Backend::Avx512: return kWidest == Backend::Avx512 && avx2() && avx512();
     case Backend::Portable: return true;
     }
 #endif

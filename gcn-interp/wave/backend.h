@@ -38,6 +38,12 @@ inline constexpr const char* kBackendNames[] = {"portable", "avx2", "avx512"};
 #define LYRA_AVX512
 #endif
 
+/// Sanitized code is many times as long, and takes as many times as long to compile: there the AVX-512 back end is left out.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr Backend kWidest = Backend::Avx2;
+#else
+inline constexpr Backend kWidest = Backend::Avx512;
+#endif
 /// M(backend, attribute of its functions): one definition for each.
 #define LYRA_FOR_EACH_BACKEND(M) M(Portable, gnu::flatten) M(Avx2, LYRA_AVX2) M(Avx512, LYRA_AVX512)
 
