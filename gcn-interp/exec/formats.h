@@ -17,7 +17,7 @@ void on_wave(ExecContext& ctx, const Inst& inst) {
 /// The same for each back end: loops over lanes that are worth it.
 template <WaveFn kFn>
 struct OnLanes {
-    [[gnu::flatten]] static void portable(ExecContext& ctx, const Inst& inst) { kFn(ctx, ctx.wave, inst); }
+    [[gnu::flatten, LYRA_PORTABLE]] static void portable(ExecContext& ctx, const Inst& inst) { kFn(ctx, ctx.wave, inst); }
     [[gnu::flatten, LYRA_AVX2]] static void avx2(ExecContext& ctx, const Inst& inst) { kFn(ctx, ctx.wave, inst); }
     [[gnu::flatten, LYRA_AVX512]] static void avx512(ExecContext& ctx, const Inst& inst) { kFn(ctx, ctx.wave, inst); }
     static constexpr ExecFn on(Backend backend) {

@@ -404,7 +404,7 @@ struct SignatureOf<R (*)(A...)> : Signature<R, A...> {};
 template <auto kFn, bool kMasked>
 struct Loop {
     using Sig = SignatureOf<std::remove_cv_t<decltype(kFn)>>;
-    [[gnu::noinline, gnu::flatten]] static void portable(const Rows& rows) { Sig::template compute<kFn, kMasked, false>(rows); }
+    [[gnu::noinline, gnu::flatten, LYRA_PORTABLE]] static void portable(const Rows& rows) { Sig::template compute<kFn, kMasked, false>(rows); }
     [[gnu::noinline, gnu::flatten, LYRA_AVX2]] static void avx2(const Rows& rows) { Sig::template compute<kFn, kMasked, true>(rows); }
     [[gnu::noinline, gnu::flatten, LYRA_AVX512]] static void avx512(const Rows& rows) { Sig::template compute<kFn, kMasked, true>(rows); }
     template <Backend kBackend>
@@ -599,7 +599,7 @@ struct Versions {
     }
 template <Op kOp, auto kLane>
 struct Plain {
-    LYRA_PLAIN_ON(portable, Portable, gnu::flatten)
+    LYRA_PLAIN_ON(portable, Portable, LYRA_PORTABLE)
     LYRA_PLAIN_ON(avx2, Avx2, LYRA_AVX2)
     LYRA_PLAIN_ON(avx512, Avx512, LYRA_AVX512)
     static constexpr ExecFn widest() {

@@ -31,14 +31,11 @@ const ExecTable& handlers(Backend backend) {
     return tables[static_cast<unsigned>(backend)];
 }
 
-/// The portable one only where there is no better: its trunc, ceil, floor and fract leave signaling NaNs as they are, and are not exact in
-/// directed rounding. @source docs/design/decisions.md, "back ends"
 std::vector<Backend> host_backends() {
     std::vector<Backend> found;
-    for (const Backend backend : {Backend::Avx2, Backend::Avx512}) {
+    for (const Backend backend : kAllBackends) {
         if (supported(backend)) found.push_back(backend);
     }
-    if (found.empty()) found.push_back(Backend::Portable);
     return found;
 }
 

@@ -17,7 +17,7 @@
 namespace lyra::gcn {
 
 enum class Backend : uint8_t {
-    Portable,  ///< what the compiler makes of its default target
+    Portable,  ///< what the compiler makes of plain C++; on x86-64 with SSE4.1
     Avx2,      ///< x86-64-v3: AVX2, FMA, BMI, F16C
     Avx512,    ///< x86-64-v4: AVX-512 F, VL, BW, DQ, CD; 512-bit vectors
 };
@@ -26,6 +26,8 @@ inline constexpr const char* kBackendNames[] = {"portable", "avx2", "avx512"};
 
 #if defined(__x86_64__)
 #define LYRA_HAS_X86_BACKENDS 1
+// x86-64-v2: without SSE4.1 rounding to integers is several operations, which are wrong for some NaNs and rounding modes.
+#define LYRA_PORTABLE gnu::target("sse4.1")
 #define LYRA_AVX2 gnu::target("avx2,fma,bmi,bmi2,lzcnt,f16c,popcnt")
 #if defined(__clang__)
 #define LYRA_AVX512 gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512cd,avx2,fma,bmi,bmi2,lzcnt,f16c,popcnt"), clang::min_vector_width(512)
@@ -34,6 +36,7 @@ inline constexpr const char* kBackendNames[] = {"portable", "avx2", "avx512"};
 #endif
 #else
 #define LYRA_HAS_X86_BACKENDS 0
+#define LYRA_PORTABLE gnu::flatten
 #define LYRA_AVX2
 #define LYRA_AVX512
 #endif
@@ -45,7 +48,7 @@ inline constexpr Backend kWidest = Backend::Avx2;
 inline constexpr Backend kWidest = Backend::Avx512;
 #endif
 /// M(backend, attribute of its functions): one definition for each.
-#define LYRA_FOR_EACH_BACKEND(M) M(Portable, gnu::flatten) M(Avx2, LYRA_AVX2) M(Avx512, LYRA_AVX512)
+#define LYRA_FOR_EACH_BACKEND(M) M(Portable, LYRA_PORTABLE) M(Avx2, LYRA_AVX2) M(Avx512, LYRA_AVX512)
 
 /// This processor can run it.
 bool supported(Backend backend);
