@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+/* The state machine around the policies: time, waiting, inheritance, starvation, hysteresis, and the change of state. */
+#include "policies.h"
+
+static struct qsched_queue *find(struct qsched *sched, uint16_t queue)
+{
+	return queue < sched->top && sched->queues[queue].used ? &sched->queues[queue] : 0;
+}
+
+static bool runnable(const struct qsched_queue *q)
+{
+	return q->used && q->wants && !q->blocked;
+}
+
+static uint64_t later(uint64_t time, uint64_t by)
+{
+	return by > QSCHED_NEVER - time ? QSCHED_NEVER : time + by;
+}
+
+static void note_timer(struct qsched_decision *decision, uint64_t at)
+{
+	if (at < decision->timer_ns)
+		decision->timer_ns = at;
+}
+
+int qsched_compare(struct qsched_rank a, struct qsched_rank b)
+{
+	if (a.step != b.step)
+		return a.step < b.step ? -1 : 1;
+	if (a.key != b.key)
+		return a.key < b.key ? -1 : 1;
+	return 0;
+}
+
+void qsched_init(struct qsched *sched, const struct qsched_params *params, uint64_t now_ns)
+{
+	sched->params = *params;
+	sched->now_ns = now_ns;
+	sched->turn = QSCHED_NO_QUEUE;
+	sched->turn_since_ns = now_ns;
+	sched->held_priority = 0;
+	sched->held_until_ns = 0;
+	sched->top = 0;
+}
+
+void qsched_set_params(struct qsched *sched, const struct qsched_params *params)
+{
+	sched->params = *params;
+	sched->turn = QSCHED_NO_QUEUE;
+	sched->held_until_ns = 0;
+}
+
+static struct qsched_queue_params checked(const struct qsched_queue_params *params)
+{
+	struct qsched_queue_params out = *params;
+
+	if (out.priority > QSCHED_MAX_PRIORITY)
+		out.priority = QSCHED_MAX_PRIORITY;
+	if (out.weight == 0)
+		out.weight = 1;
+	return out;
+}
+
+/* A queue that comes to turns late has no claim on those of the past. */
+static uint64_t least_virtual(const struct qsched *sched)
+{
+	uint64_t least = QSCHED_NEVER;
+
+	for (unsigned int n = 0; n < sched->top; ++n) {
+		const struct qsched_queue *q = &sched->queues[n];
+
+		if (runnable(q) && q->virtual_ns < least)
+			least = q->virtual_ns;
+	}
+	return least == QSCHED_NEVER ? 0 : least;
+}
+
+uint16_t qsched_add(struct qsched *sched, const struct qsched_queue_params *params)
+{
+	for (uint16_t n = 0; n < QSCHED_MAX_QUEUES; ++n) {
+		if (n < sched->top && sched->queues[n].used)
+			continue;
+		if (n == sched->top)
+			++sched->top;
+		sched->queues[n] = (struct qsched_queue){
+			.used = true,
+			.allowed = true,
+			.params = checked(params),
+			.waits_for = QSCHED_NO_QUEUE,
+			.arrived_ns = sched->now_ns,
+			.since_ns = sched->now_ns,
+		};
+		return n;
+	}
+	return QSCHED_NO_QUEUE;
+}
+
+void qsched_remove(struct qsched *sched, uint16_t queue)
+{
+	struct qsched_queue *gone = find(sched, queue);
+
+	if (!gone)
+		return;
+	gone->used = false;
+	if (sched->turn == queue)
+		sched->turn = QSCHED_NO_QUEUE;
+	for (unsigned int n = 0; n < sched->top; ++n)
+		if (sched->queues[n].waits_for == queue)
+			sched->queues[n].waits_for = QSCHED_NO_QUEUE;
+}
+
+void qsched_update(struct qsched *sched, uint16_t queue, const struct qsched_queue_params *params)
+{
+	struct qsched_queue *q = find(sched, queue);
+
+	if (q)
+		q->params = checked(params);
+}
+
+/* Everything up to now_ns happened in the state in which the queues are. */
+static void pass_time(struct qsched *sched, uint64_t now_ns)
+{
+	if (now_ns <= sched->now_ns)
+		return;
+	for (unsigned int n = 0; n < sched->top; ++n) {
+		struct qsched_queue *q = &sched->queues[n];
+
+		if (!runnable(q) || !q->allowed)
+			continue;
+		q->service_ns += now_ns - sched->now_ns;
+		q->virtual_ns += (now_ns - sched->now_ns) / q->params.weight;
+	}
+	sched->now_ns = now_ns;
+}
+
+/* The last queue of its priority goes: those below wait a while for it. */
+static void hold(struct qsched *sched, const struct qsched_queue *q)
+{
+	const uint64_t until = later(sched->now_ns, sched->params.hysteresis_ns);
+
+	if (sched->params.hysteresis_ns == 0 || !q->allowed || !qsched_ranks_by_priority(sched))
+		return;
+	if (sched->held_until_ns > sched->now_ns && sched->held_priority > q->params.priority)
+		return;
+	sched->held_priority = q->params.priority;
+	sched->held_until_ns = until;
+}
+
+static void take_event(struct qsched *sched, const struct qsched_event *event)
+{
+	struct qsched_queue *q = find(sched, event->queue);
+
+	if (!q)
+		return;
+	switch (event->type) {
+	case QSCHED_WANTS:
+		if (q->wants)
+			break;
+		if (q->virtual_ns < least_virtual(sched))
+			q->virtual_ns = least_virtual(sched);
+		q->wants = true;
+		q->arrived_ns = sched->now_ns;
+		break;
+	case QSCHED_IDLE:
+		if (runnable(q))
+			hold(sched, q);
+		q->wants = false;
+		q->blocked = false;
+		q->waits_for = QSCHED_NO_QUEUE;
+		q->turn_until_ns = 0;
+		break;
+	case QSCHED_BLOCKED:
+		q->blocked = true;
+		q->waits_for = event->other;
+		break;
+	case QSCHED_UNBLOCKED:
+		q->blocked = false;
+		q->waits_for = QSCHED_NO_QUEUE;
+		break;
+	case QSCHED_TIMER:
+		break;
+	}
+}
+
+/* A queue that has been away for too long gets a turn by itself, one queue at a time: the one that has waited longest. */
+static void give_turns(struct qsched *sched)
+{
+	struct qsched_queue *longest = 0;
+
+	if (sched->params.starvation_ns == 0 || sched->params.turn_ns == 0)
+		return;
+	for (unsigned int n = 0; n < sched->top; ++n) {
+		struct qsched_queue *q = &sched->queues[n];
+
+		if (!q->used)
+			continue;
+		if (q->turn_until_ns > sched->now_ns)
+			return;
+		q->turn_until_ns = 0;
+		if (!runnable(q) || q->allowed || sched->now_ns - qsched_away_since(q) < sched->params.starvation_ns)
+			continue;
+		if (!longest || qsched_away_since(q) < qsched_away_since(longest))
+			longest = q;
+	}
+	if (longest)
+		longest->turn_until_ns = later(sched->now_ns, sched->params.turn_ns);
+}
+
+static void rank_queues(struct qsched *sched)
+{
+	qsched_take_turns(sched);
+	for (unsigned int n = 0; n < sched->top; ++n) {
+		struct qsched_queue *q = &sched->queues[n];
+
+		if (!q->used)
+			continue;
+		q->rank.step = q->turn_until_ns > sched->now_ns ? 0 : 1;
+		q->rank.key = qsched_key(sched, (uint16_t)n);
+	}
+	if (!sched->params.inherit)
+		return;
+	/* Chains are as long as there are queues at most, and one that bites its tail ends there too. */
+	for (unsigned int n = 0; n < sched->top; ++n) {
+		const struct qsched_queue *from = &sched->queues[n];
+		struct qsched_queue *owner = from->used && from->wants && from->blocked ? find(sched, from->waits_for) : 0;
+
+		for (unsigned int length = 0; owner && length < sched->top; ++length) {
+			if (qsched_compare(from->rank, owner->rank) < 0)
+				owner->rank = from->rank;
+			owner = owner->wants && owner->blocked ? find(sched, owner->waits_for) : 0;
+		}
+	}
+}
+
+static bool should_run(const struct qsched *sched, const struct qsched_queue *q, const struct qsched_queue *best)
+{
+	if (sched->params.policy == QSCHED_NONE)
+		return true;
+	if (best && !runnable(q) && !q->blocked)
+		/* Idle: may stay unless it could begin before anybody notices that it must not. */
+		return !qsched_ranks_by_priority(sched) || q->params.priority >= best->params.priority;
+	if (best && qsched_compare(q->rank, best->rank) > 0)
+		return false;
+	if (q->rank.step != 0 && sched->held_until_ns > sched->now_ns && q->params.priority < sched->held_priority)
+		return best && sched->params.inherit && q->rank.key != qsched_key(sched, (uint16_t)(q - sched->queues));
+	return true;
+}
+
+static void decide(struct qsched *sched, struct qsched_decision *decision)
+{
+	const struct qsched_queue *best = 0;
+
+	for (unsigned int n = 0; n < sched->top; ++n) {
+		const struct qsched_queue *q = &sched->queues[n];
+
+		if (runnable(q) && (!best || qsched_compare(q->rank, best->rank) < 0))
+			best = q;
+	}
+	if (sched->held_until_ns > sched->now_ns)
+		note_timer(decision, sched->held_until_ns);
+	for (unsigned int n = 0; n < sched->top; ++n) {
+		struct qsched_queue *q = &sched->queues[n];
+		const uint64_t stays_until = later(q->since_ns, sched->params.min_run_ns);
+		bool run;
+
+		if (!q->used)
+			continue;
+		run = should_run(sched, q, best);
+		if (q->allowed && !run && runnable(q) && stays_until > sched->now_ns) {
+			note_timer(decision, stays_until);
+			run = true;
+		}
+		if (run != q->allowed) {
+			q->gained = (uint8_t)(run ? qsched_steps_gained(sched, q) : 0);
+			q->allowed = run;
+			q->since_ns = sched->now_ns;
+			decision->taken += !run;
+			decision->returned += run;
+		}
+		if (q->turn_until_ns > sched->now_ns)
+			note_timer(decision, q->turn_until_ns);
+		if (runnable(q) && !run && sched->params.starvation_ns != 0 && sched->params.turn_ns != 0) {
+			const uint64_t starved = later(qsched_away_since(q), sched->params.starvation_ns);
+
+			note_timer(decision, starved > sched->now_ns ? starved : later(sched->now_ns, sched->params.turn_ns));
+		}
+	}
+	note_timer(decision, qsched_next_change(sched));
+}
+
+struct qsched_decision qsched_handle(struct qsched *sched, const struct qsched_event *event)
+{
+	struct qsched_decision decision = { 0, 0, QSCHED_NEVER };
+
+	pass_time(sched, event->now_ns);
+	take_event(sched, event);
+	give_turns(sched);
+	rank_queues(sched);
+	decide(sched, &decision);
+	return decision;
+}
+
+bool qsched_allowed(const struct qsched *sched, uint16_t queue)
+{
+	return queue < sched->top && sched->queues[queue].used && sched->queues[queue].allowed;
+}
+
+bool qsched_runnable(const struct qsched *sched, uint16_t queue)
+{
+	return queue < sched->top && runnable(&sched->queues[queue]);
+}
