@@ -39,6 +39,7 @@ constexpr Relation kRelations[] = {
 template <FloatFormat F>
 unsigned outcome_of_floats(Lane& l) {
     if (is_signaling(F, l.source[0]) || is_signaling(F, l.source[1])) l.flags |= excp::kInvalid;
+    if (l.clamp && (is_nan(F, l.source[0]) || is_nan(F, l.source[1]))) l.flags |= excp::kInvalid;  // the clamp bit: signal
     switch (compare(l.real<F>(0), l.real<F>(1))) {
         case -1: return kLess;
         case 0: return kEqual;
