@@ -27,12 +27,16 @@ public:
     virtual void log(LogLevel level, std::string_view text) = 0;
 };
 
+/// Whose floating-point exceptions are tracked: of waves that can tell, or of all.
+enum class FpExceptions : uint8_t { Auto, Always };
+
 struct Env {
     explicit Env(Host& host) : host(host) {}
     Host& host;
     Stats stats;
     Tracer tracer;
     Timing timing;
+    FpExceptions fp_exceptions = FpExceptions::Auto;
     VirtualClock clock;  ///< on: the device has its own time
     SharedBandwidth vram_traffic, system_traffic;
     const uint8_t* vram = nullptr;  ///< host memory, to tell it from system memory; nullptr: all memory is VRAM

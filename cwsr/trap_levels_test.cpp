@@ -39,6 +39,7 @@ TEST_F(FirstLevel, HaltsAWaveWithAnException) {
         {"s_nop 0\n s_nop 0\n s_nop 0\n .long 0xbfff0000", 12, 1u << 11},
         {"v_mov_b32 v4, 0\n v_mov_b32 v5, 0x7fff\n global_load_dword v3, v[4:5], off", 20, 1u << 8 | 1u << 28},
         {"s_nop 0\n v_mov_b32 v4, 2\n global_atomic_add v4, v2, s[0:1] offset:64", 16, 1u << 8},
+        {"v_mov_b32 v4, 0\n s_setreg_imm32_b32 hwreg(HW_REG_MODE, 12, 7), 4\n v_rcp_f32 v5, v4\n s_nop 0", 16, 1u << 2},
     };
     for (const auto& c : cases) {
         SCOPED_TRACE(c.text);
@@ -63,6 +64,31 @@ TEST_F(FirstLevel, HaltsAWaveWithAnException) {
         EXPECT_EQ(rig.wave(0)->state, WaveState::Halted);
         EXPECT_EQ(rig.wave(0)->trapsts, c.trapsts);
     }
+}
+
+/// The bits are part of the saved state, and so is that the wave's exceptions are tracked.
+TEST_F(FirstLevel, ExceptionsOutliveASave) {
+    rig.load(std::string(R"(
+  v_mov_b32 v4, 0
+  v_rcp_f32 v5, v4
+wait:
+  s_load_dword s4, s[0:1], 0x40 glc
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u32 s4, 0
+  s_cbranch_scc1 wait
+  v_sqrt_f32 v5, -1.0
+  s_getreg_b32 s5, hwreg(HW_REG_TRAPSTS, 0, 9)
+  v_mov_b32 v2, s5)") + kStore);
+    rig.start();
+    rig.step(20);
+    EXPECT_EQ(rig.wave(0)->trapsts, 4u);
+    ASSERT_TRUE(rig.save());
+    ASSERT_EQ(rig.image.waves.size(), 1u);
+    EXPECT_EQ(rig.image.waves[0].trapsts & 0x1ff, 4u);
+    rig.restore();
+    rig.memory.at<uint32_t>(WaveRig::kData + 0x40) = 1;
+    rig.run_out();
+    EXPECT_EQ(stored(), 5u);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "gcn-interp/exec/fp_exceptions.h"
 #include "gcn-interp/exec/observe.h"
 #include "gcn-interp/isa/op.h"
 
@@ -56,6 +57,18 @@ Then then_of(const Inst& inst) {
     }
 }
 
+/// s_getreg_b32 with a field of HW_REG_TRAPSTS that begins in EXCP. Data that looks like one does no harm.
+bool reads_exceptions(const uint8_t* page) {
+    constexpr uint32_t kGetreg = 0xb8800000, kOpcode = 0xff800000, kTrapsts = 3;
+    bool found = false;
+    for (size_t at = 0; at < kPageBytes; at += sizeof(uint32_t)) {
+        uint32_t word;
+        std::memcpy(&word, page + at, sizeof word);
+        found |= (word & (kOpcode | 63)) == (kGetreg | kTrapsts) && (word >> 6 & 31) < 7;
+    }
+    return found;
+}
+
 }  // namespace
 
 void CodePage::reset(uint32_t vmid, uint64_t va) {
@@ -85,6 +98,10 @@ bool CodePage::decode_one(MemoryPort& port, size_t offset, CodeEntry& entry) {
     if (entry.inst.format != Format::Invalid) entry.fn = exec_function(entry.inst.op, entry.inst.format);
     entry.pace = pace_of(entry.inst);
     entry.then = entry.fn ? then_of(entry.inst) : Then::Jump;
+    if (tracked_ && entry.fn && raises_exceptions(entry.inst)) {
+        entry.fn = &execute_tracked;
+        entry.then = Then::Check;
+    }
     if (entry.then == Then::Next && exec_observer() != nullptr) entry.then = Then::Check;  // an observer sees the PC
     return true;
 }
@@ -117,6 +134,7 @@ bool CodeCache::refresh(CodePage& page) {
     if (!same) {
         page.reset(page.vmid_, page.va_);
         std::memcpy(page.raw_.data(), host, kPageBytes);
+        page.reads_exceptions_ = reads_exceptions(page.raw_.data());
     }
     page.epoch_ = epoch_;
     return true;
@@ -132,6 +150,7 @@ CodePage* CodeCache::page(uint32_t vmid, uint64_t pc) {
     if (!slot) {
         slot = std::make_unique<CodePage>();
         slot->chip_ = chip_;
+        slot->tracked_ = tracked_;
     }
     CodePage& page = *slot;
     if (page.va_ == va && page.vmid_ == vmid && page.epoch_ == epoch_) return &page;

@@ -38,6 +38,9 @@ public:
         return index ? &entries_[index - 1] : decode_at(port, pc);
     }
 
+    /// A program here may look at its exceptions: somewhere an s_getreg_b32 reads TRAPSTS.EXCP.
+    bool reads_exceptions() const { return reads_exceptions_; }
+
 private:
     friend class CodeCache;
     const CodeEntry* decode_at(MemoryPort& port, uint64_t pc);
@@ -51,6 +54,8 @@ private:
     Chip chip_ = Chip::gfx900;
     uint64_t epoch_ = 0;                     ///< of the cache when the bytes were last compared with memory
     bool tail_used_ = false;
+    bool tracked_ = false;
+    bool reads_exceptions_ = false;
     std::array<uint8_t, kPageBytes + kTailBytes> raw_{};
     std::array<uint16_t, kPageBytes / 4> index_{};  ///< 1 + number of the entry, 0 = not decoded
     std::vector<CodeEntry> entries_;
@@ -60,7 +65,8 @@ private:
 /// before it is used again, so that unchanged code is not decoded anew.
 class CodeCache {
 public:
-    CodeCache(MemoryPort& port, Chip chip) : port_(port), chip_(chip), generation_(port.generation()) {}
+    /// @param tracked  for waves whose floating-point exceptions are tracked: exec/fp_exceptions.h
+    CodeCache(MemoryPort& port, Chip chip, bool tracked) : port_(port), chip_(chip), tracked_(tracked), generation_(port.generation()) {}
 
     /// Page that holds pc, nullptr when it cannot be fetched. Valid until the next call.
     CodePage* page(uint32_t vmid, uint64_t pc);
@@ -72,6 +78,7 @@ private:
     static constexpr size_t kPages = 64;
     MemoryPort& port_;
     Chip chip_;
+    bool tracked_;
     uint64_t generation_;
     uint64_t epoch_ = 1;
     std::array<std::unique_ptr<CodePage>, kPages> pages_;

@@ -8,6 +8,7 @@
 #include "gcn-interp/cu/paced.h"
 #include "gcn-interp/cu/plan.h"
 #include "gcn-interp/exec/flow.h"
+#include "gcn-interp/exec/fp_exact.h"
 #include "gcn-interp/isa/op.h"
 
 namespace lyra::gcn {
@@ -116,7 +117,7 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit) {
     while (done < limit) {
         const uint64_t pc = wave.pc;
         if ((pc & ~(kPageBytes - 1)) != page_va) {
-            page = storage_->code.page(wave.vmid, pc);
+            page = code_page(wave, pc);
             page_va = page ? pc & ~(kPageBytes - 1) : 1;
         }
         const CodeEntry* entry = page ? page->at(memory_, pc) : nullptr;
@@ -144,6 +145,18 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit) {
         page_va = 1;  // it may have looked at other code
     }
     return done;
+}
+
+/// Code is decoded twice, so that waves whose exceptions nobody can see do not know of them. The trap handler looks at TRAPSTS as a
+/// matter of course.
+CodePage* ComputeUnit::code_page(Wave& wave, uint64_t pc) {
+    const bool tracked = env_.fp_exceptions == FpExceptions::Always || TrapstsBits::ReadsExcp::get(wave.trapsts) ||
+                         (ModeBits::ExcpEn::get(wave.mode) & excp::kFloatingPoint) != 0;
+    if (tracked) return storage_->tracked_code.page(wave.vmid, pc);
+    CodePage* page = storage_->code.page(wave.vmid, pc);
+    if (page == nullptr || !page->reads_exceptions() || wave.priv()) return page;
+    wave.trapsts = TrapstsBits::ReadsExcp::set(wave.trapsts, 1);
+    return storage_->tracked_code.page(wave.vmid, pc);
 }
 
 bool ComputeUnit::fetch_failed(Wave& wave, uint64_t pc) {
@@ -178,12 +191,15 @@ void ComputeUnit::reset() {
     storage_->taken = RegisterMaps{};
     storage_->lds_taken.reset();
     storage_->barriers_taken = 0;
-    storage_->code.invalidate();
+    invalidate_code();
     live_ = next_slot_ = 0;
     round_ = 0;
     watch_ = nullptr;
 }
 
-void ComputeUnit::invalidate_code() { storage_->code.invalidate(); }
+void ComputeUnit::invalidate_code() {
+    storage_->code.invalidate();
+    storage_->tracked_code.invalidate();
+}
 
 }  // namespace lyra::gcn

@@ -137,6 +137,7 @@ struct Workgroup {
 struct ExecContext;
 struct Inst;
 struct Watchpoints;
+class CodePage;
 
 class ComputeUnit {
 public:
@@ -216,13 +217,14 @@ private:
     /// After an instruction that asked for something or faulted. @return true when the wave may go on at once
     bool after(ExecContext& ctx, uint64_t pc);
     bool serve(ExecContext& ctx, uint64_t pc);
+    CodePage* code_page(Wave& wave, uint64_t pc);
     bool fetch_failed(Wave& wave, uint64_t pc);
     bool cannot_execute(Wave& wave, const Inst& inst, uint64_t pc);
     bool arrive_at_barrier(Wave& wave);
     void release_barrier(uint8_t group);
     bool enter_trap(Wave& wave, uint32_t trap_id, uint64_t pc, uint32_t cause);
     bool interrupt_wave(Wave& wave, uint32_t trap_id, uint32_t cause);
-    bool take_exception(Wave& wave);
+    bool take_exception(Wave& wave, uint32_t raised);
     bool at_end_of_program(const Wave& wave);
     void ask_for_save(Wave& wave);
     void set_halt(Wave& wave, bool on);

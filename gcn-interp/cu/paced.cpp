@@ -153,7 +153,7 @@ uint64_t ComputeUnit::turn(Wave& wave, uint64_t limit_clk) {
         step_trap(wave);
         const uint64_t pc = wave.pc;
         if ((pc & ~(kPageBytes - 1)) != page_va) {
-            page = storage_->code.page(wave.vmid, pc);
+            page = code_page(wave, pc);
             page_va = page ? pc & ~(kPageBytes - 1) : 1;
         }
         const CodeEntry* entry = page ? page->at(memory_, pc) : nullptr;

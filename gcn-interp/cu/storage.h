@@ -27,7 +27,7 @@ struct RegisterMaps {
 };
 
 struct ComputeUnit::Storage {
-    Storage(MemoryPort& memory, Chip chip) : code(memory, chip), pages(memory) {}
+    Storage(MemoryPort& memory, Chip chip) : code(memory, chip, false), tracked_code(memory, chip, true), pages(memory) {}
 
     std::array<std::array<VgprRow, kVgprsPerSimd>, kSimdsPerCu> vgprs{};
     std::array<uint8_t, kLdsBytes> lds{};
@@ -35,6 +35,7 @@ struct ComputeUnit::Storage {
     LdsMap lds_taken;
     unsigned barriers_taken = 0;
     CodeCache code;
+    CodeCache tracked_code;  ///< as waves execute it whose floating-point exceptions are tracked
     PageCache pages;
 };
 

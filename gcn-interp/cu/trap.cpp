@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Traps and exceptions of waves, and what waves ask of the compute unit; step 6 of the data flow.
 // @source front-end.md 5.7, 5.8
+#include <bit>
+
 #include <fmt/format.h>
 
 #include "gcn-interp/cu/plan.h"
+#include "gcn-interp/exec/fp_exceptions.h"
 #include "gcn-interp/isa/op.h"
 
 namespace lyra::gcn {
 namespace {
+
+/// TTMP1: dwords by which the PC is past the instruction that raised an exception.
+/// @source Linux 6.1 cwsr_trap_handler_gfx8.asm: {3'h0, pc_rewind[3:0], HT[0], trapID[7:0], PC[47:0]}
+using PcRewind = Bits<25, 4>;
 
 constexpr uint64_t kBarrierBytes = 4;                    // s_barrier
 constexpr unsigned kAddrWatchBit = 7;                    // of TRAPSTS.EXCP and MODE.EXCP_EN
@@ -68,9 +75,9 @@ bool ComputeUnit::serve(ExecContext& ctx, uint64_t pc) {
         return !halt_if_asked(wave);
     case Request::SaveWave: return wait_for_grant(wave);
     case Request::Halt: return !halt_if_asked(wave);
-    case Request::Exception: return take_exception(wave);
+    case Request::Exception: return take_exception(wave, ctx.request_arg);
     case Request::Step: return false;
-    case Request::DropCode: storage_->code.invalidate(); return false;
+    case Request::DropCode: invalidate_code(); return false;
     }
     return false;
 }
@@ -106,7 +113,13 @@ bool ComputeUnit::interrupt_wave(Wave& wave, uint32_t trap_id, uint32_t cause) {
 }
 
 /// After an instruction that set a bit of TRAPSTS. One bit of EXCP_EN stands for all four watches.
-bool ComputeUnit::take_exception(Wave& wave) {
+/// @param raised  by floating point: RaisedBits, RaisedRewind; 0 for a watched address
+bool ComputeUnit::take_exception(Wave& wave, uint32_t raised) {
+    if (const uint32_t taken = RaisedBits::get(raised) & ModeBits::ExcpEn::get(wave.mode); taken != 0) {
+        const auto first = static_cast<uint32_t>(std::countr_zero(taken));
+        if (enter_trap(wave, 0, wave.pc, kCauseException + first)) wave.ttmp[1] = PcRewind::set(wave.ttmp[1], RaisedRewind::get(raised));
+        return true;
+    }
     const uint32_t watched = TrapstsBits::AddrWatch0::get(wave.trapsts) | TrapstsBits::AddrWatchHigh::get(wave.trapsts);
     const uint32_t enabled = ModeBits::ExcpEn::get(wave.mode);
     if (watched == 0 || !bit(enabled, kAddrWatchBit)) return true;

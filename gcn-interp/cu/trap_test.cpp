@@ -231,6 +231,159 @@ TEST_P(Trap, SingleStepBeginsAndEndsWithTheMode) {
     EXPECT_EQ(services.last.read_scalar(4), 2u);
 }
 
+// Floating-point exceptions
+
+/// As kLog, but the second dword is TRAPSTS, and the first TTMP1's rewind in its highest byte.
+constexpr const char* kLogExceptions = R"(
+  s_getreg_b32 ttmp12, hwreg(HW_REG_STATUS)
+  s_getreg_b32 ttmp3, hwreg(HW_REG_TRAPSTS)
+  s_getreg_b32 ttmp14, hwreg(HW_REG_TMA_LO)
+  s_getreg_b32 ttmp15, hwreg(HW_REG_TMA_HI)
+  s_lshl_b64 ttmp[14:15], ttmp[14:15], 8
+  s_mov_b32 ttmp2, 8
+  s_atomic_add ttmp2, ttmp[14:15], 0x0 glc
+  s_waitcnt lgkmcnt(0)
+  s_add_u32 ttmp14, ttmp14, ttmp2
+  s_bfe_u32 ttmp4, ttmp1, 0x40019
+  s_lshl_b32 ttmp4, ttmp4, 24
+  s_add_u32 ttmp2, ttmp0, ttmp4
+  s_store_dwordx2 ttmp[2:3], ttmp[14:15], 0x8
+  s_and_b32 ttmp1, ttmp1, 0xffff
+  s_setreg_b32 hwreg(HW_REG_STATUS, 0, 1), ttmp12
+  s_rfe_b64 ttmp[0:1])";
+
+class FloatTrap : public Trap {
+protected:
+    struct Taken {
+        uint32_t at, rewind, trapsts;
+        bool operator==(const Taken&) const = default;
+        friend std::ostream& operator<<(std::ostream& out, const Taken& t) {
+            return out << "{" << t.at << ", " << t.rewind << ", " << t.trapsts << "}";
+        }
+    };
+    std::vector<Taken> taken() {
+        std::vector<Taken> all;
+        for (unsigned n = 0; n < memory.at<uint32_t>(kData + 0x8000) / 8; ++n) {
+            const uint32_t* entry = &memory.at<uint32_t>(kData + 0x8008 + 8 * n);
+            all.push_back({(entry[0] & 0xffffff) - lo32(kCode), entry[0] >> 24, entry[1]});
+        }
+        return all;
+    }
+    /// @param enabled  EXCP_EN of the launch: COMPUTE_PGM_RSRC2[30:24]
+    void start(const std::string& text, uint32_t enabled, bool handler = true) {
+        WorkgroupLaunch launch = simple(text, 64);
+        if (handler) with_traps(launch, kLogExceptions);
+        launch.rsrc2 |= enabled << 24;
+        std::fill_n(&memory.at<uint8_t>(kData + 0x8000), 0x4000, 0);
+        unit.launch(launch);
+        go();
+        EXPECT_EQ(unit.waves_live(), 0u);
+    }
+    uint32_t sgpr(unsigned n) { return services.last.read_scalar(n); }
+};
+/// The trap comes after the instruction that raises an enabled exception: its result is there, the PC is past it, and TTMP1 says by how
+/// many dwords. What is not enabled stays in TRAPSTS only.
+TEST_P(FloatTrap, ComesAfterTheInstructionThatRaisesWhatIsEnabled) {
+    start(R"(
+  v_mov_b32 v1, 0
+  v_mov_b32 v2, 1.0
+  v_add_f32 v3, 0x33000000, v2
+  v_rcp_f32 v4, v1
+  v_readfirstlane_b32 s8, v4
+  v_rcp_f32_e64 v5, -v1
+  v_mov_b32 v6, 1.0)", 1 << 2);
+    EXPECT_EQ(taken(), (std::vector<Taken>{{20, 1, 0x24}, {32, 2, 0x24}})) << "inexact was first, and is not enabled";
+    EXPECT_EQ(sgpr(8), 0x7f800000u);
+}
+
+TEST_P(FloatTrap, IsEnabledByTheProgramItself) {
+    start(R"(
+  v_mov_b32 v1, 0
+  v_rcp_f32 v4, v1
+  s_setreg_imm32_b32 hwreg(HW_REG_MODE, 12, 7), 4
+  v_mov_b32 v5, v1
+  v_rcp_f32 v4, v1
+  s_setreg_imm32_b32 hwreg(HW_REG_MODE, 12, 7), 0
+  v_rcp_f32 v4, v1)", 0);
+    EXPECT_EQ(taken(), (std::vector<Taken>{{24, 1, 4}}));
+}
+
+TEST_P(FloatTrap, NeedsALaneThatExecutes) {
+    start(R"(
+  v_mov_b32 v1, 0
+  s_mov_b64 exec, 0
+  v_rcp_f32 v4, v1
+  s_mov_b64 exec, 1
+  v_mov_b32 v2, 1.0
+  v_rcp_f32 v4, v2)", 0x7f);
+    EXPECT_TRUE(taken().empty());
+    EXPECT_EQ(services.last.trapsts, 0u);
+}
+
+/// Several at a time are one trap; integer division has an exception of its own.
+TEST_P(FloatTrap, EachExceptionHasItsBit) {
+    start(R"(
+  v_mov_b32 v1, 0
+  v_mov_b32 v2, 0x7f800001
+  v_add_f32 v3, v2, v2
+  v_mov_b32 v2, 1
+  v_max_f32 v3, v2, v2
+  v_rcp_f32 v3, v1
+  v_mov_b32 v2, 0x7f7fffff
+  v_add_f32 v3, v2, v2
+  v_mov_b32 v2, 0x00800001
+  v_mul_f32 v3, 0.5, v2
+  v_rcp_iflag_f32 v3, v1)", 0x7f);
+    EXPECT_EQ(taken(), (std::vector<Taken>{{16, 1, 0x01}, {24, 1, 0x03}, {28, 1, 0x07}, {40, 1, 0x2f}, {52, 1, 0x3f}, {56, 1, 0x7f}}));
+}
+
+/// Without a handler the program goes on, and finds the bits.
+TEST_P(FloatTrap, WithoutAHandlerTheBitsStay) {
+    start(R"(
+  v_mov_b32 v1, 0
+  v_rcp_f32 v4, v1
+  v_mov_b32 v2, 0x7f7fffff
+  v_add_f32 v3, v2, v2
+  s_getreg_b32 s8, hwreg(HW_REG_TRAPSTS, 0, 9)
+  s_setreg_imm32_b32 hwreg(HW_REG_TRAPSTS, 0, 7), 0
+  s_getreg_b32 s9, hwreg(HW_REG_TRAPSTS, 0, 9)
+  v_rcp_f32 v4, v1
+  s_getreg_b32 s10, hwreg(HW_REG_TRAPSTS, 0, 9)
+  v_clrexcp
+  s_getreg_b32 s11, hwreg(HW_REG_TRAPSTS, 0, 9))", 4, false);
+    EXPECT_EQ(sgpr(8), 0x2cu);
+    EXPECT_EQ(sgpr(9), 0u);
+    EXPECT_EQ(sgpr(10), 4u);
+    EXPECT_EQ(sgpr(11), 0u);
+}
+
+constexpr const char* kDividesByZero = "v_mov_b32 v1, 0\n v_rcp_f32 v4, v1\n";
+
+/// Nothing is enabled: exceptions are tracked where the code reads them, or always.
+TEST_P(FloatTrap, WhoReadsTheBitsFindsThem) {
+    start(std::string(kDividesByZero) + "s_getreg_b32 s8, hwreg(HW_REG_TRAPSTS, 2, 1)", 0, false);
+    EXPECT_EQ(sgpr(8), 1u);
+    start(kDividesByZero, 0);
+    EXPECT_EQ(services.last.trapsts, 0u) << "nobody looks; the trap handler does not count";
+    env.fp_exceptions = FpExceptions::Always;
+    start(kDividesByZero, 0);
+    EXPECT_EQ(services.last.trapsts, 4u);
+}
+
+/// What happens in the trap handler is noted, and is no trap.
+TEST_P(FloatTrap, TheHandlerIsNotInterruptedByItsOwn) {
+    WorkgroupLaunch launch = simple("v_mov_b32 v1, 0\n v_rcp_f32 v2, v1\n s_nop 0");
+    with_traps(launch, std::string("v_rcp_f32 v2, v1\n v_sqrt_f32 v2, -1.0\n") + kLogExceptions);
+    launch.rsrc2 |= 0x7fu << 24;
+    std::fill_n(&memory.at<uint8_t>(kData + 0x8000), 0x4000, 0);
+    unit.launch(launch);
+    go();
+    EXPECT_EQ(unit.waves_live(), 0u);
+    EXPECT_EQ(taken(), (std::vector<Taken>{{8, 1, 5}}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Clock, FloatTrap, ::testing::Bool(),
+                         [](const ::testing::TestParamInfo<bool>& info) { return info.param ? "Virtual" : "Free"; });
 INSTANTIATE_TEST_SUITE_P(Clock, Trap, ::testing::Bool(),
                          [](const ::testing::TestParamInfo<bool>& info) { return info.param ? "Virtual" : "Free"; });
 

@@ -40,8 +40,10 @@ constexpr ExecFn kObserved[] = {&execute_observed<Backend::Portable>, &execute_o
 void set_exec_observer(ExecObserver* observer) { the_observer.store(observer); }
 ExecObserver* exec_observer() { return the_observer.load(std::memory_order_relaxed); }
 
+ExecFn exec_handler(Op op, Format format, Backend backend) { return exec_table(backend).get(op, format); }
+
 ExecFn exec_function(Op op, Format format, Backend backend) {
-    const ExecFn fn = exec_table(backend).get(op, format);
+    const ExecFn fn = exec_handler(op, format, backend);
     return fn && (records_executed() || exec_observer() != nullptr) ? kObserved[static_cast<unsigned>(backend)] : fn;
 }
 

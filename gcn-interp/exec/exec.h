@@ -84,5 +84,7 @@ void register_scalar_and_memory(ExecTable& table);
 
 /// The handler of an operation in a format; nullptr when the model lacks it. Looked up once, when code is decoded.
 ExecFn exec_function(Op op, Format format, Backend backend = host_backend());
+/// The same, but nobody who looks at instructions hears of it.
+ExecFn exec_handler(Op op, Format format, Backend backend = host_backend());
 
 }  // namespace lyra::gcn

@@ -28,12 +28,13 @@ U64 branch_target(const Wave& wave, const Inst& inst) {
     return flow::code_address(wave.pc + static_cast<U64>(sign_extend(inst.imm & 0xffff, 16) * 4));
 }
 
-/// A write to STATUS may halt the wave, one to MODE make it step.
+/// A write to STATUS may halt the wave, one to MODE make it step, or have its exceptions tracked.
 void set_register(ExecContext& ctx, Wave& wave, const Inst& inst, U32 value) {
+    const U32 enabled = ModeBits::ExcpEn::get(wave.mode);
     hwreg::write_field(wave, static_cast<U32>(inst.imm) & 0xffff, value);
     const auto id = static_cast<hwreg::Id>(inst.imm & 63);
     if (id == hwreg::Id::STATUS) ctx.ask(Request::Halt);
-    if (id == hwreg::Id::MODE && ModeBits::DebugEn::get(wave.mode)) ctx.ask(Request::Step);
+    if (id == hwreg::Id::MODE && (ModeBits::DebugEn::get(wave.mode) || ModeBits::ExcpEn::get(wave.mode) != enabled)) ctx.ask(Request::Step);
 }
 
 namespace row {

@@ -20,15 +20,21 @@ uint64_t table_word(unsigned index) { return index < std::size(kTwoOverPi) ? kTw
 
 }  // namespace
 
-double trig_preop(double x, uint32_t segment) {
+uint64_t two_over_pi_digits(double x, uint32_t segment, int& power) {
     int shift = static_cast<int>(segment & 31) * 53;
     const int e = exponent(x);
     if (e > 1077) shift += e - 1077;
     const unsigned word = static_cast<unsigned>(shift) / 64, offset = static_cast<unsigned>(shift) % 64;
     uint64_t window = table_word(word) << offset;
     if (offset != 0) window |= table_word(word + 1) >> (64 - offset);
-    const int scale_bits = -53 - shift + (e >= 1968 ? 128 : 0);
-    return std::scalbn(static_cast<double>(window >> 11), scale_bits);
+    power = -53 - shift + (e >= 1968 ? 128 : 0);
+    return window >> 11;
+}
+
+double trig_preop(double x, uint32_t segment) {
+    int power = 0;
+    const auto digits = static_cast<double>(two_over_pi_digits(x, segment, power));
+    return std::scalbn(digits, power);
 }
 
 }  // namespace lyra::gcn::fp

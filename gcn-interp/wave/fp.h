@@ -380,5 +380,7 @@ inline float rsqrt(float x) { return static_cast<float>(1.0 / __builtin_sqrt(sta
 /// 53 bits of 2/pi from bit 53 * segment on (further for large x), scaled to their place. @source AMD Vega ISA document,
 /// V_TRIG_PREOP_F64
 double trig_preop(double x, uint32_t segment);
+/// The same before its one rounding: digits * 2^power.
+uint64_t two_over_pi_digits(double x, uint32_t segment, int& power);
 
 }  // namespace lyra::gcn::fp

@@ -57,7 +57,7 @@ uint32_t read(const Wave& wave, Id id) {
     switch (id) {
     case Id::MODE: return ModeBits::GprIdxEn::set(wave.mode, ModeBits::GprIdxEn::get(wave.mode) | wave.user_gpr_idx);
     case Id::STATUS: return status(wave);
-    case Id::TRAPSTS: return wave.trapsts;
+    case Id::TRAPSTS: return wave.priv() ? wave.trapsts : TrapstsBits::ReadsExcp::set(wave.trapsts, 0);
     case Id::HW_ID: return wave.hw_id;
     case Id::GPR_ALLOC: return gpr_alloc(wave);
     case Id::LDS_ALLOC: return lds_alloc(wave);

@@ -72,6 +72,9 @@ struct TrapstsBits {
     using Savectx = Bits<10, 1>;
     using IllegalInst = Bits<11, 1>;
     using AddrWatchHigh = Bits<12, 3>;  ///< EXCP_HI: watches 1 to 3
+    /// The model's own, in a reserved bit: the wave has come to code that reads EXCP. Here, so that it is saved with the rest;
+    /// only the trap handler sees it.
+    using ReadsExcp = Bits<27, 1>;
     using XnackError = Bits<28, 1>;
 };
 
