@@ -31,6 +31,7 @@ struct LyraState {
     char *trace_path;
     char *pump;
     char *timing;
+    char *fp_exceptions;
     char *stats_path;
 
     lyra_device *device; /* NULL before realize and after exit */

@@ -91,6 +91,11 @@ typedef struct lyra_config {
      */
     const char *commit_log_path;
     bool histogram;            /**< count wave instructions for lyra_histogram() */
+    /**
+     * Floating-point exceptions (TRAPSTS.EXCP). "auto" or NULL: of waves that can tell, which have one enabled in MODE.EXCP_EN or have
+     * come to a page of code that reads TRAPSTS. "always": of all; float instructions then take many times longer.
+     */
+    const char *fp_exceptions;
 } lyra_config;
 
 /** One range of guest RAM that the host has mapped. Ranges must not overlap. */

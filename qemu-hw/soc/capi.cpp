@@ -10,7 +10,9 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -88,6 +90,12 @@ unsigned threads_of(const lyra_config& config) {
     return std::clamp(std::thread::hardware_concurrency(), 1u, unsigned{LYRA_DEFAULT_THREADS_MAX});
 }
 
+std::optional<FpExceptions> fp_exceptions_of(const lyra_config& config) {
+    const std::string_view text = config.fp_exceptions ? config.fp_exceptions : "auto";
+    if (text == "always") return FpExceptions::Always;
+    return text == "auto" ? std::optional(FpExceptions::Auto) : std::nullopt;
+}
+
 GpuShape shape_of(const lyra_config& config) {
     GpuShape shape;
     shape.chip = find_chip(config.chip)->isa;
@@ -108,6 +116,8 @@ std::string check(const lyra_config& config) {
         return fmt::format("{} compute units: must be 1 to {}", config.compute_units, kMaxComputeUnits);
     if (config.threads > kMaxThreads)
         return fmt::format("{} threads: must be 1 to {}, or 0 for as many as there are processors", config.threads, kMaxThreads);
+    if (!fp_exceptions_of(config))
+        return fmt::format("floating-point exceptions '{}': must be auto or always", config.fp_exceptions);
     if (Timing timing; config.timing) return timing.set(config.timing);
     return {};
 }
@@ -121,15 +131,16 @@ struct PostedDoorbell {
 
 struct lyra_device {
     lyra_device(const lyra_config& config, const lyra_host_ops* ops, void* opaque, void* vram)
-        : host(ops, opaque), has_clock(ops && ops->now_ns), env(host), timed(begin_time(config)),
+        : host(ops, opaque), has_clock(ops && ops->now_ns), env(host), timed(prepare(config)),
           slice(kSliceInstructions * shape_of(config).threads),
           soc(env, *find_chip(config.chip), shape_of(config), static_cast<uint8_t*>(vram), config.vram_bytes),
           rom(vbios_image()) {
         soc.set_posted_doorbells([this] { take_doorbells(); });
     }
 
-    /// Before the chip is made.
-    bool begin_time(const lyra_config& config) {
+    /// What the chip finds when it is made. @return whether it has virtual time
+    bool prepare(const lyra_config& config) {
+        env.fp_exceptions = *fp_exceptions_of(config);
         if (config.timing) env.timing.set(config.timing);
         if (!config.virtual_time) return false;
         env.clock.start(env.timing);

@@ -36,6 +36,7 @@ bool InProcessDevice::power_on(std::string& error) {
     config.vram_bytes = options_.vram_bytes;
     config.compute_units = options_.compute_units;
     config.threads = options_.threads;
+    config.fp_exceptions = options_.fp_exceptions.c_str();
     config.trace_path = options_.trace_path.empty() ? nullptr : options_.trace_path.c_str();
     config.virtual_time = options_.virtual_time;
     config.timing = options_.timing.empty() ? nullptr : options_.timing.c_str();

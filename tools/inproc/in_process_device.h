@@ -31,6 +31,7 @@ struct InProcessOptions {
     uint64_t system_bytes = uint64_t{64} << 20;
     uint32_t compute_units = 8;
     uint32_t threads = 1;                        ///< of the host, that run waves; 0: as many as it has processors
+    std::string fp_exceptions = "auto";          ///< or "always"
     std::string trace_path;                      ///< empty: no trace
     bool virtual_time = false;                   ///< its own clock: run() moves it
     std::string timing;                          ///< timing parameters to replace, "name=value,..."

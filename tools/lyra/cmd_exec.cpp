@@ -22,7 +22,7 @@ namespace {
 using namespace lyra::inproc;
 
 struct Options {
-    std::string file, kernel, trace, commit_log, chip = "gfx900";
+    std::string file, kernel, trace, commit_log, chip = "gfx900", fp_exceptions = "auto";
     std::vector<uint32_t> grid, block{1, 1, 1}, threads;
     std::vector<std::string> arguments;
     uint32_t lds_bytes = 0, compute_units = 8, host_threads = 1;
@@ -146,6 +146,7 @@ private:
         options.vram_bytes = options_.vram_bytes;
         options.compute_units = options_.compute_units;
         options.threads = options_.host_threads;
+        options.fp_exceptions = options_.fp_exceptions;
         options.trace_path = options_.trace;
         options.commit_log_path = options_.commit_log == "-" ? "/dev/stdout" : options_.commit_log;
         options.histogram = options_.histogram;
@@ -344,6 +345,7 @@ std::function<int()> set_up_exec(CLI::App& app) {
     app.add_option("--vram", options->vram_bytes, "size of VRAM, a power of two, such as 1G")->transform(CLI::AsSizeValue(false))->type_name("SIZE");
     app.add_option("--cus", options->compute_units, "number of compute units")->check(CLI::Range(1, 64))->type_name("N");
     app.add_option("--host-threads", options->host_threads, "threads that run the waves (default 1); 0: as many as there are processors, 8 at most")->check(CLI::Range(0, 64))->type_name("N");
+    app.add_option("--fp-exceptions", options->fp_exceptions, "floating-point exceptions in TRAPSTS: auto, of waves that can tell, or always")->check(CLI::IsMember({"auto", "always"}))->capture_default_str()->type_name("WHEN");
     app.add_option("--timeout", options->timeout_s, "give up after so many seconds")->check(CLI::PositiveNumber)->capture_default_str()->type_name("S");
     app.add_option("--trace", options->trace, "write a Perfetto trace")->type_name("FILE.pftrace");
     CLI::Option* deterministic = app.add_flag("--deterministic", options->deterministic,
