@@ -99,7 +99,7 @@ bool CodePage::decode_one(MemoryPort& port, size_t offset, CodeEntry& entry) {
     entry.pace = pace_of(entry.inst);
     entry.then = entry.fn ? then_of(entry.inst) : Then::Jump;
     if (tracked_ && entry.fn && raises_exceptions(entry.inst)) {
-        entry.fn = &execute_tracked;
+        entry.fn = tracked_function();
         entry.then = Then::Check;
     }
     if (entry.then == Then::Next && exec_observer() != nullptr) entry.then = Then::Check;  // an observer sees the PC

@@ -76,6 +76,13 @@ TEST_F(Log, VectorRegistersByLane) {
     EXPECT_EQ(changes(lines[3]), "");
 }
 
+TEST_F(Log, ExceptionsOfTheInstructionThatRaisesThem) {
+    env.fp_exceptions = FpExceptions::Always;
+    const std::vector<std::string> lines = log("v_mov_b32 v3, 0\n v_rcp_f32 v4, v3\n v_rcp_f32 v4, v3");
+    EXPECT_EQ(changes(lines[1]).find("trapsts=00000004"), 0u) << lines[1];
+    EXPECT_EQ(changes(lines[2]), "");
+}
+
 TEST_F(Log, StoresAtomicsAndLds) {
     const std::vector<std::string> lines = log(R"(
         s_mov_b64 exec, 5

@@ -5,6 +5,8 @@
 
 #include <memory>
 
+#include "gcn-interp/exec/executed.h"
+#include "gcn-interp/exec/observe.h"
 #include "gcn-interp/exec/valu_passes.h"
 #include "gcn-interp/isa/op.h"
 
@@ -208,6 +210,15 @@ private:
     Scratch scratch_;
 };
 
+void execute_observed(ExecContext& ctx, const Inst& inst) {
+    if (ExecObserver* observer = exec_observer()) {
+        observer->execute(ctx, inst, &execute_tracked);
+    } else {
+        execute_tracked(ctx, inst);
+    }
+    note_executed(inst);
+}
+
 }  // namespace
 
 bool raises_exceptions(const Inst& inst) {
@@ -226,10 +237,12 @@ uint32_t fp_exceptions(const Wave& wave, const Inst& inst) { return Tracked(wave
 void execute_tracked(ExecContext& ctx, const Inst& inst) {
     Wave& wave = ctx.wave;
     const uint32_t raised = fp_exceptions(wave, inst);
-    exec_function(inst.op, inst.format)(ctx, inst);
+    exec_handler(inst.op, inst.format)(ctx, inst);
     wave.trapsts |= raised;
     if ((raised & ModeBits::ExcpEn::get(wave.mode)) == 0) return;
     ctx.ask(Request::Exception, RaisedRewind::set(RaisedBits::set(0u, raised), inst.size_bytes / 4));
 }
+
+ExecFn tracked_function() { return records_executed() || exec_observer() != nullptr ? &execute_observed : &execute_tracked; }
 
 }  // namespace lyra::gcn
