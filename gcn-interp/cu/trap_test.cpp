@@ -271,7 +271,10 @@ protected:
     }
     /// @param enabled  EXCP_EN of the launch: COMPUTE_PGM_RSRC2[30:24]
     void start(const std::string& text, uint32_t enabled, bool handler = true) {
+        std::fill_n(&memory.at<uint8_t>(kCode), kPageBytes, 0);  // nothing of the program before it
         WorkgroupLaunch launch = simple(text, 64);
+        unit.invalidate_code();
+        launch.rsrc1 |= 0x30 << 12;  // f32 denormals
         if (handler) with_traps(launch, kLogExceptions);
         launch.rsrc2 |= enabled << 24;
         std::fill_n(&memory.at<uint8_t>(kData + 0x8000), 0x4000, 0);
