@@ -81,7 +81,7 @@ wait:
   v_mov_b32 v2, s5)") + kStore);
     rig.start();
     rig.step(20);
-    EXPECT_EQ(rig.wave(0)->trapsts, 4u);
+    EXPECT_EQ(rig.wave(0)->trapsts & 0x1ff, 4u);
     ASSERT_TRUE(rig.save());
     ASSERT_EQ(rig.image.waves.size(), 1u);
     EXPECT_EQ(rig.image.waves[0].trapsts & 0x1ff, 4u);
