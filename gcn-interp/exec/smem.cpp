@@ -23,14 +23,13 @@ struct Place {
     U64 bytes_left;
 };
 
-/// Scratch forms count a register offset in 64 bytes.
+/// Scratch forms count a register offset in 64 bytes. The two low bits of each part are ignored, so that none is carried.
 template <Base kBase>
 Place place(const Wave& wave, const Inst& inst) {
-    U64 offset = inst.imm_offset ? static_cast<U64>(static_cast<int64_t>(inst.imm)) : 0;
+    U64 offset = inst.imm_offset ? static_cast<U64>(static_cast<int64_t>(inst.imm)) & ~U64{3} : 0;
     if (inst.soffset != kNoOperand) {
-        offset += U64{scalar::source32(wave, inst, inst.soffset)} * (kBase == Base::Scratch ? 64 : 1);
+        offset += (U64{scalar::source32(wave, inst, inst.soffset)} * (kBase == Base::Scratch ? 64 : 1)) & ~U64{3};
     }
-    offset &= ~U64{3};
     if constexpr (kBase == Base::Buffer) {
         const BufferDesc desc = BufferDesc::read(wave, inst.saddr);
         const U64 size = desc.scalar_bytes();
