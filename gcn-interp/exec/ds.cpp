@@ -58,8 +58,25 @@ template <class T, unsigned kScale>
 void exchange_two(ExecContext& ctx, Wave& wave, const Inst& inst) {
     const LdsAddresses a = addresses(wave, inst, (static_cast<U32>(inst.imm) & 0xff) * sizeof(T) * kScale);
     const LdsAddresses b = addresses(wave, inst, U32{inst.imm2} * sizeof(T) * kScale);
-    atomic_lds<AtomicOp::Swap, T>(ctx, wave, a, inst.vdata, inst.vdata, inst.dst, true, false);
-    atomic_lds<AtomicOp::Swap, T>(ctx, wave, b, inst.vdata2, inst.vdata2, inst.dst + sizeof(T) / 4, true, false);
+    const Source<kWord<T>> first(wave, inst.vdata), second(wave, inst.vdata2);
+    T old[2][kLanes];
+    const auto exchange = [&](const LdsAddresses& at, const Source<kWord<T>>& from, T* was) {
+        for_lanes(wave.exec, [&](unsigned lane) {
+            was[lane] = 0;
+            uint8_t* host = lds_bytes(ctx, wave, at.at[lane] & ~U32{sizeof(T) - 1}, sizeof(T));
+            if (!host) return;
+            std::memcpy(&was[lane], host, sizeof(T));
+            from.get(lane, host);
+        });
+    };
+    exchange(a, first, old[0]);
+    exchange(b, second, old[1]);
+    // Only now: the destination may be the second data operand.
+    Destination<kWord<T>> low(wave, inst.dst), high(wave, inst.dst + sizeof(T) / 4);
+    for_lanes(wave.exec, [&](unsigned lane) {
+        low.put(lane, &old[0][lane]);
+        high.put(lane, &old[1][lane]);
+    });
 }
 
 template <AtomicOp kOp, class T, bool kReturns>
