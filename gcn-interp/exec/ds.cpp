@@ -98,7 +98,7 @@ void modify_src2(ExecContext& ctx, Wave& wave, const Inst& inst) {
     const bool denormals = atomics::keeps_f32_denormals(wave);
     const uint32_t* row = vgpr_read_row(wave, inst.vaddr);
     for_lanes(wave.exec, [&](unsigned lane) {
-        const U32 a = from_address ? row[lane] & 0x1ffff : row[lane];
+        const U32 a = (from_address ? row[lane] & 0x1ffff : row[lane]) & ~U32{sizeof(T) - 1};  // as all atomics of LDS
         const int64_t distance = from_address ? sign_extend(row[lane] >> 17, 15) : fixed;
         uint8_t* to = lds_bytes(ctx, wave, a, sizeof(T));
         const uint8_t* from = lds_bytes(ctx, wave, a + static_cast<U32>(distance * 4), sizeof(T));
