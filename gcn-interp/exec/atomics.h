@@ -24,17 +24,22 @@ namespace atomics {
 template <class T>
 using FloatOf = std::conditional_t<sizeof(T) == 4, float, double>;
 
-/// f32 denormals become zero of their sign when the mode says so. f64 is never flushed.
-inline float flush(float value, bool denormals) {
-    return !denormals && std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
+/// Which f32 denormals MODE lets be.
+struct Denormals {
+    bool in = true, out = true;
+};
+
+/// f32 denormals become zero of their sign when they may not be. f64 is never flushed.
+inline float flush(float value, bool kept) {
+    return !kept && std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
 }
 inline double flush(double value, bool) { return value; }
 
 /// Value that memory holds afterwards.
 /// @param data   the operand; @param other  second operand: compare value of CmpSwap, new value of DS compares and masks
-/// @param denormals  f32 denormals are kept (MODE)
+/// @param denormals  of DS sums
 template <AtomicOp kOp, class T>
-T next(T old, T data, T other, bool denormals) {
+T next(T old, T data, T other, Denormals denormals) {
     using S = std::make_signed_t<T>;
     using F = FloatOf<T>;
     if constexpr (kOp == AtomicOp::Swap) return data;
@@ -54,8 +59,8 @@ T next(T old, T data, T other, bool denormals) {
     if constexpr (kOp == AtomicOp::MaskOr) return (old & ~data) | other;
     if constexpr (kOp == AtomicOp::Wrap) return old >= data ? old - data : old + other;
     if constexpr (kOp == AtomicOp::FAdd) {
-        const F sum = flush(std::bit_cast<F>(old), denormals) + flush(std::bit_cast<F>(data), denormals);
-        return std::bit_cast<T>(flush(sum, denormals));
+        const F sum = flush(std::bit_cast<F>(old), denormals.in) + flush(std::bit_cast<F>(data), denormals.in);
+        return std::bit_cast<T>(flush(sum, denormals.out));
     }
     if constexpr (kOp == AtomicOp::FMin) return std::bit_cast<F>(data) < std::bit_cast<F>(old) ? data : old;
     if constexpr (kOp == AtomicOp::FMax) return std::bit_cast<F>(data) > std::bit_cast<F>(old) ? data : old;
@@ -82,13 +87,16 @@ T shared(void* host, T data, T other) {
         return other;
     }
     T old = __atomic_load_n(at, __ATOMIC_SEQ_CST);
-    while (!__atomic_compare_exchange_n(at, &old, next<kOp, T>(old, data, other, true), false, __ATOMIC_SEQ_CST,
+    while (!__atomic_compare_exchange_n(at, &old, next<kOp, T>(old, data, other, {}), false, __ATOMIC_SEQ_CST,
                                         __ATOMIC_SEQ_CST)) {
     }
     return old;
 }
 
-inline bool keeps_f32_denormals(const Wave& wave) { return ModeBits::DenormF32::get(wave.mode) != 0; }
+inline Denormals f32_denormals(const Wave& wave) {
+    const uint32_t field = ModeBits::DenormF32::get(wave.mode);
+    return {bit(field, 0), bit(field, 1)};
+}
 
 }  // namespace atomics
 }  // namespace lyra::gcn

@@ -95,7 +95,7 @@ template <AtomicOp kOp, class T>
 void modify_src2(ExecContext& ctx, Wave& wave, const Inst& inst) {
     const bool from_address = bit(offset16(inst), 15);
     const int64_t fixed = sign_extend(offset16(inst) & 0x7fff, 15);
-    const bool denormals = atomics::keeps_f32_denormals(wave);
+    const atomics::Denormals denormals = atomics::f32_denormals(wave);
     const uint32_t* row = vgpr_read_row(wave, inst.vaddr);
     for_lanes(wave.exec, [&](unsigned lane) {
         const U32 a = (from_address ? row[lane] & 0x1ffff : row[lane]) & ~U32{sizeof(T) - 1};  // as all atomics of LDS

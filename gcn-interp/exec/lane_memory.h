@@ -462,7 +462,7 @@ void atomic_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, u
             if (ctx.fault != Fault::None) return;
             const T old = make64(half[0], half[1]);
             const T other = kOp == AtomicOp::CmpSwap ? register_value<T>(wave, vdata + 2, lane) : T{};
-            const T value = atomics::next<kOp, T>(old, register_value<T>(wave, vdata, lane), other, true);
+            const T value = atomics::next<kOp, T>(old, register_value<T>(wave, vdata, lane), other, {});
             const uint32_t out[2] = {lo32(value), hi32(value)};
             for (unsigned w = 0; w < 2 && ctx.fault == Fault::None; ++w) {
                 fail(ctx, ctx.pages->write(wave.vmid, a.byte(lane, 4 * w), &out[w], 4));
@@ -547,7 +547,7 @@ template <AtomicOp kOp, class T>
 void atomic_lds(ExecContext& ctx, Wave& wave, const LdsAddresses& a, unsigned vdata, unsigned vother, unsigned vdst,
                 bool returns, bool strict) {
     Destination<kWord<T>> to(wave, vdst);
-    const bool denormals = atomics::keeps_f32_denormals(wave);
+    const atomics::Denormals denormals = atomics::f32_denormals(wave);
     if (uint8_t* base = lds_all_inside(ctx, wave, a, sizeof(T))) {
         const Source<kWord<T>> data(wave, vdata), other(wave, vother);
         return for_lanes(a.active, [&](unsigned lane) {
