@@ -442,11 +442,20 @@ template <Shape kShape>
     });
 }
 
-/// Atomics on swizzled memory. A 64-bit value is two dwords apart from each other there, so only its owner may use it:
-/// private memory has no other user.
+/// Atomics on swizzled memory, whose dwords lie apart: misaligned ones are refused as elsewhere. Only its owner may use a 64-bit
+/// value there: private memory has no other user.
 template <AtomicOp kOp, class T>
 void atomic_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, unsigned vdata, unsigned vdst,
                      bool returns) {
+    const bool aligned = [&] {
+        uint64_t bad = 0;
+        for_lanes(a.active, [&](unsigned lane) { bad |= a.offset[lane] % sizeof(T) | a.byte(lane, 0) % 4; });
+        return bad == 0;
+    }();
+    if (!aligned) {
+        ctx.fault = Fault::ApertureViolation;
+        return;
+    }
     if constexpr (sizeof(T) == 4) {
         LaneAddresses linear;
         to_linear(a, 0, linear);
