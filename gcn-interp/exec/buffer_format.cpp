@@ -26,6 +26,20 @@ float small_float(uint32_t value, unsigned width) {
     return from_half(static_cast<uint16_t>(value << (10 - mantissa)));
 }
 
+/// Rounded once, to nearest even; negative numbers become zero.
+uint32_t to_small_float(uint32_t in, unsigned width) {
+    const unsigned mantissa = width - 5;
+    const double value = std::bit_cast<float>(in);
+    const uint32_t infinity = 31u << mantissa;
+    if (std::isnan(value)) return infinity | 1u << (mantissa - 1) | (in & 0x7fffff) >> (23 - mantissa);
+    if (!(value > 0)) return 0;
+    const int exponent = std::isinf(value) ? 31 : std::max(std::ilogb(value), -14);
+    if (exponent > 15) return infinity;
+    // Counts of the last place, which carry into the exponent by themselves.
+    const auto places = static_cast<uint32_t>(std::nearbyint(std::ldexp(value, static_cast<int>(mantissa) - exponent)));
+    return std::min(places + (static_cast<uint32_t>(exponent + 14) << mantissa), infinity);
+}
+
 uint32_t as_bits(double value) { return std::bit_cast<uint32_t>(static_cast<float>(value)); }
 
 uint32_t unpack_component(const BufferFormat& format, uint32_t raw, unsigned width) {
@@ -61,7 +75,7 @@ uint32_t pack_component(const BufferFormat& format, uint32_t in, unsigned width)
     case 3: return clamped(std::trunc(value), -top / 2, top / 2 - 1);
     case 7:
         if (width == 16) return to_half(std::bit_cast<float>(in));
-        if (width < 16) return value > 0 ? to_half(std::bit_cast<float>(in)) >> (15 - width) : 0u;
+        if (width < 16) return to_small_float(in, width);
         return in;
     default: return in;
     }
