@@ -55,6 +55,10 @@ void load_typed(ExecContext& ctx, Wave& wave, const Inst& inst, const BufferAcce
         }
         for (unsigned c = 0; c < shape.components; ++c) {
             const uint32_t value = bit(inside, lane) ? selected_component(buffer.desc().dst_sel(c), format, element) : 0;
+            if (inst.lds) {
+                put_in_lds(ctx, wave, inst, lane, value);
+                continue;
+            }
             uint32_t* row = vgpr_write_row(wave, inst.dst + (shape.d16 ? c / 2 : c), dump);
             if (shape.d16) {
                 put_half(row[lane], shape.hi || c % 2, narrow_component(format, value));

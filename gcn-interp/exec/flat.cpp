@@ -128,10 +128,28 @@ template <Shape kShape>
         [&](const SwizzledAddresses& a) { store_swizzled<kShape>(ctx, wave, a, inst.vdata); });
 }
 
+/// GLOBAL and SCRATCH only.
+template <Shape kShape>
+[[gnu::noinline]] void load_lanes_to_lds(ExecContext& ctx, Wave& wave, const Inst& inst) {
+    if (inst.seg == kSegScratch) {
+        SwizzledAddresses a;
+        scratch_addresses(wave, inst, a);
+        watch_swizzled(ctx, wave, a, kShape.bytes, Access::Read);
+        return load_to_lds<kShape>(ctx, wave, inst, a.active, true, [&](unsigned lane, unsigned i) { return a.byte(lane, i); });
+    }
+    LaneAddresses a;
+    lane_addresses(wave, inst, a);
+    watch(ctx, wave, a, kShape.bytes, Access::Read);
+    load_to_lds<kShape>(ctx, wave, inst, a.active, false, [&](unsigned lane, unsigned i) { return a.va[lane] + i; });
+}
+
 template <unsigned kOpcode>
 void load_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
     constexpr Shape kShape = shape_of(kOpcode);
     ctx.pages->begin();
+    if constexpr (kShape.bytes <= 4) {
+        if (inst.lds) return load_lanes_to_lds<kShape>(ctx, wave, inst);
+    }
     if (load_run<kShape>(ctx, wave, inst)) return;
     if (inst.seg != kSegGlobal) return load_anywhere<kShape>(ctx, wave, inst);
     LaneAddresses a;

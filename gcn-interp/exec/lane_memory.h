@@ -494,6 +494,32 @@ inline uint8_t* lds_bytes(ExecContext& ctx, const Wave& wave, uint32_t address, 
     return ctx.lds + wave.lds_base + address;
 }
 
+/// LDS = 1 of a load: a lane's dword goes to LDS at M0[15:0] + offset + lane * 4 instead of a VGPR.
+inline void put_in_lds(ExecContext& ctx, const Wave& wave, const Inst& inst, unsigned lane, uint32_t value) {
+    const uint32_t to = (wave.m0 & 0xffff) + static_cast<uint32_t>(inst.imm) + lane * 4;
+    if (uint8_t* host = lds_bytes(ctx, wave, to, 4)) std::memcpy(host, &value, 4);
+}
+
+/// Loads with LDS = 1 of all lanes that are on; those that are not inside of their buffer load zero.
+/// @param byte  address of a lane's byte n, consecutive ones unless swizzled
+template <Shape kShape, class Byte>
+void load_to_lds(ExecContext& ctx, Wave& wave, const Inst& inst, uint64_t inside, bool swizzled, Byte byte) {
+    static_assert(kShape.bytes <= 4);
+    if (ctx.traffic) ctx.traffic->add(inside, kShape.bytes, [&](unsigned lane) { return byte(lane, 0); });
+    for_lanes(wave.exec, [&](unsigned lane) {
+        uint8_t data[4] = {};
+        const unsigned step = swizzled ? 1 : kShape.bytes;
+        for (unsigned i = 0; i < kShape.bytes && bit(inside, lane) && ctx.fault == Fault::None; i += step) {
+            fail(ctx, ctx.pages->read(wave.vmid, byte(lane, i), data + i, step));
+        }
+        if (ctx.fault != Fault::None) return;
+        uint32_t value;
+        std::memcpy(&value, data, 4);
+        if constexpr (kShape.sign) value = static_cast<uint32_t>(sign_extend(value, kShape.bytes * 8));
+        put_in_lds(ctx, wave, inst, lane, value);
+    });
+}
+
 /// Start of the work-group's LDS when all lanes that are on are inside of it, so that none needs a look.
 inline uint8_t* lds_all_inside(ExecContext& ctx, Wave& wave, const LdsAddresses& a, unsigned size) {
     if (!ctx.lds || a.active == 0 || a.active != wave.exec) return nullptr;

@@ -39,21 +39,14 @@ void store_part(ExecContext& ctx, Wave& wave, const BufferAccess& buffer, uint64
     }
 }
 
-/// LDS = 1: every lane's dword goes to LDS at M0[15:0] + offset + lane * 4 instead of a VGPR.
 template <Shape kShape>
-[[gnu::noinline]] void load_to_lds(ExecContext& ctx, Wave& wave, const Inst& inst, const BufferAccess& buffer) {
+[[gnu::noinline]] void load_lanes_to_lds(ExecContext& ctx, Wave& wave, const Inst& inst, const BufferAccess& buffer) {
     const uint64_t inside = buffer.lanes_inside(0, kShape.bytes);
-    if (ctx.watch != nullptr && !buffer.swizzled()) watch(ctx, wave, buffer.linear(inside, 0), kShape.bytes, Access::Read);
-    const uint32_t to = (wave.m0 & 0xffff) + static_cast<uint32_t>(inst.imm);
-    if (ctx.traffic) ctx.traffic->add(inside, kShape.bytes, [&](unsigned lane) { return buffer.byte(lane, 0); });
-    for_lanes(buffer.exec(), [&](unsigned lane) {
-        uint32_t value = 0;
-        if (bit(inside, lane) && ctx.fault == Fault::None) {
-            fail(ctx, ctx.pages->read(wave.vmid, buffer.byte(lane, 0), &value, std::min<unsigned>(kShape.bytes, 4)));
-            if (kShape.sign) value = static_cast<uint32_t>(sign_extend(value, kShape.bytes * 8));
-        }
-        if (uint8_t* host = lds_bytes(ctx, wave, to + lane * 4, 4)) std::memcpy(host, &value, 4);
-    });
+    if (ctx.watch != nullptr) {
+        if (buffer.swizzled()) watch_swizzled(ctx, wave, buffer.swizzled_addresses(inside, 0), kShape.bytes, Access::Read);
+        else watch(ctx, wave, buffer.linear(inside, 0), kShape.bytes, Access::Read);
+    }
+    load_to_lds<kShape>(ctx, wave, inst, inside, buffer.swizzled(), [&](unsigned lane, unsigned i) { return buffer.byte(lane, i); });
 }
 
 /// The other way: a dword per lane from LDS at M0[15:0] + offset + lane * 4; lanes outside the LDS store zero.
@@ -70,7 +63,10 @@ void store_from_lds(ExecContext& ctx, Wave& wave, const Inst& inst) {
     for_lanes(inside, [&](unsigned lane) {
         uint32_t value = 0;
         if (const uint8_t* host = lds_bytes(ctx, wave, from + lane * 4, 4)) std::memcpy(&value, host, 4);
-        if (ctx.fault == Fault::None) fail(ctx, ctx.pages->write(wave.vmid, buffer.byte(lane, 0), &value, 4));
+        const unsigned step = buffer.swizzled() ? 1 : 4;
+        for (unsigned i = 0; i < 4 && ctx.fault == Fault::None; i += step) {
+            fail(ctx, ctx.pages->write(wave.vmid, buffer.byte(lane, i), reinterpret_cast<const uint8_t*>(&value) + i, step));
+        }
     });
 }
 
@@ -79,7 +75,9 @@ void load_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
     constexpr Shape kShape = shape_of(kOpcode);
     ctx.pages->begin();
     const BufferAccess buffer(wave, inst);
-    if (inst.lds) return load_to_lds<kShape>(ctx, wave, inst, buffer);
+    if constexpr (kShape.bytes <= 4) {
+        if (inst.lds) return load_lanes_to_lds<kShape>(ctx, wave, inst, buffer);
+    }
     const uint64_t inside = buffer.lanes_inside(0, kShape.bytes);
     // The range check is per dword: only a lane at the buffer's end can be half inside.
     if (kShape.bytes <= 4 || inside == buffer.lanes_inside(0, 4)) {
