@@ -27,7 +27,7 @@ ALLOWED = {
 TEST_FILE = re.compile(r"(_test|_fuzz)\.cpp$")
 TEST_MAY = ["tools/inproc", "qemu-hw/include"]
 # The reference model judges these, so only its tests may include them.
-JUDGED = {"gcn-interp/golden/": re.compile(r"^gcn-interp/(exec/|wave/(fp|lanes|mode|operand))")}
+JUDGED = {"gcn-interp/golden/": re.compile(r"^gcn-interp/(exec/|wave/(fp|lanes|mode|operand)|cu/(aperture|buffer_desc))")}
 
 SOURCE = re.compile(r"\.(c|h|cpp|hpp|def|inc)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
