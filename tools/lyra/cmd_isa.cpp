@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 // lyra isa: the instruction tables, and what of them is executed.
-#include <fstream>
-#include <map>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
 #include "gcn-interp/exec/exec.h"
-#include "gcn-interp/exec/executed.h"
 #include "gcn-interp/isa/format_names.h"
 #include "gcn-interp/isa/op.h"
 #include "tools/lyra/cli.h"
+#include "tools/lyra/isa_coverage.h"
 #include "tools/lyra/work_dir.h"
 
 namespace lyra::cli {
@@ -86,45 +84,19 @@ int list(const Options& options) {
     return kOk;
 }
 
-// Base operations, whatever their encodings, without those that exist only in MIMG and EXP; true: executed by the model.
-std::map<std::string, bool> base_operations(Chip chip) {
-    std::map<std::string, bool> names;
-    for (size_t i = 1; i < gcn::kOpCount; ++i) {
-        const Op op = static_cast<Op>(i);
-        const InstInfo& info = gcn::info(op);
-        if (info.has(gcn::absent_flag(chip)) || info.format == Format::MIMG || info.format == Format::EXP) continue;
-        constexpr uint64_t kSegments[] = {gcn::flag::SegFlat, gcn::flag::SegScratch, gcn::flag::SegGlobal};
-        for (unsigned seg = 0; seg < std::size(kSegments); ++seg) {
-            if (info.format == Format::FLAT ? info.has(kSegments[seg]) : seg == 0)
-                names[gcn::base_name(op, seg)] |= gcn::exec_function(op, info.format) != nullptr;
-        }
-    }
-    return names;
-}
-
 // What the tests of the last `lyra test` of this checkout recorded, or the given folder's records. Empty without any.
-std::set<std::string> executed_operations(const Options& options) {
+std::set<std::string> recorded_operations(const Options& options) {
     const std::string build = own_program().parent_path().parent_path().filename().string() + "-sanitize";
     const std::filesystem::path folder = options.executed.empty() ? cache_dir() / build / "isa-executed" : std::filesystem::path(options.executed);
-    std::set<std::string> names;
     std::error_code error;
-    for (const auto& file : std::filesystem::directory_iterator(folder, error)) {
-        std::ifstream in(file.path());
-        for (std::string line; std::getline(in, line);) names.insert(line);
-    }
+    const std::set<std::string> names = executed_operations(folder, error);
     if (error && !options.executed.empty()) throw UserError(fmt::format("{}: {}", options.executed, error.message()));
     return names;
 }
 
 nlohmann::json coverage_of(Chip chip, const std::set<std::string>& executed) {
-    unsigned implemented = 0, in_tests = 0, forms = 0, done = 0;
-    std::vector<std::string> missing, untested;
-    for (const auto& [name, exists] : base_operations(chip)) {
-        implemented += exists;
-        in_tests += exists && executed.count(name);
-        if (!exists) missing.push_back(name);
-        else if (!executed.count(name)) untested.push_back(name);
-    }
+    const IsaCoverage counted = isa_coverage(chip, executed);
+    unsigned forms = 0, done = 0;
     nlohmann::json by_format;
     for (const Form& form : all_forms(chip)) {
         ++forms, done += form.done;
@@ -133,18 +105,17 @@ nlohmann::json coverage_of(Chip chip, const std::set<std::string>& executed) {
         counts["forms"] = counts["forms"].get<unsigned>() + 1;
         counts["done"] = counts["done"].get<unsigned>() + form.done;
     }
-    const size_t total = implemented + missing.size();
-    nlohmann::json result{{"total", total}, {"implemented", implemented}, {"executed_in_tests", nullptr}, {"missing", missing},
-                          {"forms", forms}, {"done", done}, {"todo", forms - done}, {"formats", by_format}};
+    nlohmann::json result{{"total", counted.total}, {"implemented", counted.implemented()}, {"executed_in_tests", nullptr},
+                          {"missing", counted.missing}, {"forms", forms}, {"done", done}, {"todo", forms - done}, {"formats", by_format}};
     if (!executed.empty()) {
-        result["executed_in_tests"] = in_tests;
-        result["not_executed_in_tests"] = untested;
+        result["executed_in_tests"] = counted.executed();
+        result["not_executed_in_tests"] = counted.untested;
     }
     return result;
 }
 
 int coverage(const Options& options) {
-    const std::set<std::string> executed = executed_operations(options);
+    const std::set<std::string> executed = recorded_operations(options);
     if (options.json) {
         nlohmann::json result;
         for (const Chip chip : gcn::kAllChips) result[name_of(chip)] = coverage_of(chip, executed);

@@ -2,14 +2,19 @@
 // lyra test: in-process tests under sanitizers, this program's own conventions, and the guest; then one line of totals.
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <fstream>
+#include <map>
+#include <mutex>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
 #include "tools/lyra/cli.h"
 #include "tools/lyra/guest_machine.h"
 #include "tools/lyra/hip_program.h"
+#include "tools/lyra/isa_coverage.h"
 #include "tools/lyra/kfdtest.h"
 #include "tools/lyra/test_checks.h"
 #include "tools/lyra/test_guest.h"
@@ -113,7 +118,27 @@ void run_ctest(const Options& options, Report& report, const char* group, const 
     if (read_junit(read_text(junit), group, report) == 0) report.add(group, "run CTest", Verdict::Failed, result.out + result.err);
 }
 
-void test_in_process(const Options& options, Report& report) { run_ctest(options, report, "in process", {}, ""); }
+// Each base operation has to be in a record of the tests that have just run: gcn-interp/exec/executed.h.
+void test_coverage(const fs::path& records, Report& report) {
+    std::error_code error;
+    const std::set<std::string> executed = executed_operations(records, error);
+    for (const gcn::Chip chip : gcn::kAllChips) {
+        const IsaCoverage coverage = isa_coverage(chip, executed);
+        const bool all = coverage.total != 0 && coverage.executed() == coverage.total;
+        report.add("in process", fmt::format("every base operation of {} was executed", gcn::kChipNames[static_cast<size_t>(chip)]),
+                   all ? Verdict::Passed : Verdict::Failed,
+                   all ? "" : fmt::format("{} of {}; not implemented: {}; not executed: {}\n", coverage.executed(), coverage.total,
+                                          fmt::join(coverage.missing, " "), fmt::join(coverage.untested, " ")));
+    }
+}
+
+void test_in_process(const Options& options, Report& report) {
+    // Tests that are no more must not count.
+    const fs::path records = sanitizer_build() / "isa-executed";
+    fs::remove_all(records);
+    run_ctest(options, report, "in process", {}, "");
+    test_coverage(records, report);
+}
 
 // The tests whose waves execute a trap handler, with the one that the guest's driver installs.
 void test_trap_handler(const Options& options, Report& report) {
@@ -177,31 +202,65 @@ std::string last_line(std::string text) {
     return text.substr(text.rfind('\n') + 1);
 }
 
-// The long proofs of the instruction set, without sanitizers. One line each: the last one that the program prints.
+Outcome run_isa_proof(const IsaProof& proof) try {
+    std::vector<std::string> argv{"env"};
+    argv.insert(argv.end(), proof.environment.begin(), proof.environment.end());
+    argv.push_back(find_program(isa_build(), proof.program).string());
+    argv.insert(argv.end(), proof.arguments.begin(), proof.arguments.end());
+    const Captured result = capture(argv, true, proof.timeout_s);
+    const std::string said = last_line(result.out);
+    const bool good = result.status == 0 && !result.timed_out && said.find(proof.says) != std::string::npos;
+    const Verdict verdict = good ? Verdict::Passed : result.status == kSkipped && !result.timed_out ? Verdict::Skipped : Verdict::Failed;
+    const std::string why = result.timed_out ? fmt::format("not finished after {} s\n", proof.timeout_s)
+                                             : fmt::format("exit status {}, last line without \"{}\"\n", result.status, proof.says);
+    return {"isa", said.empty() ? proof.name : fmt::format("{}: {}", proof.name, said), verdict, good ? "" : why + result.out + result.err};
+} catch (const std::exception& error) {
+    return {"isa", proof.name, Verdict::Failed, error.what()};
+}
+
+// The long proofs of the instruction set, without sanitizers, as many at a time as there are jobs. One line each: the last one that
+// the program prints.
 void test_isa(const Options& options, Report& report) {
+    Progress progress;
+    std::map<std::string, std::string> failed_builds;
     for (const IsaProof& proof : isa_proofs()) {
-        Progress progress;
+        if (failed_builds.count(proof.program)) continue;
         progress.show(fmt::format("building {} ...", proof.program));
-        const std::string failed = build_isa_proof(options, proof.program);
-        progress.clear();
-        if (!failed.empty()) {
-            report.add("isa", proof.name, Verdict::Failed, failed);
-            continue;
-        }
-        progress.show(fmt::format("{} ...", proof.name));
-        std::vector<std::string> argv{find_program(isa_build(), proof.program).string()};
-        argv.insert(argv.end(), proof.arguments.begin(), proof.arguments.end());
-        const Captured result = capture(argv, true, proof.timeout_s);
-        progress.clear();
-        if (interrupted) throw Interrupted();
-        const bool skipped = result.status == kSkipped;
-        const Verdict verdict = result.status == 0 && !result.timed_out ? Verdict::Passed : skipped ? Verdict::Skipped : Verdict::Failed;
-        const std::string said = last_line(result.out);
-        const std::string why = result.timed_out ? fmt::format("not finished after {} s\n", proof.timeout_s)
-                                                 : fmt::format("exit status {}\n", result.status);
-        report.add("isa", said.empty() ? proof.name : fmt::format("{}: {}", proof.name, said), verdict,
-                   verdict == Verdict::Passed ? "" : why + result.out + result.err);
+        failed_builds[proof.program] = build_isa_proof(options, proof.program);
     }
+    std::mutex lock;
+    const auto tell = [&](const Outcome& outcome) {
+        std::lock_guard hold(lock);
+        progress.clear();
+        report.add(outcome.group, outcome.name, outcome.verdict, outcome.detail);
+    };
+    std::vector<const IsaProof*> side_by_side;
+    for (const IsaProof& proof : isa_proofs()) {
+        if (const std::string& log = failed_builds[proof.program]; !log.empty()) {
+            tell({"isa", proof.name, Verdict::Failed, log});
+        } else if (!proof.alone) {
+            side_by_side.push_back(&proof);
+        } else {
+            progress.show(fmt::format("{} ...", proof.name));
+            const Outcome outcome = run_isa_proof(proof);
+            if (interrupted) throw Interrupted();
+            tell(outcome);
+        }
+    }
+    progress.show(fmt::format("{} proofs, {} at a time ...", side_by_side.size(), options.jobs));
+    std::atomic<size_t> next{0};
+    const auto work = [&] {
+        for (size_t n; !interrupted && (n = next++) < side_by_side.size();) {
+            const Outcome outcome = run_isa_proof(*side_by_side[n]);
+            if (!interrupted) tell(outcome);
+        }
+    };
+    std::vector<std::thread> threads;
+    for (unsigned n = 1; n < options.jobs; ++n) threads.emplace_back(work);
+    work();
+    for (std::thread& thread : threads) thread.join();
+    progress.clear();
+    if (interrupted) throw Interrupted();
 }
 
 void test_commands(const Options&, Report& report) {

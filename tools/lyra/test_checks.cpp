@@ -115,12 +115,35 @@ const std::vector<GuestCheck>& checks_of_the_driver() {
 #undef DEVICE_LOG
 #undef FEW_SDMA_QUEUES
 
+// A program of GoogleTest, longer than in the tests.
+#define GOLDEN(name, program, rounds) {name, program, {}, "[  PASSED  ]", {"LYRA_GOLDEN_ROUNDS=" #rounds}}
+// One optimising compiler each, so that they run side by side.
+#define COMPILERS(version) \
+    {"one answer from clang-" version " at three levels, for both chips", "lyra_isa_compilers", {"--clang", version}, " 0 wrong: PASSED"}
+#define DIVISION(pairs, seed) \
+    {"division, reciprocal and square root are IEEE's", "lyra_isa_division", {pairs, seed}, " 0 wrong: PASSED"}
+
+// The longest first.
 const std::vector<IsaProof>& isa_proofs() {
     static const std::vector<IsaProof> proofs = {
-        {"decoding and text are LLVM's on random dwords", "gcn_llvm_random", {"100000000"}},
+        {"decoding and text are LLVM's on random dwords", "gcn_llvm_random", {"100000000"}, ", 0 others, ", {}, true},
+        DIVISION("10000000", "1"),
+        COMPILERS("19"),
+        COMPILERS("17"),
+        COMPILERS("15"),
+        {"random C programs answer as on the host", "lyra_isa_random", {"20", "1"}, " 0 wrong: PASSED"},
+        GOLDEN("vector operations equal the reference model", "gcn_golden_test", 3000),
+        GOLDEN("memory operations equal the reference model", "gcn_memory_golden_test", 1000),
+        GOLDEN("scalar operations equal the reference model", "gcn_scalar_golden_test", 5000),
+        GOLDEN("the reference model equals MPFR", "gcn_mpfr_test", 1000),
+        {"OpenCL's functions are within their bounds", "lyra_isa_ocml", {"16384"}, "PASSED"},
     };
     return proofs;
 }
+
+#undef GOLDEN
+#undef COMPILERS
+#undef DIVISION
 
 const std::vector<CommandCheck>& command_checks() {
     static const std::vector<CommandCheck> checks = {

@@ -33,12 +33,16 @@ struct CommandCheck {
 };
 const std::vector<CommandCheck>& command_checks();
 
-/// A long proof of `lyra test --isa`: a program of the release build. Its last line of output is shown with the result.
+/// A long proof of `lyra test --isa`: a program of the release build. It has passed when it ends with 0 and its last line of output,
+/// which is shown with the result, says so.
 struct IsaProof {
     const char* name;
     const char* program;                     ///< target of CMake, built when it is needed; exit status 77: skipped
     std::vector<std::string> arguments;
-    unsigned timeout_s = 3600;
+    const char* says;                        ///< part of the last line
+    std::vector<std::string> environment = {};
+    bool alone = false;                      ///< uses all processors by itself; the others run side by side
+    unsigned timeout_s = 7200;
 };
 const std::vector<IsaProof>& isa_proofs();
 
