@@ -18,6 +18,7 @@
 #include "tools/lyra/kfdtest.h"
 #include "tools/lyra/test_checks.h"
 #include "tools/lyra/test_guest.h"
+#include "tools/lyra/test_libraries.h"
 #include "tools/lyra/test_memory.h"
 #include "tools/lyra/test_report.h"
 
@@ -33,6 +34,7 @@ struct Options {
     bool json = false;
     uint64_t soak = 0;         ///< pre-emptions; 0: other tests
     bool isa = false;          ///< the long proofs of the instruction set, and nothing else
+    bool libraries = false;    ///< all programs of Debian's libraries, and nothing else
     unsigned threads = 1;      ///< of the soak
     bool seed_given = false;   ///< guest.seed is the user's choice
     unsigned jobs = std::max(1l, sysconf(_SC_NPROCESSORS_ONLN));
@@ -340,30 +342,35 @@ void test_kfdtest(const Options& options, Report& report) {
 
 void test_in_guests(const Options& options, Report& report) { test_guest(options.guest, report); }
 
+void test_libraries_in_guest(const Options& options, Report& report) { test_libraries(options.guest, options.libraries, report); }
+
 /// The groups of tests, in the order in which they run.
 struct Group {
     const char* name;
     const char* meaning;
     void (*run)(const Options&, Report&);
+    bool by_default = true;   ///< when no group is named
 };
 constexpr Group kGroups[] = {
     {"in-process", "unit, packet and kernel tests under AddressSanitizer and UBSan", test_in_process},
     {"trap-handler", "saves and restores by the trap handler of the guest's driver", test_trap_handler},
     {"command", "exit codes and output of this program", test_commands},
     {"guest", "HIP programs, and what the driver offers beyond them, in guests", test_in_guests},
+    {"libraries", "Debian's rocBLAS and test programs of its rocRAND, in a guest; only when named", test_libraries_in_guest, false},
     {"deterministic", "a HIP program in virtual time: the same trace of the GPU in every run", test_deterministic},
     {"kfdtest", "the cases of kfdtest that are expected to pass", test_kfdtest},
 };
 
+constexpr Group kLibraries = {"libraries", "all of Debian's libraries", test_libraries_in_guest};
 constexpr Group kIsa = {"isa", "long proofs of the instruction set", test_isa};
 
 std::vector<Group> chosen_groups(const Options& options) {
     if (options.isa) return {kIsa};
+    if (options.libraries) return {kLibraries};
     std::vector<Group> chosen;
     for (const Group& group : kGroups) {
-        if (options.groups.empty() || std::find(options.groups.begin(), options.groups.end(), group.name) != options.groups.end()) {
-            chosen.push_back(group);
-        }
+        const bool named = std::find(options.groups.begin(), options.groups.end(), group.name) != options.groups.end();
+        if (named || (options.groups.empty() && group.by_default)) chosen.push_back(group);
     }
     return chosen;
 }
@@ -408,6 +415,8 @@ std::function<int()> set_up_test(CLI::App& app) {
     app.add_option("--soak", options->soak, "pre-empt running queues so often, in process, and nothing else")
         ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000'000}))->type_name("COUNT")->excludes("--group")->excludes("--json");
     app.add_flag("--isa", options->isa, "the long proofs of the instruction set, and nothing else")->excludes("--group")->excludes("--soak");
+    app.add_flag("--libraries", options->libraries, "all programs of Debian's libraries that are known to end, and nothing else")
+        ->excludes("--group")->excludes("--soak")->excludes("--isa");
     app.add_option("--threads", options->threads, "with --soak: threads that run the waves")->check(CLI::Range(1, 64))->needs("--soak")->type_name("N");
     add_guest_options(app, options->guest);
     CLI::Option* seed = app.get_option("--seed");  // also of --soak, which has another one each time when none is given

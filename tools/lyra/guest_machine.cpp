@@ -309,8 +309,12 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
     command.argv = timed ? deterministic_machine(work.path(), archive) : machine(work.path() / "serial");
     const auto add = [&](std::initializer_list<std::string> words) { command.argv.insert(command.argv.end(), words); };
     if (!timed) {
-        add({"-drive", "if=none,id=job,format=raw,readonly=on,file=" + comma_safe(archive.string()), "-device",
-             "virtio-blk-pci,drive=job"});
+        const auto disk = [&](const std::string& id, const fs::path& file) {
+            add({"-drive", fmt::format("if=none,id={},format=raw,readonly=on,file={}", id, comma_safe(file.string())), "-device",
+                 "virtio-blk-pci,drive=" + id});
+        };
+        disk("job", archive);
+        for (size_t i = 0; i < job.disks.size(); ++i) disk(fmt::format("disk{}", i), job.disks[i]);
     }
     add({"-append", kernel_words() + " lyra.driver=amdgpu", "-d", "guest_errors,unimp", "-D", (work.path() / "device").string()});
     for (Port& port : ports) {

@@ -35,6 +35,7 @@ void add_guest_options(CLI::App& app, GuestOptions& options);
 struct GuestJob {
     std::vector<std::pair<std::string, std::filesystem::path>> files;  ///< name in /job, file of the host
     std::string run;                                                   ///< content of `run`
+    std::vector<std::filesystem::path> disks{};                          ///< /dev/vdc, /dev/vdd, ..., read only; not in a deterministic guest
 };
 
 struct GuestResult {

@@ -158,6 +158,7 @@ const std::vector<CommandCheck>& command_checks() {
         {"waves of a missing file are a usage error", {"waves", "no-such-file"}, 2, "", "no-such-file", 10},
         {"a soak beside a group is a usage error", {"test", "--soak", "5", "--group", "command"}, 2, "", "excludes", 10},
         {"long proofs beside a group are a usage error", {"test", "--isa", "--group", "command"}, 2, "", "excludes", 10},
+        {"all libraries beside a group are a usage error", {"test", "--libraries", "--group", "command"}, 2, "", "excludes", 10},
         {"disassembly of a missing file is a usage error", {"disasm", "no-such-file"}, 2, "", "no-such-file", 10},
         {"disassembly of a text file is a usage error", {"disasm", "README.md"}, 2, "", "neither an ELF file nor an offload bundle", 10},
         {"disassembly for an unknown chip is a usage error", {"disasm", "--chip", "gfx1", "README.md"}, 2, "", "unknown chip 'gfx1'", 10},

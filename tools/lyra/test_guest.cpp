@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs the checks of test_checks.cpp in guests and judges what they print.
+// The group "guest": what is run in which guest, and what is looked at beside the output.
 #include "tools/lyra/test_guest.h"
 
 #include <algorithm>
@@ -7,8 +7,7 @@
 #include <sstream>
 
 #include "common/trace_read.h"
-#include "tools/lyra/hip_program.h"
-#include "tools/lyra/test_checks.h"
+#include "tools/lyra/guest_checks.h"
 
 namespace lyra::cli {
 
@@ -16,105 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What the job of a guest prints for each check: a line "@@ STATUS BYTES", then the output of the check.
-constexpr const char* kRunChecks =
-    "#!/bin/bash\n"
-    "for n in $(seq 1 COUNT); do\n"
-    "    timeout -k 5 \"$(cat check$n.limit)\" bash ./check$n >out.txt 2>&1 </dev/null\n"
-    "    status=$?\n"
-    "    echo \"@@ $status $(stat -c %s out.txt)\"\n"
-    "    cat out.txt\n"
-    "done\n";
-
-// A check is judged by its exit status and by texts that its output has to contain or to lack.
-std::string judge(const GuestCheck& check, int status, const std::string& out) {
-    std::string why;
-    if (status != check.status) why += fmt::format("exit status {}, expected {}\n", status, check.status);
-    for (const char* text : check.contains) {
-        if (out.find(text) == std::string::npos) why += fmt::format("the output lacks \"{}\"\n", text);
-    }
-    for (const char* text : check.lacks) {
-        if (out.find(text) != std::string::npos) why += fmt::format("the output has \"{}\"\n", text);
-    }
-    return why.empty() ? why : why + out;
-}
-
-/// Reads the guest's stream while it comes and reports each check once it is complete.
-class CheckReader {
-public:
-    CheckReader(const std::vector<GuestCheck>& checks, Report& report) : checks_(checks), report_(report) {}
-    void feed(const char* data, size_t bytes) {
-        buffer_.append(data, bytes);
-        while (next_ < checks_.size()) {
-            const size_t line = buffer_.find('\n');
-            int status = 0;
-            size_t length = 0;
-            if (line == std::string::npos || std::sscanf(buffer_.c_str(), "@@ %d %zu", &status, &length) != 2) return;
-            if (buffer_.size() < line + 1 + length) return;
-            const std::string out = buffer_.substr(line + 1, length);
-            const std::string why = judge(checks_[next_], status, out);
-            report_.add("guest", checks_[next_].name, why.empty() ? Verdict::Passed : Verdict::Failed, why);
-            all_ += out;
-            buffer_.erase(0, line + 1 + length);
-            ++next_;
-        }
-    }
-    void finish(const std::string& why) {
-        for (bool first = true; next_ < checks_.size(); ++next_, first = false) {
-            report_.add("guest", checks_[next_].name, Verdict::Failed, first ? why : "not reached");
-        }
-    }
-    /// What all checks have printed.
-    const std::string& output() const { return all_; }
-
-private:
-    const std::vector<GuestCheck>& checks_;
-    Report& report_;
-    std::string buffer_, all_;
-    size_t next_ = 0;
-};
-
-/// One guest for all checks. @return what they have printed
-std::string run_checks(const GuestOptions& options, const std::string& name, const std::vector<GuestCheck>& checks, GuestJob job,
-                       Report& report) {
-    WorkDir work;
-    double limit = 120;
-    for (size_t i = 0; i < checks.size(); ++i) {
-        const std::string file = fmt::format("check{}", i + 1);
-        write_text(work.path() / file, checks[i].script + std::string("\n"));
-        write_text(work.path() / (file + ".limit"), std::to_string(checks[i].timeout_s));
-        for (const std::string& each : {file, file + ".limit"}) job.files.emplace_back(each, work.path() / each);
-        limit += checks[i].timeout_s;
-    }
-    job.run = kRunChecks;
-    job.run.replace(job.run.find("COUNT"), 5, std::to_string(checks.size()));
-
-    GuestOptions guest_options = options;
-    if (guest_options.timeout_s == 0) guest_options.timeout_s = limit;
-    GuestMachine guest(guest_options);
-    Progress progress;
-    progress.show("making the guest ...");
-    guest.prepare();
-    progress.clear();
-    CheckReader reader(checks, report);
-    const auto out = [&](const char* data, size_t bytes) { reader.feed(data, bytes); };
-    const GuestResult result = guest.run(job, out, [](const char* data, size_t n) { std::fwrite(data, 1, n, stderr); });
-    if (result.end == GuestResult::End::Interrupted) throw Interrupted();
-    const bool good = result.end == GuestResult::End::Finished && result.errors.empty();
-    std::string why = good ? "" : fmt::format("boot log: {}", result.log.string());
-    for (const std::string& error : result.errors) why = "guest: " + error + "\n" + why;
-    reader.finish(result.end == GuestResult::End::TimedOut ? "the guest took too long\n" + why : "the guest ended before\n" + why);
-    report.add("guest", name, good ? Verdict::Passed : Verdict::Failed, why);
-    return reader.output();
-}
-
-/// Compiled beside the checks, so that they can be named in them.
-void compile_for_guest(GuestJob& job, const WorkDir& work, const char* source, const char* file, const std::vector<std::string>& options) {
-    Progress progress;
-    progress.show(fmt::format("compiling {} ...", source));
-    compile_hip(source_dir() / source, work.path() / file, options);
-    job.files.emplace_back(file, work.path() / file);
-}
+constexpr const char* kGroup = "guest";
 
 void test_programs(const GuestOptions& options, Report& report) {
     WorkDir work;
@@ -130,7 +31,7 @@ void test_programs(const GuestOptions& options, Report& report) {
     checks.insert(checks.end(), checks_at_the_end().begin(), checks_at_the_end().end());
     GuestOptions guest = options;
     guest.stock_driver = true;  // what the checks say of the driver has to be true of Debian's own file
-    run_checks(guest, "boots and loads the driver", checks, job, report);
+    run_checks(guest, kGroup, "boots and loads the driver", checks, job, report);
 }
 
 using Digest = std::array<uint64_t, 4>;  ///< PC, EXEC, hashes of SGPRs and VGPRs
@@ -183,7 +84,7 @@ void test_driver(const GuestOptions& options, Report& report) {
     }
     GuestOptions guest = options;
     guest.trace = (work.path() / "trace.pftrace").string();
-    const std::string output = run_checks(guest, "boots for the driver's own calls", checks, job, report);
+    const std::string output = run_checks(guest, kGroup, "boots for the driver's own calls", checks, job, report);
     if (options.kernel != "6.12") return;  // the debugger needs it
     const std::vector<Digest> dumped = dumped_waves(output);
     std::string why = dumped.empty() ? "the debugger has listed no waves" : compare_with_trace(dumped, guest.trace);

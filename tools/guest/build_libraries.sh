@@ -1,0 +1,101 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Makes a disk with Debian trixie's rocRAND, its test programs and rocBLAS, for `lyra test`, and prints its folder.
+#
+#   build_libraries.sh [--cache DIR] [--print]
+#
+#   --cache DIR   where results are kept (default: $LYRA_CACHE, then $XDG_CACHE_HOME/lyra, then ~/.cache/lyra)
+#   --print       only print the folder; exit 1 when it is not made yet
+#
+# The folder is DIR/libraries-HASH with libraries.erofs and VERSIONS; HASH covers this script. The packages depend on nothing that
+# the guest's root file system lacks. Their files are as they were, but rocBLAS's kernels for other chips are left out: they
+# are files of their own, 1.5 GB of them. 210 MB to fetch, 0.8 GB on disk.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+cache=${LYRA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lyra}
+print_only=no
+while [ $# -gt 0 ]; do
+    case $1 in
+    --cache) cache=$2 && shift ;;
+    --print) print_only=yes ;;
+    *) echo "build_libraries.sh: unknown argument $1" >&2 && exit 2 ;;
+    esac
+    shift
+done
+
+out=$cache/libraries-$(sha256sum <"$here/build_libraries.sh" | cut -c1-12)
+if [ -f "$out/libraries.erofs" ]; then
+    echo "$out"
+    exit 0
+fi
+if [ $print_only = yes ]; then
+    echo "$out"
+    exit 1
+fi
+
+mkdir -p "$cache"
+exec 9>"$cache/libraries.lock"
+flock 9
+if [ -f "$out/libraries.erofs" ]; then # made while this script waited
+    echo "$out"
+    exit 0
+fi
+work=$(mktemp -d "$cache/.libraries.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM HUP
+log=$work/log
+step() {
+    echo "libraries: $1" >&2
+    shift
+    set +e
+    (
+        set -e
+        "$@"
+    ) >"$log" 2>&1
+    result=$?
+    set -e
+    if [ $result != 0 ]; then
+        tail -n 30 "$log" >&2
+        echo "libraries: failed: $*" >&2
+        exit 1
+    fi
+}
+
+fetch() {
+    mkdir -p "$work/apt" "$work/debs"
+    . "$here/apt_private.sh"
+    apt_sources deb trixie main >"$work/apt/sources.list"
+    apt_private "$work/apt"
+    cd "$work/debs"
+    apt-get download -q librocrand1 librocrand1-tests librocblas0
+}
+
+# Kernels.so-000-gfx906.hsaco, TensileLibrary_gfx1030.co and the like; gfx900's and the index of all stay.
+unpack() {
+    mkdir "$work/tree" "$work/out"
+    for deb in "$work"/debs/*.deb; do
+        dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$work/tree" --no-same-owner --exclude='./usr/share' \
+            --exclude='*/library/*gfx1*' --exclude='*/library/*gfx8*' --exclude='*/library/*gfx906*' --exclude='*/library/*gfx908*' \
+            --exclude='*/library/*gfx90a*'
+    done
+    for file in librocrand.so.1 librocblas.so.0 rocblas/2.47.0/library/TensileLibrary.dat rocblas/2.47.0/library/TensileLibrary_gfx900.co \
+        rocblas/2.47.0/library/Kernels.so-000-gfx900.hsaco; do
+        [ -f "$work/tree/usr/lib/x86_64-linux-gnu/$file" ] || { echo "the packages lack $file"; exit 1; }
+    done
+    [ -x "$work/tree/usr/libexec/rocm/librocrand1-tests/test_rocrand_linkage" ]
+}
+
+make_disk() {
+    mkfs.erofs --all-root -T0 -x-1 --quiet "$work/out/libraries.erofs" "$work/tree"
+    (cd "$work/debs" && ls ./*.deb | sed 's,^./,,') >"$work/out/VERSIONS"
+}
+
+step "fetch Debian's rocRAND and rocBLAS (210 MB)" fetch
+step "unpack them" unpack
+step "make the disk" make_disk
+rm -rf "$out"
+mv "$work/out" "$out"
+# The last two are kept: 0.8 GB each.
+ls -dt "$cache"/libraries-* | tail -n +3 | xargs -r rm -rf
+echo "$out"

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// Checks that are shell text in a booted guest, judged by their exit status and output.
+#pragma once
+
+#include "tools/lyra/guest_machine.h"
+#include "tools/lyra/test_checks.h"
+#include "tools/lyra/test_report.h"
+
+namespace lyra::cli {
+
+/// One guest for all checks, each of which becomes a row of the report, and the guest itself one with that name.
+/// @return what they have printed
+std::string run_checks(const GuestOptions& options, const char* group, const std::string& name, const std::vector<GuestCheck>& checks,
+                       GuestJob job, Report& report);
+
+/// Compiled beside the checks, so that they can be named in them.
+void compile_for_guest(GuestJob& job, const WorkDir& work, const char* source, const char* file, const std::vector<std::string>& options);
+
+}  // namespace lyra::cli
