@@ -67,6 +67,15 @@ private:
     size_t next_ = 0;
 };
 
+/// QEMU without the memory of the guest and of the GPU: its code, what it has translated, the device.
+void check_memory(const GuestResult& result, const char* group, const std::string& name, Report& report) {
+    constexpr uint64_t kMegabyte = 1'000'000, kAllowance = 300 * kMegabyte;
+    const std::string row = fmt::format("memory of QEMU beside the guest's and the GPU's: {}", name);
+    if (result.host_bytes == 0) return report.add(group, row, Verdict::Failed, "it is not known: no mapping has the size of one of them");
+    const std::string amount = fmt::format("{} MB of {} MB", result.host_bytes / kMegabyte, kAllowance / kMegabyte);
+    report.add(group, row + ", " + amount, result.host_bytes <= kAllowance ? Verdict::Passed : Verdict::Failed);
+}
+
 }  // namespace
 
 std::string run_checks(const GuestOptions& options, const char* group, const std::string& name, const std::vector<GuestCheck>& checks,
@@ -99,6 +108,7 @@ std::string run_checks(const GuestOptions& options, const char* group, const std
     for (const std::string& error : result.errors) why = "guest: " + error + "\n" + why;
     reader.finish(result.end == GuestResult::End::TimedOut ? "the guest took too long\n" + why : "the guest ended before\n" + why);
     report.add(group, name, good ? Verdict::Passed : Verdict::Failed, why);
+    check_memory(result, group, name, report);
     return reader.output();
 }
 

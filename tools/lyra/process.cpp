@@ -11,9 +11,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 
 #include "tools/lyra/cli.h"
 
@@ -66,6 +70,19 @@ bool Child::ended() {
         status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }
     return ended_;
+}
+
+uint64_t Child::resident_bytes_beside(std::vector<uint64_t> sizes) const {
+    std::ifstream smaps(fmt::format("/proc/{}/smaps", pid_));
+    uint64_t kilobytes = 0, size = 0, resident = 0;
+    for (std::string line; std::getline(smaps, line);) {
+        if (std::sscanf(line.c_str(), "Size: %" SCNu64 " kB", &size) == 1) continue;
+        if (std::sscanf(line.c_str(), "Rss: %" SCNu64 " kB", &resident) != 1) continue;
+        const auto left_out = std::find(sizes.begin(), sizes.end(), size * 1024);
+        if (left_out == sizes.end()) kilobytes += resident;
+        else sizes.erase(left_out);
+    }
+    return sizes.empty() ? kilobytes * 1024 : 0;
 }
 
 bool Child::wait(double seconds) {
