@@ -57,20 +57,24 @@ struct Single {
         exec_function(inst.op, inst.format)(ctx, inst);
     }
     void sopp(Op op, uint32_t imm = 0) { execute(op, 0xbf800000u | uint32_t{info(op).opcode} << 16 | (imm & 0xffff)); }
-    void sop1(Op op, uint32_t dst, uint32_t source) { execute(op, 0xbe800000u | dst << 16 | uint32_t{info(op).opcode} << 8 | source); }
+    void sop1(Op op, uint32_t dst, uint32_t source) {
+        execute(op, 0xbe800000u | dst << 16 | uint32_t{info(op).opcode} << 8 | source);
+    }
     void sop2(Op op, uint32_t a, uint32_t b) { execute(op, 0x80000000u | uint32_t{info(op).opcode} << 23 | b << 8 | a); }
     void sopk(Op op, uint32_t dst, uint32_t imm) {
         execute(op, 0xb0000000u | uint32_t{info(op).opcode} << 23 | dst << 16 | (imm & 0xffff));
     }
     void sopc(Op op, uint32_t a, uint32_t b) { execute(op, 0xbf000000u | uint32_t{info(op).opcode} << 16 | b << 8 | a); }
-    void gws(Op op, uint32_t offset, uint32_t vgpr) { execute(op, 0xd8010000u | uint32_t{info(op).opcode} << 17 | offset, vgpr); }
+    void gws(Op op, uint32_t offset, uint32_t vgpr) {
+        execute(op, 0xd8010000u | uint32_t{info(op).opcode} << 17 | offset, vgpr);
+    }
 
     /// All of the wave that an instruction could change.
     auto state() const {
         std::vector<uint32_t> vgprs;
         for (unsigned n = 0; n < kVgprs; ++n) vgprs.insert(vgprs.end(), rows[n].lane, rows[n].lane + kLanes);
-        return std::tuple(wave.pc, wave.exec, wave.m0, wave.status, wave.mode, wave.trapsts, wave.scc, wave.sgpr, wave.state, vgprs,
-                          ctx.request, ctx.yield, ctx.fault);
+        return std::tuple(wave.pc, wave.exec, wave.m0, wave.status, wave.mode, wave.trapsts, wave.scc, wave.sgpr, wave.state,
+                          vgprs, ctx.request, ctx.yield, ctx.fault);
     }
 };
 
@@ -106,7 +110,8 @@ TEST(Flow, BranchesLookAtTheirConditionOnly) {
             auto expected = s.state();
             std::get<0>(expected) = kPc + (branch.taken(s.wave) ? static_cast<uint64_t>(int64_t{4} * distance) : 0);
             s.sopp(branch.op, static_cast<uint32_t>(distance));
-            EXPECT_EQ(s.state() == expected, true) << info(branch.op).name << " with " << conditions << " went to " << s.wave.pc - kPc;
+            EXPECT_EQ(s.state() == expected, true)
+                << info(branch.op).name << " with " << conditions << " went to " << s.wave.pc - kPc;
         }
     }
 }
@@ -126,7 +131,8 @@ TEST(Flow, ForkGoesOneWayOrPushesTheLargerSide) {
     s = fork(0xff, 0xff00);
     EXPECT_EQ(std::tuple(s->wave.pc, s->wave.exec, s->wave.mode >> 29), std::tuple(kPc, 0xffu, 1u)) << "none passes";
     s = fork(0xff, 0x3);
-    EXPECT_EQ(std::tuple(s->wave.pc, s->wave.exec, s->wave.mode >> 29), std::tuple(kTarget, 0x3u, 2u)) << "the smaller side passes";
+    EXPECT_EQ(std::tuple(s->wave.pc, s->wave.exec, s->wave.mode >> 29), std::tuple(kTarget, 0x3u, 2u))
+        << "the smaller side passes";
     EXPECT_EQ(std::tuple(s->wave.read_scalar64(4), s->wave.read_scalar64(6)), std::tuple(0xfcu, kPc));
     s = fork(0xff, 0x3f);
     EXPECT_EQ(std::tuple(s->wave.pc, s->wave.exec, s->wave.mode >> 29), std::tuple(kPc, 0xc0u, 2u)) << "the larger side passes";
@@ -224,9 +230,9 @@ TEST(Flow, GlobalWaveSyncNamesItsResourceAndValue) {
         GwsOp asked;
         bool has_value;
     } rows[] = {
-        {Op::ds_gws_init, GwsOp::Init, true},           {Op::ds_gws_barrier, GwsOp::Barrier, true},
-        {Op::ds_gws_sema_br, GwsOp::SemaBr, true},      {Op::ds_gws_sema_v, GwsOp::SemaV, false},
-        {Op::ds_gws_sema_p, GwsOp::SemaP, false},       {Op::ds_gws_sema_release_all, GwsOp::SemaReleaseAll, false},
+        {Op::ds_gws_init, GwsOp::Init, true},      {Op::ds_gws_barrier, GwsOp::Barrier, true},
+        {Op::ds_gws_sema_br, GwsOp::SemaBr, true}, {Op::ds_gws_sema_v, GwsOp::SemaV, false},
+        {Op::ds_gws_sema_p, GwsOp::SemaP, false},  {Op::ds_gws_sema_release_all, GwsOp::SemaReleaseAll, false},
     };
     for (const auto& row : rows) {
         SCOPED_TRACE(info(row.op).name);
@@ -250,7 +256,9 @@ class FlowOnCu : public Machine {};
 
 TEST_F(FlowOnCu, ChangedCodeIsSeenAfterIcacheInv) {
     run("s_mov_b32 s8, 0\n again: s_mov_b32 s9, 1\n s_add_u32 s8, s8, 1\n s_cmp_eq_u32 s8, 2\n s_cbranch_scc1 end\n"
-        "s_mov_b32 s4, " + std::to_string(lo32(kCode + 4)) + "\n s_mov_b32 s5, 0\n s_mov_b32 s6, 0xbe890082\n"
+        "s_mov_b32 s4, " +
+        std::to_string(lo32(kCode + 4)) +
+        "\n s_mov_b32 s5, 0\n s_mov_b32 s6, 0xbe890082\n"
         "s_store_dword s6, s[4:5], 0x0\n s_icache_inv\n s_branch again\n end:");
     EXPECT_EQ(s(8), 2u);
     EXPECT_EQ(s(9), 2u) << "s_mov_b32 s9, 2 was stored over s_mov_b32 s9, 1";

@@ -40,8 +40,10 @@ IsaCoverage isa_coverage(Chip chip, const std::set<std::string>& executed) {
     IsaCoverage coverage;
     for (const auto& [name, exists] : base_operations(chip)) {
         ++coverage.total;
-        if (!exists) coverage.missing.push_back(name);
-        else if (!executed.count(name)) coverage.untested.push_back(name);
+        if (!exists)
+            coverage.missing.push_back(name);
+        else if (!executed.count(name))
+            coverage.untested.push_back(name);
     }
     return coverage;
 }

@@ -46,7 +46,16 @@ static uint64_t checksum;
 static uint64_t values;
 static void platform_main_begin(void) { checksum = 1; }
 static void crc32_gentab(void) {}
+// clang-19 for gfx900 makes s_not_b64 of the wrong registers out of a 64-bit xnor that starts as a scalar operation and ends as a
+// vector one: keep the sum a vector from the start.
+#ifdef __AMDGCN__
+#define LYRA_IN_VECTOR(variable) __asm__("" : "+v"(variable))
+#else
+#define LYRA_IN_VECTOR(variable)
+#endif
 static void transparent_crc(uint64_t value, const char* name, int print) {
+    LYRA_IN_VECTOR(checksum);
+    LYRA_IN_VECTOR(value);
     checksum = (checksum ^ value) * 0x9e3779b97f4a7c15ul;
     checksum ^= checksum >> 29;
     ++values;
