@@ -79,7 +79,7 @@ struct ClientResult {
     std::string name;
     bool latency_critical = false;
     uint64_t kernels = 0;        ///< done
-    uint64_t work_ns = 0;        ///< of kernels, as if each had been alone
+    uint64_t work_ns = 0;        ///< of kernels, as if each had been alone; of one that is not done what it has done
     uint64_t longest_off_ns = 0; ///< wanted, and was not on the hardware
 };
 

@@ -22,7 +22,7 @@ public:
     Result run();
 
 private:
-    enum class Kind : uint8_t { Arrive, Begin, Look, Stop, Saved, Mapped, End };
+    enum class Kind : uint8_t { Arrive, Begin, Look, Stop, Free, Saved, Mapped, End };
     struct Event {
         uint64_t at_ns, number;
         Kind kind;
@@ -35,7 +35,7 @@ private:
         uint16_t id = 0;            ///< in the policy core
         std::deque<uint64_t> waiting;  ///< arrivals not begun
         size_t next_trace = 0;
-        bool on_hardware = true, resident = false, begins = false, known_wants = false;
+        bool on_hardware = true, leaves = false, resident = false, begins = false, known_wants = false;
         double left_ns = 0;         ///< of the kernel that has begun, alone
         uint64_t off_since_ns = 0;
         Sample sample;
@@ -67,6 +67,7 @@ private:
     void look();
     void act();
     void stop();
+    void free();
     void saved();
     void mapped();
     uint64_t transfer_ns(uint64_t bytes) const { return bytes * 1000 / std::max<uint64_t>(e_.timing.vram_speed(), 1); }
@@ -172,7 +173,7 @@ void Simulation::try_begin() {
         Queue& q = queues_[n];
         if (q.resident || q.begins || q.waiting.empty() || !q.on_hardware) continue;
         const bool full = std::any_of(queues_.begin(), queues_.end(), [&](const Queue& other) {
-            return &other != &q && other.resident && other.on_hardware && client(other).fills;
+            return &other != &q && other.resident && (other.on_hardware || other.leaves) && client(other).fills;
         });
         if (full) continue;
         q.begins = true;
@@ -286,18 +287,25 @@ void Simulation::stop() {
     for (const unsigned n : stopped) {
         Queue& q = queues_[n];
         q.on_hardware = false;
+        q.leaves = true;
         q.off_since_ns = now_;
         ++result_.queues_saved;
         if (q.resident) action_.bytes += client(q).context_bytes;
     }
     result_.bytes_saved += action_.bytes;
     plan_end();
-    if (e_.unmap == Unmap::Queue) try_begin();
     const uint64_t saved = now_ + e_.save_fixed_ns + stopped.size() * e_.timing.descriptor_ns + transfer_ns(action_.bytes);
     for (Queue& q : queues_) {
         if (q.sample.displaced && q.sample.t5_saved == 0) q.sample.t5_saved = saved;
     }
+    post(saved, Kind::Free);
     post(saved + random_below(e_.retry_ns) + e_.driver.fence_ns, Kind::Saved);
+}
+
+/// The last wave has been saved: there is room, before anybody has been told.
+void Simulation::free() {
+    for (Queue& q : queues_) q.leaves = false;
+    try_begin();
 }
 
 /// The fence has been seen: the new run list.
@@ -349,12 +357,16 @@ Result Simulation::run() {
         case Kind::Begin: begin(event.queue); break;
         case Kind::Look: look(); break;
         case Kind::Stop: stop(); break;
+        case Kind::Free: free(); break;
         case Kind::Saved: saved(); break;
         case Kind::Mapped: mapped(); break;
         case Kind::End: end(); break;
         }
     }
     result_.duration_ns = now_;
+    for (const Queue& q : queues_) {
+        if (q.resident) result_.clients[q.client].work_ns += client(q).kernel_ns - static_cast<uint64_t>(std::max(q.left_ns, 0.0));
+    }
     return std::move(result_);
 }
 

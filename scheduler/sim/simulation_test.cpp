@@ -73,7 +73,7 @@ TEST(Simulation, TimeLineIsInOrder) {
                 EXPECT_LE(s.t2_detected, s.t3_requested);
                 EXPECT_LE(s.t3_requested, s.t4_dequeue);
                 EXPECT_LE(s.t4_dequeue, s.t5_saved);
-                EXPECT_LE(s.t4_dequeue, s.t8_first_wave);
+                EXPECT_LE(s.t5_saved, s.t8_first_wave);
             }
             EXPECT_GT(displaced, 400u);
         }
@@ -91,6 +91,17 @@ TEST(Simulation, LatencyDoesNotDependOnTheVictimsKernel) {
     }
     const auto [least, most] = std::minmax_element(p99.begin(), p99.end());
     EXPECT_LE(static_cast<double>(*most), 1.05 * static_cast<double>(*least));
+}
+
+TEST(Simulation, LatencyGrowsWithTheBytesThatAreSaved) {
+    Experiment e = two_clients();
+    e.detection = Detection::Notify;
+    e.unmap = Unmap::Queue;
+    e.clients[1].context_bytes = 0;
+    const uint64_t none = percentile(latencies(simulate(e)), 0.5);
+    e.clients[1].context_bytes = 20'000'000;
+    const uint64_t some = percentile(latencies(simulate(e)), 0.5);
+    EXPECT_NEAR(static_cast<double>(some - none), 20e9 / static_cast<double>(e.timing.vram_speed()) * 1000 / 1000, 2000.0);
 }
 
 TEST(Simulation, WithoutSchedulerTheVictimsKernelIsWaitedFor) {

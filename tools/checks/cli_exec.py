@@ -178,4 +178,28 @@ with tempfile.TemporaryDirectory() as folder:
 expect("commit log that cannot be written", run("reverse", *four, "--log-commits", "/no/such/folder/log"), 2, "", "/no/such/folder/log")
 
 print(f"{failures} failures")
+# The simulator: every example runs, equal seeds give equal results, latency is a straight line of the bytes saved.
+EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/measure")
+
+
+def simulate(name, *more):
+    result = call("sim", os.path.join(EXAMPLES, name), "--samples=1000", "--json", *more)
+    expect(" ".join(("sim", name, *more)), result, 0, None, "")
+    return [json.loads(line) for line in result.stdout.decode().splitlines()]
+
+
+for example in sorted(os.listdir(EXAMPLES)):
+    rows = simulate(example)
+    check(f"{example}: all samples", len(rows) > 0 and all(row["samples"] == 1000 for row in rows))
+check("sim: equal seeds", simulate("notify.toml") == simulate("notify.toml"))
+check("sim: another seed", simulate("notify.toml", "--seed=9")[0]["trace_hash"] != simulate("notify.toml")[0]["trace_hash"])
+line = [(float(row["configuration"]["client.effort.context_bytes"]), row["preemption_latency_us"]["p50"]) for row in simulate("context-bytes.toml")]
+(x0, y0), (x1, y1) = line[0], line[-1]
+check("sim: latency over bytes", y1 > y0 + 50 and all(abs(y - y0 - (y1 - y0) * (x - x0) / (x1 - x0)) < 0.02 * y1 for x, y in line))
+with tempfile.NamedTemporaryFile("w", suffix=".toml") as spec:
+    spec.write("samples = 3\n[polic]\nname = 'fixed'\n")
+    spec.flush()
+    expect("sim: unknown key", call("sim", spec.name), 2, "", "line 2: unknown key 'polic'")
+expect("sim: no file", call("sim", "no-such.toml"), 2, "", "cannot read 'no-such.toml'")
+
 sys.exit(1 if failures else 0)

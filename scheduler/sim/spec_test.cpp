@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// Experiments from TOML, and percentiles.
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+
+#include "scheduler/sim/metrics.h"
+#include "scheduler/sim/spec.h"
+
+namespace lyra::sim {
+namespace {
+
+constexpr const char* kSpec = R"(
+about = "two clients"
+samples = 50
+seed = 7
+[detection]
+kind = "adaptive"
+period_us = 100
+[action]
+unmap = "queue"
+[policy]
+name = "fixed"
+hysteresis_us = 2.5
+inherit = true
+[timing]
+vram_mb_per_s = 1024000
+[[client]]
+name = "lc"
+priority = 15
+arrival = "uniform"
+rate_hz = 100
+latency_critical = true
+[[client]]
+name = "be"
+kernel_us = 1000
+context_bytes = 1048576
+)";
+
+std::string error_of(const std::string& text) {
+    try {
+        read_spec(text, "f.toml");
+    } catch (const SpecError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(Spec, IsRead) {
+    const std::vector<Configuration> all = read_spec(kSpec, "f.toml");
+    ASSERT_EQ(all.size(), 1u);
+    const Experiment& e = all[0].experiment;
+    EXPECT_EQ(e.samples, 50u);
+    EXPECT_EQ(e.seed, 7u);
+    EXPECT_EQ(e.detection, Detection::Adaptive);
+    EXPECT_EQ(e.period_ns, 100'000u);
+    EXPECT_EQ(e.idle_period_ns, 5'000'000u);
+    EXPECT_EQ(e.unmap, Unmap::Queue);
+    EXPECT_EQ(e.policy.policy, QSCHED_FIXED);
+    EXPECT_EQ(e.policy.hysteresis_ns, 2'500u);
+    EXPECT_TRUE(e.policy.inherit);
+    EXPECT_EQ(e.timing.vram_mb_per_s, 1'024'000u);
+    ASSERT_EQ(e.clients.size(), 2u);
+    EXPECT_EQ(e.clients[0].queue.priority, 15);
+    EXPECT_EQ(e.clients[0].arrival, Arrival::Uniform);
+    EXPECT_EQ(e.clients[1].kernel_ns, 1'000'000u);
+    EXPECT_EQ(e.clients[1].context_bytes, 1u << 20);
+    EXPECT_EQ(simulate(e).samples.size(), 50u);
+}
+
+TEST(Spec, SweepsAreCombined) {
+    const std::vector<Configuration> all =
+        read_spec(std::string(kSpec) + "[sweep]\n\"client.be.kernel_us\" = [10, 20, 30]\n\"detection.kind\" = [\"poll\", \"notify\"]\n", "f");
+    ASSERT_EQ(all.size(), 6u);
+    std::set<std::pair<uint64_t, int>> seen;
+    for (const Configuration& c : all) {
+        ASSERT_EQ(c.swept.size(), 2u);
+        seen.emplace(c.experiment.clients[1].kernel_ns, static_cast<int>(c.experiment.detection));
+        for (const auto& [path, value] : c.swept) {
+            if (path != "client.be.kernel_us") continue;
+            EXPECT_EQ(c.experiment.clients[1].kernel_ns, std::stoul(value) * 1000);
+        }
+    }
+    EXPECT_EQ(seen.size(), 6u);
+}
+
+TEST(Spec, SaysWhatIsWrongAndWhere) {
+    const std::string good = kSpec;
+    EXPECT_NE(error_of("samples = 0\n").find("f.toml: line 1: samples has to be a number from 1"), std::string::npos) << error_of("samples = 0\n");
+    EXPECT_NE(error_of(good + "[driver]\nlok_us = 1\n").find("unknown key 'driver.lok_us'"), std::string::npos);
+    EXPECT_NE(error_of(good + "colour = 1\n").find("unknown key"), std::string::npos);
+    EXPECT_NE(error_of("samples = 1.5\n").find("whole number"), std::string::npos);
+    EXPECT_NE(error_of("[policy]\nname = \"fast\"\n").find("none, fixed, ageing"), std::string::npos);
+    EXPECT_NE(error_of("[timing]\nwarp_ns = 1\n").find("warp_ns"), std::string::npos);
+    EXPECT_NE(error_of("x = \n").find("f.toml:1"), std::string::npos) << error_of("x = \n");
+    EXPECT_NE(error_of("").find("no [[client]]"), std::string::npos);
+    EXPECT_NE(error_of(good + "[sweep]\n\"client.ghost.kernel_us\" = [1]\n").find("ghost"), std::string::npos);
+    EXPECT_NE(error_of(good + "[sweep]\nsamples = 3\n").find("list"), std::string::npos);
+    EXPECT_NE(error_of(good + "[sweep]\n\"a.b.c.d\" = [3]\n").find("names nothing"), std::string::npos);
+}
+
+TEST(Metrics, PercentilesAndTheirIntervals) {
+    std::vector<uint64_t> values(10'000);
+    std::iota(values.begin(), values.end(), 1);
+    EXPECT_EQ(percentile(values, 50).value, 5000u);
+    EXPECT_EQ(percentile(values, 99).value, 9900u);
+    EXPECT_EQ(percentile(values, 100).value, 10'000u);
+    EXPECT_EQ(percentile(values, 50).low, 4902u);
+    EXPECT_EQ(percentile(values, 50).high, 5098u);
+    EXPECT_EQ(percentile({}, 50).value, 0u);
+    EXPECT_EQ(percentile({7}, 99.9).high, 7u);
+}
+
+}  // namespace
+}  // namespace lyra::sim
