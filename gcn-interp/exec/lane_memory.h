@@ -167,7 +167,7 @@ using MemoryDword [[gnu::may_alias, gnu::aligned(1)]] = uint32_t;
 /// 64 elements of whole dwords side by side in memory, to and from register rows.
 template <unsigned kWords>
 void deinterleave(const uint8_t* host, uint32_t* const* rows) {
-    const auto* from = reinterpret_cast<const MemoryDword*>(host);
+    const MemoryDword* from = reinterpret_cast<const MemoryDword*>(host);  // auto would forget the alignment
     for (unsigned w = 0; w < kWords; ++w) {
         uint32_t* row = rows[w];
         LYRA_INDEPENDENT_LANES
@@ -176,7 +176,7 @@ void deinterleave(const uint8_t* host, uint32_t* const* rows) {
 }
 template <unsigned kWords>
 void interleave(const uint32_t* const* rows, uint8_t* host) {
-    auto* to = reinterpret_cast<MemoryDword*>(host);
+    MemoryDword* to = reinterpret_cast<MemoryDword*>(host);
     for (unsigned w = 0; w < kWords; ++w) {
         const uint32_t* row = rows[w];
         LYRA_INDEPENDENT_LANES
