@@ -296,8 +296,9 @@ struct Signature {
             alignas(64) uint64_t in[kParams][kBlock];
             alignas(64) uint64_t out[kBlock], carried[kBlock];
             const auto take = [&](std::size_t i, bool is_wide, bool is_row) {
+                if (!is_row) return;  // nobody has set its slot
                 const uint32_t* low = rows.low[kSlots[i]] + base;
-                if (is_row) interleave_block(low, is_wide ? rows.high[kSlots[i]] + base : low, in[i]);
+                interleave_block(low, is_wide ? rows.high[kSlots[i]] + base : low, in[i]);
             };
             (take(I, wide<A>(), !std::is_same_v<A, const ModeView&>), ...);
             LYRA_INDEPENDENT_LANES
