@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "common/trace_read.h"
+#include "common/trace_text.h"
 #include "trace.pb.h"
 
 namespace lyra {
@@ -95,6 +96,25 @@ TEST(PerfettoTrace, EventsAreReadBackByKind) {
     EXPECT_FALSE(read_trace_events(path, EventId::wave_saved, records, error));
     std::remove(path.c_str());
     EXPECT_FALSE(read_trace_events(path, EventId::wave_saved, records, error));
+}
+
+TEST(TextTrace, HasALineForEachEventButThoseOfWaves) {
+    const std::string path = fmt::format("{}lyra-trace-{}.tsv", ::testing::TempDir(), getpid());
+    std::string error;
+    {
+        const std::unique_ptr<TraceSink> sink = open_trace(path, error);
+        ASSERT_TRUE(sink) << error;
+        Tracer tracer;
+        tracer.set_sink(sink.get());
+        emit<event::doorbell>(tracer, 17, 0x1000u, uint64_t{1} << 63);
+        emit<event::wave_begin>(tracer, 18, 0u, 5u, uint64_t{1});
+        emit<event::dispatch_started>(tracer, 19, uint64_t{1}, 3u);
+    }
+    std::ifstream file(path);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    EXPECT_EQ(text, "17\tdoorbell\t4096\t9223372036854775808\n19\tdispatch_started\t1\t3\n");
+    std::remove(path.c_str());
+    EXPECT_FALSE(open_trace("/no/such/folder/x.tsv", error));
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ bool CommandProcessor::write_register(uint32_t dw, const GrbmSelect& select, uin
 }
 
 bool CommandProcessor::doorbell(uint32_t byte_offset, uint64_t value) { return impl_->mec.doorbell(byte_offset, value); }
+bool CommandProcessor::kernel_doorbell(uint32_t byte_offset) const { return impl_->mec.kernel_doorbell(byte_offset); }
 
 /// Waves first: what they finish is then completed, and what they ring is then fetched, in the same call.
 RunState CommandProcessor::run(uint64_t instruction_budget) {

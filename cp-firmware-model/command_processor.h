@@ -31,6 +31,8 @@ public:
 
     /// @return true when a queue (mapped, enabled) took it
     bool doorbell(uint32_t byte_offset, uint64_t value);
+    /// It is that of the gfx ring, a kernel queue, the KIQ or the HIQ.
+    bool kernel_doorbell(uint32_t byte_offset) const;
 
     /// Virtual time: let everything happen that happens until then, SDMA too.
     /// @return when something will happen next; kNever: nothing before a doorbell or a register write

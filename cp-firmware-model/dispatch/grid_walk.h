@@ -23,6 +23,7 @@ public:
     }
 
     bool done() const { return done_; }
+    bool at_start() const { return !done_ && id_ == start_; }
     const std::array<uint32_t, 3>& group() const { return id_; }
 
     /// Work-items of the current group that exist, per dimension.

@@ -105,6 +105,7 @@ bool Dispatcher::launch_next(Queue& q) {
     update_reservation(q, grid, cu >= 0);
     if (cu < 0) return false;
     launch_on(q, grid, static_cast<unsigned>(cu));
+    if (grid.walk.at_start()) emit<event::dispatch_started>(env_.tracer, env_.now_ns(), grid.id, q.id);
     grid.walk.next();
     if (grid.walk.done()) q.pending.pop_front();
     return true;

@@ -94,6 +94,11 @@ bool Mec::doorbell(uint32_t byte_offset, uint64_t value) {
     return false;
 }
 
+bool Mec::kernel_doorbell(uint32_t byte_offset) const {
+    const auto rings = [&](const Hqd& hqd) { return hqd.active() && hqd.doorbell_bytes() == byte_offset; };
+    return rings(gfx_) || std::any_of(slots_.begin(), slots_.end(), [&](const Hqd& h) { return h.kind != QueueKind::User && rings(h); });
+}
+
 void Mec::poll_wptr(Hqd& hqd) {
     uint64_t value = 0;
     const uint64_t address = hqd.wptr_poll_address() & ~uint64_t{7};

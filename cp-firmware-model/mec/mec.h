@@ -40,6 +40,8 @@ public:
 
     /// @return true when an active queue with its doorbell enabled has this offset
     bool doorbell(uint32_t byte_offset, uint64_t value);
+    /// An active queue with this offset is not a user's.
+    bool kernel_doorbell(uint32_t byte_offset) const;
 
     /// Load an MQD into a free slot and start the queue. @return MqdUnreadable: the slot stays free
     Fault map(Hqd& hqd, const QueueMapping& mapping);

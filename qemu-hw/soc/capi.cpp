@@ -20,7 +20,7 @@
 
 #include "common/env.h"
 #include "common/trace_hash.h"
-#include "common/trace_perfetto.h"
+#include "common/trace_text.h"
 #include "gcn-interp/cu/commit_log.h"
 #include "gcn-interp/cu/exec_histogram.h"
 #include "qemu-hw/include/lyra.h"
@@ -253,7 +253,7 @@ lyra_device* lyra_create(const lyra_config* config, const lyra_host_ops* ops, vo
     std::string wrong = check(*config);
     if (wrong.empty() && !vram) wrong = "no VRAM";
     std::unique_ptr<TraceSink> trace;
-    if (wrong.empty() && config->trace_path) trace = open_perfetto_trace(config->trace_path, wrong);
+    if (wrong.empty() && config->trace_path) trace = open_trace(config->trace_path, wrong);
     if (wrong.empty() && (config->commit_log_path || config->histogram) && gcn::exec_observer())
         wrong = "another device of this process writes a commit log or counts instructions";
     std::FILE* commit_log = nullptr;

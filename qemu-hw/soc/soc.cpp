@@ -43,7 +43,7 @@ Soc::Soc(Env& env, const Chip& chip, const GpuShape& shape, uint8_t* vram, uint6
       mmhub_(env, registers_, bus_, kMmHub, [this](const Interrupt& i) { interrupt(i); },
              [this](uint32_t vmid, bool mm) { return ih_.pasid_of(vmid, mm); }),
       nbio_(env, registers_, bus_), grbm_(env, registers_, shape), psp_(env, registers_, mmhub_, [this] { mode1_reset(); }),
-      smu_(env, registers_, nbio_, mmhub_),
+      smu_(env, registers_, nbio_, mmhub_), notify_(registers_, [this](const Interrupt& i) { interrupt(i); }),
       sdma0_(env, *this, 0), sdma1_(env, *this, 1), cp_(env, *this, shape, sdma0_, sdma1_),
       doorbells_(LYRA_DOORBELL_BAR_BYTES / 8) {
     env_.vram = vram;
@@ -104,6 +104,7 @@ void Soc::reset() {
     psp_.reset();
     nbio_.reset();
     smu_.reset();
+    notify_.reset();
     grbm_.reset();
     set_fb_location();
     write_discovery_table();
@@ -143,8 +144,10 @@ void Soc::doorbell_write(uint64_t offset, uint64_t value, unsigned size) {
         last = make64(lo32(value), hi32(last));
     emit<event::doorbell>(env_.tracer, env_.now_ns(), static_cast<uint32_t>(offset), value);
     if (ih_.doorbell(static_cast<uint32_t>(offset), lo32(value))) return;
-    if (sdma0_.doorbell(slot, last) || sdma1_.doorbell(slot, last) || cp_.doorbell(slot, last)) return;
-    env_.stats.add(Fault::DoorbellUnmatched);
+    if (sdma0_.doorbell(slot, last) || sdma1_.doorbell(slot, last)) return;
+    const bool taken = cp_.doorbell(slot, last);
+    if (!taken) env_.stats.add(Fault::DoorbellUnmatched);
+    if (!cp_.kernel_doorbell(slot)) notify_.rung(slot);
 }
 
 uint64_t Soc::doorbell_read(uint64_t offset, unsigned size) const {

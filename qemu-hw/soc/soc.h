@@ -12,6 +12,7 @@
 #include "cp-firmware-model/sdma/engine.h"
 #include "qemu-hw/soc/bus_memory.h"
 #include "qemu-hw/soc/discovery.h"
+#include "qemu-hw/soc/doorbell_notify.h"
 #include "qemu-hw/soc/gmc.h"
 #include "qemu-hw/soc/grbm.h"
 #include "qemu-hw/soc/ih.h"
@@ -83,6 +84,7 @@ private:
     Grbm grbm_;
     Psp psp_;
     Smu smu_;
+    DoorbellNotify notify_;
     SdmaEngine sdma0_, sdma1_;
     CommandProcessor cp_;
     std::vector<uint64_t> doorbells_;   ///< last values, one per 8-byte slot

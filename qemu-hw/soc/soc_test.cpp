@@ -114,6 +114,24 @@ TEST_F(SocTest, PspAnswersEveryFrameWithItsFence) {
     EXPECT_EQ(get(0x20000 + 864), 0u);
 }
 
+TEST_F(SocTest, ADoorbellNotifiesOnceForEachArming) {
+    constexpr uint32_t kNotify = 0x7fff0, kPresent = 0x4c590100;
+    constexpr uint64_t kSomeUsers = 0x2000;
+    EXPECT_EQ(read(kNotify), kPresent) << "off until somebody arms it";
+    lyra_doorbell_write(device, kSomeUsers, 1, 8);
+    EXPECT_EQ(read(kNotify), kPresent);
+    write(kNotify, 1);
+    EXPECT_EQ(read(kNotify), kPresent + 1);
+    lyra_doorbell_write(device, kSomeUsers, 2, 8);
+    EXPECT_EQ(read(kNotify), kPresent) << "used up by the first doorbell";
+    write(kNotify, 1);
+    write(kNotify, 0);
+    EXPECT_EQ(read(kNotify), kPresent);
+    write(kNotify, 1);
+    lyra_reset(device);
+    EXPECT_EQ(read(kNotify), kPresent);
+}
+
 TEST_F(SocTest, SmuAnswersMessagesAndGivesItsTables) {
     constexpr uint32_t kMessage = 0x58a08, kArgument = 0x58a48, kResponse = 0x58a68, kIndex = 0x38, kData = 0x3c;
     const uint64_t table = (uint64_t{0x8000} << 24) + 0x40000;

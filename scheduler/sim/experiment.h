@@ -63,6 +63,7 @@ struct Experiment {
     uint64_t save_fixed_ns = 6'000;  ///< save or restore of a queue without waves
     DriverTimes driver;
     Timing timing;
+    unsigned cus = 8;                ///< compute units of the guest's GPU; the simulator goes by context_bytes
     uint64_t samples = 10'000;       ///< kernels of latency-critical clients until the end
     uint64_t most_ns = 3'600'000'000'000;
     uint64_t seed = 1;

@@ -172,6 +172,7 @@ Experiment read_experiment(const toml::table& root) {
         r.time("ageing_us", e.policy.ageing_ns);
         r.flag("inherit", e.policy.inherit);
     });
+    part(reader, "guest", [&](Reader& r) { r.whole("cus", e.cus, 2, 64); });
     part(reader, "driver", [&](Reader& r) {
         r.time("look_us", e.driver.look_ns);
         r.time("submit_us", e.driver.submit_ns);

@@ -53,6 +53,7 @@ std::function<int()> set_up_disasm(CLI::App& app);
 std::function<int()> set_up_isa(CLI::App& app);
 std::function<int()> set_up_waves(CLI::App& app);
 std::function<int()> set_up_bench(CLI::App& app);
+std::function<int()> set_up_measure(CLI::App& app);
 std::function<int()> set_up_sim(CLI::App& app);
 std::function<int()> set_up_version(CLI::App& app);
 

@@ -91,21 +91,6 @@ std::string comma_safe(const std::string& text) {
     return safe;
 }
 
-fs::path pack(const GuestJob& job, const fs::path& work) {
-    const fs::path dir = work / "job";
-    fs::create_directory(dir);
-    for (const auto& [name, file] : job.files) fs::copy_file(file, dir / name, fs::copy_options::overwrite_existing);
-    write_text(dir / "run", job.run);
-    fs::permissions(dir / "run", fs::perms::owner_all | fs::perms::group_read | fs::perms::others_read);
-    const fs::path archive = work / "job.tar";
-    const Captured result = capture({"tar", "-c", "-f", archive.string(), "--format=ustar", "-C", dir.string(), "."}, true);
-    if (result.status != 0) throw EnvironmentError("cannot pack the job: " + result.err);
-    // In a very short disk the guest's kernel complains about the partition table.
-    constexpr uintmax_t kUnit = 1 << 20;
-    fs::resize_file(archive, (fs::file_size(archive) + kUnit - 1) / kUnit * kUnit);
-    return archive;
-}
-
 void prune_logs(const fs::path& dir) {
     std::vector<fs::path> logs;
     for (const auto& entry : fs::directory_iterator(dir)) logs.push_back(entry.path());
@@ -208,6 +193,9 @@ void add_guest_options(CLI::App& app, GuestOptions& options) {
     app.add_option("--accel", options.accel, "how the guest's processors run")->check(CLI::IsMember({"tcg", "kvm"}))->capture_default_str()->type_name("tcg|kvm");
     app.add_flag("--stock-driver", options.stock_driver,
                  "load Debian's amdgpu.ko itself: under TCG 10 s slower than its copy without ftrace's table (KVM: always)");
+    app.add_option("--kfd", options.kfd,
+                   "another driver than Debian's: lyra (with the patches of kfd-patches/), a kernel tree with changes of your own, or a .ko file")
+        ->type_name("lyra|DIR|FILE.ko");
     CLI::Option* deterministic = app.add_flag("--deterministic", options.deterministic,
                  "virtual time: every run has the same events at the same times; prints a hash of the GPU's events at the end");
     app.add_option("--seed", options.seed, "seed of everything random in a deterministic guest")->needs(deterministic)->capture_default_str()->type_name("N");
@@ -228,6 +216,11 @@ GuestMachine::GuestMachine(const GuestOptions& options) : options_(options) {
     if (options.deterministic && (options.accel != "tcg" || options.smp != 1 || !options.share.empty())) {
         throw UserError("--deterministic is with --accel tcg, one processor and without --share: the others depend on the host's speed");
     }
+    if (!options.kfd.empty()) {
+        if (options.stock_driver) throw UserError("--kfd and --stock-driver are two different drivers");
+        if (options.kernel != "6.12") throw UserError("--kfd: a driver is built for kernel 6.12 only");
+        if (options.kfd != "lyra" && !fs::exists(options.kfd)) throw UserError(fmt::format("--kfd {}: there is no such file or folder", options.kfd));
+    }
     if (const std::string wrong = Timing().set(fmt::format("{}", fmt::join(options.timing, ","))); !wrong.empty()) throw UserError(wrong);
     for (const std::string& path : {options.log, options.trace}) {
         const fs::path folder = fs::absolute(path.empty() ? "x" : path).parent_path();
@@ -238,6 +231,7 @@ GuestMachine::GuestMachine(const GuestOptions& options) : options_(options) {
 void GuestMachine::prepare() {
     qemu_ = make("build_qemu.sh", {});
     image_ = make("build_image.sh", {"--kernel", options_.kernel});
+    if (!options_.kfd.empty()) driver_ = make("build_kfd.sh", {"--kernel", options_.kernel, options_.kfd}) / "amdgpu.ko";
 }
 
 std::string GuestMachine::kernel_words() const {
@@ -299,6 +293,22 @@ fs::path GuestMachine::log_path() const {
     fs::create_directories(dir);
     prune_logs(dir);
     return dir / fmt::format("boot-{}.log", getpid());
+}
+
+fs::path GuestMachine::pack(GuestJob job, const fs::path& work) const {
+    if (!driver_.empty()) job.files.emplace_back("amdgpu.ko", driver_);
+    const fs::path dir = work / "job";
+    fs::create_directory(dir);
+    for (const auto& [name, file] : job.files) fs::copy_file(file, dir / name, fs::copy_options::overwrite_existing);
+    write_text(dir / "run", job.run);
+    fs::permissions(dir / "run", fs::perms::owner_all | fs::perms::group_read | fs::perms::others_read);
+    const fs::path archive = work / "job.tar";
+    const Captured result = capture({"tar", "-c", "-f", archive.string(), "--format=ustar", "-C", dir.string(), "."}, true);
+    if (result.status != 0) throw EnvironmentError("cannot pack the job: " + result.err);
+    // In a very short disk the guest's kernel complains about the partition table.
+    constexpr uintmax_t kUnit = 1 << 20;
+    fs::resize_file(archive, (fs::file_size(archive) + kUnit - 1) / kUnit * kUnit);
+    return archive;
 }
 
 GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const OutputSink& err) {
@@ -377,6 +387,11 @@ int GuestMachine::shell() {
     Command command;
     const fs::path log = options_.log.empty() ? work.path() / "serial" : fs::absolute(options_.log);
     command.argv = machine(log);
+    if (!driver_.empty()) {
+        command.argv.insert(command.argv.end(),
+                            {"-drive", "if=none,id=job,format=raw,readonly=on,file=" + comma_safe(pack({}, work.path()).string()),
+                             "-device", "virtio-blk-pci,drive=job"});
+    }
     command.argv.insert(command.argv.end(), {"-append", kernel_words() + " lyra.driver=amdgpu lyra.mode=shell lyra.tty=hvc0",
                                              "-chardev", "stdio,id=tty,mux=on,signal=off",
                                              "-device", "virtconsole,chardev=tty", "-mon", "chardev=tty"});

@@ -19,6 +19,7 @@ struct GuestOptions {
     std::string vram = "2G", mem = "4G", kernel = "6.12", accel = "tcg";
     unsigned cus = 8, smp = 1;
     bool stock_driver = false;            ///< Debian's amdgpu.ko itself; with KVM always
+    std::string kfd;                      ///< another driver: "lyra", a source tree or a .ko; empty: Debian's
     bool deterministic = false;           ///< virtual time, no disk, no clock of the host: equal runs
     uint64_t seed = 1;                    ///< of everything random in a deterministic guest
     std::vector<std::string> timing;      ///< timing parameters to replace, NAME=VALUE
@@ -68,6 +69,7 @@ public:
     int shell();
 
 private:
+    std::filesystem::path pack(GuestJob job, const std::filesystem::path& work) const;
     std::vector<std::string> machine(const std::filesystem::path& serial_log) const;
     std::vector<std::string> deterministic_machine(const std::filesystem::path& work, const std::filesystem::path& job) const;
     std::string device_words() const;
@@ -75,7 +77,7 @@ private:
     std::filesystem::path log_path() const;
 
     GuestOptions options_;
-    std::filesystem::path qemu_, image_;
+    std::filesystem::path qemu_, image_, driver_;
 };
 
 /// Say what the GPU did in a deterministic run that has finished.

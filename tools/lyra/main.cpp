@@ -16,6 +16,7 @@ constexpr Verb kVerbs[] = {
     {"disasm", "disassemble a code object, count its instructions", set_up_disasm},
     {"isa", "list instructions, show coverage", set_up_isa},
     {"bench", "time kernels beside PoCL and native code", set_up_bench},
+    {"measure", "run clients of several priorities in a guest under a scheduling policy, and measure", set_up_measure},
     {"sim", "simulate queues of several priorities under a scheduling policy", set_up_sim},
     {"waves", "list the waves of a saved queue", set_up_waves},
     {"version", "print the version", set_up_version},

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// Trace sink that writes one line of text an event, for programs that measure: without the events of single waves.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "common/trace.h"
+
+namespace lyra {
+
+/// Lines of "time_ns<TAB>event<TAB>arguments in decimal...", in the order of events.def; the events of block sq are left out.
+/// @return nullptr when the file cannot be written; error then says why
+std::unique_ptr<TraceSink> open_text_trace(const std::string& path, std::string& error);
+
+/// The sink for a file by its name: text for .tsv, Perfetto's format for all others.
+std::unique_ptr<TraceSink> open_trace(const std::string& path, std::string& error);
+
+}  // namespace lyra

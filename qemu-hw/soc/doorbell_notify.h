@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// An extension that no hardware has: an interrupt when a user queue's doorbell is rung, for scheduling by notification in the place
+// of polling (docs/design/doorbell_notify.md). Off until a driver that knows it writes its register.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "cp-firmware-model/cp_bus.h"
+#include "qemu-hw/soc/register_file.h"
+
+namespace lyra {
+
+/// LYRA_DOORBELL_NOTIFY reads kPresent + armed. A write of 1 arms it for one interrupt, 0 switches it off.
+class DoorbellNotify : public RegisterBlock {
+public:
+    static constexpr uint32_t kRegister = 0x7fff0 / 4;      ///< dword number in BAR5
+    static constexpr uint32_t kPresent = 0x4c590100;
+    static constexpr uint8_t kSource = 200;                 ///< of client GRBM_CP; no source of GFX9 has this number
+
+    DoorbellNotify(RegisterFile& registers, std::function<void(const Interrupt&)> raise);
+
+    uint32_t read(uint32_t dw) override;
+    void write(uint32_t dw, uint32_t value) override;
+    void reset() { armed_ = false; }
+    /// A doorbell that may be that of a user queue was rung.
+    void rung(uint32_t byte_offset);
+
+private:
+    std::function<void(const Interrupt&)> raise_;
+    bool armed_ = false;
+};
+
+}  // namespace lyra

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// The time line of pre-emptions out of the device's own events (--trace FILE.tsv): what an experiment in the guest measures.
+#pragma once
+
+#include <istream>
+
+#include "scheduler/sim/experiment.h"
+
+namespace lyra::cli {
+
+/// How to tell the clients' kernels apart.
+struct TimelineOptions {
+    uint64_t warm_up = 2;  ///< kernels of each latency-critical queue that are no samples
+};
+
+struct Timeline {
+    /// Of kernels of one work-group, which are those of latency-critical clients, after their warm-up. t2_detected is
+    /// t3_requested: the device does not see when the driver notices. Times that did not happen are 0.
+    std::vector<sim::Sample> samples;
+    uint64_t alone_ns = 0;        ///< from one kernel of a best-effort client to its next before the first sample: median
+    uint64_t best_effort = 0;     ///< kernels of more work-groups done during the samples
+    uint64_t best_effort_ns = 0;  ///< from the first of them to the last
+    uint64_t critical_ns = 0;     ///< of that time, when kernels of one work-group were running
+    uint64_t preemptions = 0;     ///< queues that were unmapped during the samples
+    uint64_t saved_queues = 0;
+
+    /// Part of the time which latency-critical kernels left over that became best-effort work; 0 when it cannot be known.
+    double retained() const;
+};
+
+/// @param in lines as common/trace_text.h says
+/// @throws std::runtime_error  a line that is not one
+Timeline read_timeline(std::istream& in, const TimelineOptions& options);
+
+}  // namespace lyra::cli
