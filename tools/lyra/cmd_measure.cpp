@@ -73,7 +73,7 @@ Shape shape_of(const sim::ClientClass& client, unsigned cus) {
     const double wanted = client.context_bytes == 0 ? kMostWaves : static_cast<double>(client.context_bytes) / kCus / kWaveBytes;
     const unsigned per_cu = static_cast<unsigned>(std::clamp(std::round(wanted), 1.0, static_cast<double>(kMostWaves)));
     const unsigned groups = (per_cu + kMostGroupWaves - 1) / kMostGroupWaves;
-    return {groups * cus, (per_cu + groups - 1) / groups};
+    return {groups * cus, per_cu / groups};
 }
 
 std::string client_line(const sim::Experiment& e, const sim::ClientClass& client, unsigned number) {
@@ -185,18 +185,17 @@ std::vector<uint64_t> sorted_latencies(const Timeline& timeline, bool displacing
 }
 
 ordered_json stages(const Timeline& timeline) {
-    std::array<double, 4> sum{};
+    std::array<double, 3> sum{};
     size_t count = 0;
     for (const sim::Sample& s : timeline.samples) {
         if (!s.displaced || s.t5_saved == 0) continue;
         ++count;
         sum[0] += us(s.t3_requested - s.t0_doorbell);
-        sum[1] += us(s.t4_dequeue - s.t3_requested);
-        sum[2] += us(s.t5_saved - s.t4_dequeue);
-        sum[3] += us(s.t8_first_wave - s.t5_saved);
+        sum[1] += us(s.t5_saved - s.t3_requested);
+        sum[2] += us(s.t8_first_wave - s.t5_saved);
     }
     const double n = static_cast<double>(std::max<size_t>(count, 1));
-    return {{"samples", count}, {"detect_and_request", sum[0] / n}, {"wait", sum[1] / n}, {"save", sum[2] / n}, {"dispatch", sum[3] / n}};
+    return {{"samples", count}, {"detect_and_request", sum[0] / n}, {"save", sum[1] / n}, {"dispatch", sum[2] / n}};
 }
 
 ordered_json report(const sim::Configuration& configuration, const Measured& m) {

@@ -37,7 +37,7 @@ std::optional<EventId> event_of(std::string_view name) {
 
 Line parse(std::string_view text, uint64_t number) {
     const auto bad = [&] { return std::runtime_error(fmt::format("line {} of the trace is not an event: '{}'", number, text.substr(0, 80))); };
-    const auto next = [&, rest = text]() mutable -> std::optional<std::string_view> {
+    auto next = [rest = text]() mutable -> std::optional<std::string_view> {
         if (rest.data() == nullptr) return {};
         const size_t tab = rest.find('\t');
         const std::string_view word = rest.substr(0, tab);
@@ -100,12 +100,21 @@ private:
     struct Ring {
         uint64_t ns, value;
     };
-    struct Open {
-        size_t sample = SIZE_MAX;  ///< of a latency-critical kernel
+    /// The kernel that a queue has begun; clients have one at a time. It has another dispatch id when it was saved and restored.
+    struct Kernel {
+        size_t sample = SIZE_MAX;  ///< of a latency-critical one
         uint64_t begin_ns = 0;
     };
 
-    /// The first ring that told of the packet, and forget the ones before.
+    /// Calls f for each sample whose first wave is not there yet.
+    template <class F>
+    void for_waiting(F f) {
+        for (const auto& [doorbell, kernel] : running_) {
+            if (kernel.sample != SIZE_MAX && out_.samples[kernel.sample].t8_first_wave == 0) f(out_.samples[kernel.sample]);
+        }
+    }
+
+    /// When the first ring told of what is at the position; forgets the ones before.
     uint64_t rung_for(uint64_t doorbell, uint64_t position) {
         std::vector<Ring>& rings = rung_[doorbell];
         const auto it = std::find_if(rings.begin(), rings.end(), [&](const Ring& r) { return r.value >= position; });
@@ -116,77 +125,73 @@ private:
     }
 
     void packet(const Line& e) {
-        const uint64_t queue = e.args[0], kind = e.args[1], opcode = e.args[2];
-        if (kind == kAql && opcode == kAqlKernelDispatch) position_[queue] = e.args[3];
+        const uint64_t queue = e.args[0], kind = e.args[1], opcode = e.args[2], position = e.args[3];
+        if (kind == kAql && opcode == kAqlKernelDispatch) position_[queue] = position;
         if (kind != kPm4) return;
         if (opcode == static_cast<uint64_t>(pm4::Opcode::RUN_LIST)) hiq_ = queue;
-        if (opcode != static_cast<uint64_t>(pm4::Opcode::UNMAP_QUEUES) || queue != hiq_) return;
-        const std::vector<Ring>& rings = rung_[doorbell_[queue]];
-        const uint64_t asked = rings.empty() ? e.ns : rings.back().ns;
-        for (const auto& [dispatch, open] : open_) {
-            if (open.sample == SIZE_MAX) continue;
-            sim::Sample& s = out_.samples[open.sample];
-            if (s.t8_first_wave == 0 && s.t4_dequeue == 0) note_unmap(s, asked, e.ns);
-        }
-        last_unmap_ = {asked, e.ns};
-        ++unmaps_;
+        if (queue != hiq_) return;
+        // The driver rings for each packet: what remains is of those that are not complete.
+        std::vector<Ring>& rings = rung_[doorbell_[queue]];
+        rings.erase(rings.begin(), std::find_if(rings.begin(), rings.end(), [&](const Ring& r) { return r.value > position; }));
+        if (!rings.empty()) rings.erase(rings.begin());
     }
 
-    void note_unmap(sim::Sample& s, uint64_t asked, uint64_t ns) {
-        s.t2_detected = s.t3_requested = std::max(asked, s.t0_doorbell);
-        s.t4_dequeue = ns;
-        s.displaced = true;
-    }
-
+    /// A queue goes: the unmap that the HIQ's oldest doorbell told of. (The packet itself is in the trace when it is complete.)
     void unmapped(const Line& e) {
         if (!begun_) return;
         ++out_.saved_queues;
-        for (const auto& [dispatch, open] : open_) {
-            if (open.sample == SIZE_MAX) continue;
-            sim::Sample& s = out_.samples[open.sample];
-            if (s.t8_first_wave == 0 && s.t4_dequeue != 0) s.t5_saved = s.t6_fence = e.ns;
-        }
+        const std::vector<Ring>& rings = rung_[doorbell_[hiq_]];
+        const uint64_t asked = rings.empty() ? e.ns : rings.front().ns;
+        for_waiting([&](sim::Sample& s) { note_unmap(s, asked, e.ns); });
+        last_asked_ns_ = asked;
         last_unmapped_ns_ = e.ns;
     }
 
+    static void note_unmap(sim::Sample& s, uint64_t asked, uint64_t unmapped) {
+        if (!s.displaced) s.t2_detected = s.t3_requested = s.t4_dequeue = std::max(asked, s.t0_doorbell);
+        s.displaced = true;
+        s.t5_saved = s.t6_fence = unmapped;
+    }
+
     void begin(const Line& e) {
-        const uint64_t dispatch = e.args[0], queue = e.args[1], groups = e.args[2], doorbell = doorbell_[queue];
-        Open open;
-        open.begin_ns = e.ns;
+        const uint64_t queue = e.args[1], groups = e.args[2], doorbell = doorbell_[queue];
+        Kernel kernel;
+        kernel.begin_ns = e.ns;
+        const uint64_t rung = rung_for(doorbell, position_[queue]);
         if (groups > 1) {
             if (const auto it = last_begin_.find(doorbell); it != last_begin_.end() && !begun_) periods_.push_back(e.ns - it->second);
             last_begin_[doorbell] = e.ns;
         } else if (seen_[doorbell]++ >= options_.warm_up) {
             sim::Sample s;
-            s.t0_doorbell = rung_for(doorbell, position_[queue]);
-            if (s.t0_doorbell == 0) s.t0_doorbell = e.ns;
-            // The queue was away itself, or went to the hardware again with the others, before its packet was read.
-            if (last_unmap_.second > s.t0_doorbell) {
-                note_unmap(s, last_unmap_.first, last_unmap_.second);
-                if (last_unmapped_ns_ > last_unmap_.second) s.t5_saved = s.t6_fence = last_unmapped_ns_;
-            }
-            open.sample = out_.samples.size();
+            s.t0_doorbell = rung != 0 ? rung : e.ns;
+            // The queue had no slot, or went to the hardware anew with the others, before its packet was read.
+            if (last_unmapped_ns_ > s.t0_doorbell) note_unmap(s, last_asked_ns_, last_unmapped_ns_);
+            kernel.sample = out_.samples.size();
             out_.samples.push_back(s);
             if (!begun_) first_begin_ = s.t0_doorbell;
             begun_ = true;
         }
-        open_[dispatch] = open;
+        running_[doorbell] = kernel;
     }
 
     void started(const Line& e) {
-        const auto it = open_.find(e.args[0]);
-        if (it != open_.end() && it->second.sample != SIZE_MAX) {
-            sim::Sample& s = out_.samples[it->second.sample];
-            if (s.t8_first_wave == 0) s.t8_first_wave = e.ns;
-        }
+        const auto it = running_.find(doorbell_[e.args[1]]);
+        if (it == running_.end() || it->second.sample == SIZE_MAX) return;
+        sim::Sample& s = out_.samples[it->second.sample];
+        if (s.t8_first_wave != 0) return;
+        s.t8_first_wave = e.ns;
+        // It is saved unit by unit, and the unmap may go on when there is already room: what has been asked for counts.
+        const std::vector<Ring>& rings = rung_[doorbell_[hiq_]];
+        if (!s.displaced && !rings.empty() && rings.front().ns >= s.t0_doorbell) note_unmap(s, rings.front().ns, e.ns);
+        s.t5_saved = std::min(s.t5_saved, e.ns);
     }
 
     void end(const Line& e) {
-        const auto it = open_.find(e.args[0]);
-        if (it == open_.end()) return;
+        const auto it = running_.find(doorbell_[e.args[1]]);
+        if (it == running_.end()) return;
         if (it->second.sample != SIZE_MAX) {
             out_.samples[it->second.sample].t9_done = e.ns;
-        } else if (begun_) {
+        } else if (begun_ && last_begin_.contains(it->first)) {
             // One that had begun before the samples did a part of its work then: the next one is the first.
             if (out_.best_effort == 0 && it->second.begin_ns < first_begin_) {
                 first_begin_ = e.ns;
@@ -195,7 +200,7 @@ private:
             }
             last_end_ = e.ns;
         }
-        open_.erase(it);
+        running_.erase(it);
     }
 
     TimelineOptions options_;
@@ -203,11 +208,10 @@ private:
     std::map<uint64_t, std::vector<Ring>> rung_;          // by doorbell
     std::map<uint64_t, uint64_t> doorbell_, position_;    // by queue
     std::map<uint64_t, uint64_t> seen_, last_begin_;      // by doorbell
-    std::map<uint64_t, Open> open_;                       // by dispatch
+    std::map<uint64_t, Kernel> running_;                  // by doorbell
     std::vector<uint64_t> periods_;
-    uint64_t hiq_ = ~uint64_t{0}, unmaps_ = 0;
-    std::pair<uint64_t, uint64_t> last_unmap_{0, 0};
-    uint64_t last_unmapped_ns_ = 0, first_begin_ = 0, last_end_ = 0;
+    uint64_t hiq_ = ~uint64_t{0};
+    uint64_t last_asked_ns_ = 0, last_unmapped_ns_ = 0, first_begin_ = 0, last_end_ = 0;
     bool begun_ = false;
 };
 

@@ -21,8 +21,7 @@ struct Timeline {
     uint64_t best_effort = 0;     ///< kernels of more work-groups done during the samples
     uint64_t best_effort_ns = 0;  ///< from the first of them to the last
     uint64_t critical_ns = 0;     ///< of that time, when kernels of one work-group were running
-    uint64_t preemptions = 0;     ///< queues that were unmapped during the samples
-    uint64_t saved_queues = 0;
+    uint64_t saved_queues = 0;    ///< queues that were unmapped during the samples
 
     /// Part of the time which latency-critical kernels left over that became best-effort work; 0 when it cannot be known.
     double retained() const;

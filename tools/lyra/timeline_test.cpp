@@ -31,9 +31,9 @@ TEST(Timeline, FollowsAPreemptionFromDoorbellToFirstWave) {
 1000 doorbell 512 0
 1100 packet 2 1 2 0
 1101 dispatch_begin 2 2 1 8192
-2000 doorbell 8 7
-2100 packet 9 0 163 64
+2000 doorbell 8 70
 2900 queue_unmapped 1
+2901 packet 9 0 163 64
 3000 dispatch_started 2 2
 3500 dispatch_end 2 2
 )");
@@ -42,7 +42,6 @@ TEST(Timeline, FollowsAPreemptionFromDoorbellToFirstWave) {
     EXPECT_TRUE(s.displaced);
     EXPECT_EQ(s.t0_doorbell, 1000u);
     EXPECT_EQ(s.t3_requested, 2000u);
-    EXPECT_EQ(s.t4_dequeue, 2100u);
     EXPECT_EQ(s.t5_saved, 2900u);
     EXPECT_EQ(s.t8_first_wave, 3000u);
     EXPECT_EQ(s.t9_done, 3500u);
@@ -53,9 +52,10 @@ TEST(Timeline, AQueueThatWasAwayCountsFromItsDoorbell) {
     // Rung while it has no slot; mapped by the run list after the unmap.
     const Timeline t = read(kMapped + R"(50 queue_unmapped 2
 1000 doorbell 512 4
-2000 doorbell 8 7
-2100 packet 9 0 163 64
+2000 doorbell 8 70
+2001 doorbell 8 74
 2900 queue_unmapped 1
+2901 packet 9 0 163 64
 2950 packet 9 0 165 70
 2960 queue_mapped 3 9 512 3
 2970 packet 3 1 2 4
@@ -67,6 +67,28 @@ TEST(Timeline, AQueueThatWasAwayCountsFromItsDoorbell) {
     EXPECT_TRUE(t.samples[0].displaced);
     EXPECT_EQ(t.samples[0].t0_doorbell, 1000u);
     EXPECT_EQ(t.samples[0].t5_saved, 2900u);
+}
+
+TEST(Timeline, TheFirstWaveMayComeBeforeTheUnmapIsComplete) {
+    const Timeline t = read(kMapped + R"(1000 doorbell 512 0
+1001 packet 2 1 2 0
+1002 dispatch_begin 1 2 1 8192
+1100 doorbell 8 70
+1190 dispatch_started 1 2
+1200 queue_unmapped 1
+1201 packet 9 0 163 64
+1300 dispatch_end 1 2
+2000 doorbell 512 1
+2001 packet 2 1 2 1
+2002 dispatch_begin 2 2 1 8192
+2003 dispatch_started 2 2
+2004 dispatch_end 2 2
+)");
+    ASSERT_EQ(t.samples.size(), 2u);
+    EXPECT_TRUE(t.samples[0].displaced);
+    EXPECT_EQ(t.samples[0].t3_requested, 1100u);
+    EXPECT_EQ(t.samples[0].t5_saved, 1190u);
+    EXPECT_FALSE(t.samples[1].displaced) << "that ring was for another one";
 }
 
 TEST(Timeline, WithoutAnUnmapNobodyWasDisplaced) {
