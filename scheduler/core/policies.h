@@ -31,4 +31,10 @@ static inline uint64_t qsched_away_since(const struct qsched_queue *q)
 	return q->since_ns > q->arrived_ns ? q->since_ns : q->arrived_ns;
 }
 
+/* Since when it has had no turn. */
+static inline uint64_t qsched_hungry_since(const struct qsched_queue *q)
+{
+	return q->hungry_ns > q->arrived_ns ? q->hungry_ns : q->arrived_ns;
+}
+
 #endif

@@ -89,6 +89,7 @@ uint16_t qsched_add(struct qsched *sched, const struct qsched_queue_params *para
 			.waits_for = QSCHED_NO_QUEUE,
 			.arrived_ns = sched->now_ns,
 			.since_ns = sched->now_ns,
+			.hungry_ns = sched->now_ns,
 		};
 		return n;
 	}
@@ -197,9 +198,9 @@ static void give_turns(struct qsched *sched)
 		if (q->turn_until_ns > sched->now_ns)
 			return;
 		q->turn_until_ns = 0;
-		if (!runnable(q) || q->allowed || sched->now_ns - qsched_away_since(q) < sched->params.starvation_ns)
+		if (!runnable(q) || q->allowed || sched->now_ns - qsched_hungry_since(q) < sched->params.starvation_ns)
 			continue;
-		if (!longest || qsched_away_since(q) < qsched_away_since(longest))
+		if (!longest || qsched_hungry_since(q) < qsched_hungry_since(longest))
 			longest = q;
 	}
 	if (longest)
@@ -272,6 +273,8 @@ static void decide(struct qsched *sched, struct qsched_decision *decision)
 		}
 		if (run != q->allowed) {
 			q->gained = (uint8_t)(run ? qsched_steps_gained(sched, q) : 0);
+			if (!run && sched->now_ns - q->since_ns >= sched->params.turn_ns)
+				q->hungry_ns = sched->now_ns;
 			q->allowed = run;
 			q->since_ns = sched->now_ns;
 			decision->taken += !run;
@@ -280,7 +283,7 @@ static void decide(struct qsched *sched, struct qsched_decision *decision)
 		if (q->turn_until_ns > sched->now_ns)
 			note_timer(decision, q->turn_until_ns);
 		if (runnable(q) && !run && sched->params.starvation_ns != 0 && sched->params.turn_ns != 0) {
-			const uint64_t starved = later(qsched_away_since(q), sched->params.starvation_ns);
+			const uint64_t starved = later(qsched_hungry_since(q), sched->params.starvation_ns);
 
 			note_timer(decision, starved > sched->now_ns ? starved : later(sched->now_ns, sched->params.turn_ns));
 		}

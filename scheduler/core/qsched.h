@@ -44,7 +44,10 @@ struct qsched_params {
 	uint64_t min_run_ns;
 	/* When the last queue of a rank has become idle, lower ones stay away for so long: it may come again at once. */
 	uint64_t hysteresis_ns;
-	/* A queue that wants and has been away for so long gets a turn of turn_ns by itself; 0: never. */
+	/*
+	 * A queue that wants and has been away for so long gets a turn of turn_ns by itself; 0: never. To be back for less than
+	 * turn_ns does not count: it may not even have been restored by then.
+	 */
 	uint64_t starvation_ns;
 	uint64_t turn_ns;
 	/* ageing: waiting so long is worth one step of priority, which lasts for turn_ns after the queue has come back. */
@@ -103,6 +106,7 @@ struct qsched_queue {
 	uint16_t waits_for;
 	uint64_t arrived_ns;	/* when its present work came */
 	uint64_t since_ns;	/* when allowed changed */
+	uint64_t hungry_ns;	/* when it was last taken after it had been allowed for turn_ns at least */
 	uint64_t turn_until_ns; /* its turn against starvation; 0: none */
 	uint64_t service_ns;	/* how long it wanted and was allowed */
 	uint64_t virtual_ns;	/* share: service in relation to weight */
@@ -131,7 +135,10 @@ void qsched_init(struct qsched *sched, const struct qsched_params *params, uint6
 /* Other rules from now on; the queues stay. */
 void qsched_set_params(struct qsched *sched, const struct qsched_params *params);
 
-/* A new queue, idle and allowed. Returns its number, QSCHED_NO_QUEUE when there are too many. */
+/*
+ * A new queue, idle and allowed, since the last event: precede it with a QSCHED_TIMER event. Returns its number, QSCHED_NO_QUEUE
+ * when there are too many.
+ */
 uint16_t qsched_add(struct qsched *sched, const struct qsched_queue_params *params);
 /* Gone: whoever waits for it waits for somebody unknown. Follow it with a QSCHED_TIMER event. */
 void qsched_remove(struct qsched *sched, uint16_t queue);

@@ -203,6 +203,27 @@ TEST(Qsched, NobodyStarvesBeyondTheBound) {
     EXPECT_GE(b.service(high), 8'000 * kMs);
 }
 
+/// One above that pauses again and again, each time for less than a restore takes, must not start the waiting anew.
+TEST(Qsched, AMomentOnTheHardwareIsNoTurn) {
+    qsched_params params = policy(QSCHED_FIXED);
+    params.starvation_ns = 10 * kMs;
+    params.turn_ns = 2 * kMs;
+    Bench b(params);
+    const uint16_t low = b.add(kLow), high = b.add(kHigh);
+    b.wants(low);
+    b.wants(high);
+    const uint64_t before = b.service(low);
+    for (unsigned n = 0; n < 50; ++n) {
+        b.pass(2 * kMs);
+        b.idle(high);
+        EXPECT_TRUE(b.allowed(low));
+        b.pass(1000);
+        b.wants(high);
+    }
+    EXPECT_GE(b.service(low) - before, 7 * params.turn_ns);
+    EXPECT_LE(b.service(low) - before, 9 * params.turn_ns);
+}
+
 TEST(Qsched, AgeingBringsATurnAndNoMore) {
     qsched_params params = policy(QSCHED_AGEING);
     params.ageing_ns = kMs;
