@@ -12,23 +12,32 @@
 namespace lyra::sim {
 
 enum class Arrival : uint8_t {
-    Closed,   ///< the next kernel when the one before is done
-    Uniform,  ///< at a fixed rate, the first at a random phase
+    Closed,     ///< the next kernel when the one before is done
+    Uniform,    ///< at a fixed rate, the first at a random phase
     Poisson,
-    Trace,    ///< at given times
+    Bursty,     ///< Poisson at two rates, in bursts and between them (a Markov-modulated Poisson process of two states)
+    Trace,      ///< at given times
+    Dependent,  ///< when a kernel of another client is done
 };
 
-/// Clients that are alike: each a process with one queue.
+/// Clients that are alike: each one queue. Queue n of a class that refers to another class means queue n (modulo its count) of that.
 struct ClientClass {
     std::string name;
     unsigned count = 1;
+    std::string process;              ///< all queues of classes that name the same one are in one process; empty: each has its own
     qsched_queue_params queue{};
     uint64_t kernel_ns = 1'000'000;   ///< alone on the GPU
     uint64_t context_bytes = 0;       ///< what has to be saved while its kernel runs
-    bool fills = true;                ///< its waves leave no room for others'
+    double room = 1;                  ///< part of the GPU that its waves occupy; no kernel can begin when nothing is left, 0 to 1
     Arrival arrival = Arrival::Closed;
-    double rate_hz = 0;               ///< Uniform, Poisson
+    double rate_hz = 0;               ///< Uniform, Poisson; Bursty: between bursts
+    double burst_hz = 0;              ///< Bursty: in bursts
+    uint64_t burst_ns = 0, calm_ns = 0;  ///< Bursty: mean length of a burst, and of the time between two
     std::vector<uint64_t> trace_ns;   ///< Trace: ascending; over when the last one is done
+    std::string after;                ///< Dependent: the client whose kernels bring one each
+    /// A class for whose queue's present or next kernel, as it is when a kernel of this class arrives, that one waits: it begins with a
+    /// barrier packet on the other's completion signal.
+    std::string waits_for;
     bool latency_critical = false;    ///< its kernels are the samples
 };
 
@@ -40,8 +49,17 @@ enum class Detection : uint8_t {
 
 /// How queues are taken from the hardware.
 enum class Unmap : uint8_t {
-    All,     ///< every queue of the device is saved, then the new run list brings back those that may run
-    Queue,   ///< those that have to go
+    All,      ///< every queue of the device is saved, then the new run list brings back those that may run
+    Process,  ///< every queue of the processes of which one has to go
+    Queue,    ///< those that have to go
+    Static,   ///< queues of static_priority are mapped as static ones and stay: one packet takes all others
+};
+
+/// The packet processors' slots and who shares them.
+struct Hardware {
+    unsigned hqds = 24;              ///< compute queues that are mapped at a time
+    unsigned processes = 8;          ///< processes of which queues are mapped at a time: VMIDs
+    uint64_t quantum_ns = 10'000'000;  ///< of the hardware scheduler, when not all of the run list can be mapped
 };
 
 /// What the driver's part takes: to be replaced by what a guest measures.
@@ -57,10 +75,13 @@ struct Experiment {
     qsched_params policy{};
     Detection detection = Detection::Poll;
     uint64_t period_ns = 5'000'000, idle_period_ns = 5'000'000;
+    bool runnable_test = true;       ///< the scheduler looks at the head packet: a queue that waits for another one has no claim
     Unmap unmap = Unmap::All;
+    uint8_t static_priority = 11;    ///< Static: and above
     uint64_t grace_ns = 0;           ///< SCH_WAVE: before waves are saved
     uint64_t retry_ns = 64'000;      ///< QUE_SLEEP: the packet processor looks so often whether a dequeue is complete
     uint64_t save_fixed_ns = 6'000;  ///< save or restore of a queue without waves
+    Hardware hardware;
     DriverTimes driver;
     Timing timing;
     unsigned cus = 8;                ///< compute units of the guest's GPU; the simulator goes by context_bytes
@@ -73,6 +94,8 @@ struct Experiment {
 struct Sample {
     uint64_t t0_doorbell = 0, t2_detected = 0, t3_requested = 0, t4_dequeue = 0, t5_saved = 0, t6_fence = 0, t8_first_wave = 0,
              t9_done = 0;
+    /// When nothing but the hardware kept it any more: it had come, and what it waits for and the queue's kernel before it were done.
+    uint64_t ready = 0;
     bool displaced = false;  ///< somebody was taken from the hardware for it
 };
 
@@ -88,6 +111,11 @@ struct Result {
     std::vector<Sample> samples;
     std::vector<ClientResult> clients;  ///< by class
     uint64_t duration_ns = 0, actions = 0, queues_saved = 0, bytes_saved = 0;
+    uint64_t displacements = 0;  ///< actions that took queues for others
+    uint64_t wasted = 0;         ///< of these: when the waves were saved none of the others could begin
+    uint64_t rotations = 0;      ///< of the hardware scheduler, as not all of the run list could be mapped
+    /// A queue waits for one that the scheduler keeps away, and nothing that is still to come would change that.
+    bool deadlocked = false;
 
     /// Part of the time that latency-critical kernels left over which became work of the others, 0 to 1.
     double best_effort_retained() const;

@@ -120,11 +120,21 @@ ClientClass read_client(const toml::table& table, unsigned number) {
     reader.time("deadline_us", c.queue.deadline_ns);
     reader.time("kernel_us", c.kernel_ns);
     reader.whole("context_bytes", c.context_bytes, 0, 1e12);
-    reader.flag("fills", c.fills);
+    bool fills = c.room != 0;
+    reader.flag("fills", fills);
+    c.room = fills ? 1 : 0;
+    reader.number("room", c.room, 0, 1);
+    reader.text("process", c.process);
+    reader.text("waits_for", c.waits_for);
+    reader.text("after", c.after);
     reader.flag("latency_critical", c.latency_critical);
     reader.choice<Arrival>("arrival", c.arrival, {{"closed", Arrival::Closed}, {"uniform", Arrival::Uniform},
-                                                   {"poisson", Arrival::Poisson}, {"trace", Arrival::Trace}});
+                                                   {"poisson", Arrival::Poisson}, {"bursty", Arrival::Bursty},
+                                                   {"trace", Arrival::Trace}, {"dependent", Arrival::Dependent}});
     reader.number("rate_hz", c.rate_hz, 0, 1e9);
+    reader.number("burst_hz", c.burst_hz, 0, 1e9);
+    reader.time("burst_us", c.burst_ns);
+    reader.time("calm_us", c.calm_ns);
     if (const toml::node* node = reader.take("trace_us")) {
         const toml::array* array = node->as_array();
         if (array == nullptr) wrong(*node, "client.trace_us has to be a list of numbers");
@@ -145,14 +155,17 @@ Experiment read_experiment(const toml::table& root) {
     reader.text("about", about);
     reader.whole("samples", e.samples, 1, 1e9);
     reader.whole("seed", e.seed, 0, 9007199254740992.0);
+    reader.time("most_us", e.most_ns);
     reader.take("sweep");
     part(reader, "detection", [&](Reader& r) {
         r.choice<Detection>("kind", e.detection, {{"poll", Detection::Poll}, {"adaptive", Detection::Adaptive}, {"notify", Detection::Notify}});
         r.time("period_us", e.period_ns);
         r.time("idle_period_us", e.idle_period_ns);
+        r.flag("runnable_test", e.runnable_test);
     });
     part(reader, "action", [&](Reader& r) {
-        r.choice<Unmap>("unmap", e.unmap, {{"all", Unmap::All}, {"queue", Unmap::Queue}});
+        r.choice<Unmap>("unmap", e.unmap, {{"all", Unmap::All}, {"process", Unmap::Process}, {"queue", Unmap::Queue}, {"static", Unmap::Static}});
+        r.whole("static_priority", e.static_priority, 0, QSCHED_MAX_PRIORITY);
         r.time("grace_us", e.grace_ns);
         r.time("retry_us", e.retry_ns);
         r.time("save_fixed_us", e.save_fixed_ns);
@@ -173,6 +186,11 @@ Experiment read_experiment(const toml::table& root) {
         r.flag("inherit", e.policy.inherit);
     });
     part(reader, "guest", [&](Reader& r) { r.whole("cus", e.cus, 2, 64); });
+    part(reader, "hardware", [&](Reader& r) {
+        r.whole("hqds", e.hardware.hqds, 1, QSCHED_MAX_QUEUES);
+        r.whole("processes", e.hardware.processes, 1, QSCHED_MAX_QUEUES);
+        r.time("quantum_us", e.hardware.quantum_ns);
+    });
     part(reader, "driver", [&](Reader& r) {
         r.time("look_us", e.driver.look_ns);
         r.time("submit_us", e.driver.submit_ns);

@@ -69,6 +69,58 @@ TEST(Spec, IsRead) {
     EXPECT_EQ(simulate(e).samples.size(), 50u);
 }
 
+TEST(Spec, ClientsThatReferToOthersAndHardware) {
+    const std::string text = R"(
+most_us = 1e6
+[detection]
+runnable_test = false
+[action]
+unmap = "static"
+static_priority = 7
+[hardware]
+hqds = 8
+processes = 2
+quantum_us = 500
+[[client]]
+name = "a"
+arrival = "bursty"
+rate_hz = 10
+burst_hz = 1000
+burst_us = 20
+calm_us = 300
+room = 0.25
+process = "p"
+waits_for = "b"
+[[client]]
+name = "b"
+fills = false
+arrival = "dependent"
+after = "c"
+[[client]]
+name = "c"
+)";
+    const Experiment e = read_spec(text, "f").at(0).experiment;
+    EXPECT_EQ(e.most_ns, 1'000'000'000u);
+    EXPECT_FALSE(e.runnable_test);
+    EXPECT_EQ(e.unmap, Unmap::Static);
+    EXPECT_EQ(e.static_priority, 7);
+    EXPECT_EQ(e.hardware.hqds, 8u);
+    EXPECT_EQ(e.hardware.processes, 2u);
+    EXPECT_EQ(e.hardware.quantum_ns, 500'000u);
+    EXPECT_EQ(e.clients[0].arrival, Arrival::Bursty);
+    EXPECT_EQ(e.clients[0].burst_hz, 1000);
+    EXPECT_EQ(e.clients[0].burst_ns, 20'000u);
+    EXPECT_EQ(e.clients[0].calm_ns, 300'000u);
+    EXPECT_EQ(e.clients[0].room, 0.25);
+    EXPECT_EQ(e.clients[0].process, "p");
+    EXPECT_EQ(e.clients[0].waits_for, "b");
+    EXPECT_EQ(e.clients[1].room, 0);
+    EXPECT_EQ(e.clients[1].arrival, Arrival::Dependent);
+    EXPECT_EQ(e.clients[1].after, "c");
+    EXPECT_EQ(e.clients[2].room, 1);
+    EXPECT_EQ(read_spec(std::string(kSpec) + "[sweep]\n\"action.unmap\" = [\"all\", \"process\", \"queue\", \"static\"]\n", "f").size(), 4u);
+}
+
 TEST(Spec, SweepsAreCombined) {
     const std::vector<Configuration> all =
         read_spec(std::string(kSpec) + "[sweep]\n\"client.be.kernel_us\" = [10, 20, 30]\n\"detection.kind\" = [\"poll\", \"notify\"]\n", "f");

@@ -190,7 +190,9 @@ def simulate(name, *more):
 
 for example in sorted(os.listdir(EXAMPLES)):
     rows = simulate(example)
-    check(f"{example}: all samples", len(rows) > 0 and all(row["samples"] == 1000 for row in rows))
+    check(f"{example}: all samples", len(rows) > 0 and all(row["samples"] == 1000 or row["deadlocked"] for row in rows))
+stuck = [row for row in simulate("inversion.toml") if row["deadlocked"]]
+check("sim: inversion", len(stuck) == 2 and all(row["configuration"]["detection.runnable_test"] == "false" for row in stuck), stuck)
 check("sim: equal seeds", simulate("notify.toml") == simulate("notify.toml"))
 check("sim: another seed", simulate("notify.toml", "--seed=9")[0]["trace_hash"] != simulate("notify.toml")[0]["trace_hash"])
 line = [(float(row["configuration"]["client.effort.context_bytes"]), row["preemption_latency_us"]["p50"]) for row in simulate("context-bytes.toml")]

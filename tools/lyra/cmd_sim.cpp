@@ -39,6 +39,7 @@ uint64_t trace_hash(const sim::Result& result) {
 
 struct Row {
     std::vector<uint64_t> latency, displacing;  ///< doorbell to first wave: of all samples, of those that somebody had to go for; sorted
+    std::vector<uint64_t> ready;                ///< from when what a kernel waits for was done, to its first wave; sorted
     sim::Result result;
 };
 
@@ -49,7 +50,9 @@ Row run(const sim::Experiment& experiment) {
         const uint64_t latency = s.t8_first_wave - s.t0_doorbell;
         row.latency.push_back(latency);
         if (s.displaced) row.displacing.push_back(latency);
+        row.ready.push_back(s.t8_first_wave - s.ready);
     }
+    std::sort(row.ready.begin(), row.ready.end());
     std::sort(row.latency.begin(), row.latency.end());
     std::sort(row.displacing.begin(), row.displacing.end());
     return row;
@@ -73,6 +76,11 @@ ordered_json report(const sim::Configuration& configuration, const Row& row) {
     out["latency_us"] = latencies(row.latency);
     out["preemptions"] = row.displacing.size();
     out["preemption_latency_us"] = latencies(row.displacing);
+    out["ready_latency_us"] = latencies(row.ready);
+    out["displacements"] = row.result.displacements;
+    out["wasted"] = row.result.wasted;
+    out["rotations"] = row.result.rotations;
+    out["deadlocked"] = row.result.deadlocked;
     out["best_effort_retained"] = row.result.best_effort_retained();
     out["simulated_ms"] = us(row.result.duration_ns) / 1000;
     out["bytes_saved"] = row.result.bytes_saved;
@@ -86,6 +94,8 @@ ordered_json report(const sim::Configuration& configuration, const Row& row) {
 void print(const sim::Configuration& configuration, const Row& row) {
     std::string name;
     for (const auto& [path, value] : configuration.swept) name += fmt::format("{}{}={}", name.empty() ? "" : " ", path, value);
+    if (row.result.deadlocked) name += fmt::format("{}deadlocked", name.empty() ? "" : "  ");
+    if (row.result.wasted != 0) name += fmt::format("{}{} pre-emptions wasted", name.empty() ? "" : "  ", row.result.wasted);
     const auto at = [&](double percent) { return us(sim::percentile(row.displacing, percent).value); };
     fmt::print("{:>9} {:>10.1f} {:>10.1f} {:>10.1f} {:>8.3f}  {}\n", row.displacing.size(), at(50), at(99), at(100),
                row.result.best_effort_retained(), name);
