@@ -3,6 +3,8 @@
 #include "scheduler/sim/spec.h"
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -109,7 +111,28 @@ void part(Reader& reader, const char* key, Read read) {
     inner.end();
 }
 
-ClientClass read_client(const toml::table& table, unsigned number) {
+uint64_t nanoseconds(double us) { return static_cast<uint64_t>(std::llround(us * 1000)); }
+
+/// Arrivals in a file of their own: a number of microseconds a line, '#' begins a comment.
+std::vector<uint64_t> read_arrivals(const toml::node& node, const std::filesystem::path& path) {
+    std::ifstream in(path);
+    if (!in) wrong(node, "cannot read '" + path.string() + "'");
+    std::vector<uint64_t> out;
+    std::string line;
+    for (unsigned at = 1; std::getline(in, line); ++at) {
+        std::istringstream words(line.substr(0, line.find('#')));
+        double us = 0;
+        std::string more;
+        if (!(words >> more)) continue;
+        std::istringstream number(more);
+        if (!(number >> us) || !number.eof() || !(us >= 0) || us > 1e12 || words >> more)
+            wrong(node, path.string() + ":" + std::to_string(at) + ": not a time in microseconds");
+        out.push_back(nanoseconds(us));
+    }
+    return out;
+}
+
+ClientClass read_client(const toml::table& table, unsigned number, const std::filesystem::path& folder) {
     ClientClass c;
     c.name = "client" + std::to_string(number);
     Reader reader(table, "client");
@@ -141,14 +164,17 @@ ClientClass read_client(const toml::table& table, unsigned number) {
         for (const toml::node& each : *array) {
             const auto us = each.value<double>();
             if (!us || !(*us >= 0) || *us > 1e12) wrong(each, "client.trace_us has to be a list of microseconds");
-            c.trace_ns.push_back(static_cast<uint64_t>(std::llround(*us * 1000)));
+            c.trace_ns.push_back(nanoseconds(*us));
         }
     }
+    std::string file;
+    reader.text("trace_file", file);
+    if (!file.empty()) c.trace_ns = read_arrivals(*table.get("trace_file"), folder / file);
     reader.end();
     return c;
 }
 
-Experiment read_experiment(const toml::table& root) {
+Experiment read_experiment(const toml::table& root, const std::filesystem::path& folder) {
     Experiment e;
     Reader reader(root, "");
     std::string about;
@@ -210,7 +236,8 @@ Experiment read_experiment(const toml::table& root) {
     if (const toml::node* node = reader.take("client")) {
         const toml::array* array = node->as_array();
         if (array == nullptr || !array->is_array_of_tables()) wrong(*node, "clients are written as [[client]]");
-        for (const toml::node& each : *array) e.clients.push_back(read_client(*each.as_table(), static_cast<unsigned>(e.clients.size())));
+        for (const toml::node& each : *array)
+            e.clients.push_back(read_client(*each.as_table(), static_cast<unsigned>(e.clients.size()), folder));
     }
     reader.end();
     if (e.clients.empty()) throw SpecError("there is no [[client]]");
@@ -263,7 +290,8 @@ void put(toml::table& root, const std::string& path, const toml::node& value) {
 std::vector<Configuration> read_spec(const std::string& text, const std::string& name) {
     try {
         const toml::table root = toml::parse(text, name);
-        const Experiment unswept = read_experiment(root);  // a combined copy does not know its lines any more
+        const std::filesystem::path folder = std::filesystem::path(name).parent_path();
+        const Experiment unswept = read_experiment(root, folder);  // a combined copy does not know its lines any more
         std::vector<Configuration> out;
         const toml::table* sweep = nullptr;
         if (const toml::node* node = root.get("sweep")) {
@@ -296,7 +324,7 @@ std::vector<Configuration> read_spec(const std::string& text, const std::string&
                 put(combined, axis.path, value);
                 c.swept.emplace_back(axis.path, text_of(value));
             }
-            if (!axes.empty()) c.experiment = read_experiment(combined);
+            if (!axes.empty()) c.experiment = read_experiment(combined, folder);
             out.push_back(std::move(c));
         }
         return out;

@@ -2,6 +2,7 @@
 // Experiments from TOML, and percentiles.
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <numeric>
 #include <set>
 
@@ -119,6 +120,24 @@ name = "c"
     EXPECT_EQ(e.clients[1].after, "c");
     EXPECT_EQ(e.clients[2].room, 1);
     EXPECT_EQ(read_spec(std::string(kSpec) + "[sweep]\n\"action.unmap\" = [\"all\", \"process\", \"queue\", \"static\"]\n", "f").size(), 4u);
+}
+
+TEST(Spec, ArrivalsFromAFileBesideIt) {
+    const std::string folder = testing::TempDir(), spec = "[[client]]\narrival = \"trace\"\ntrace_file = \"arrivals.txt\"\n";
+    const auto with = [&](const char* text) {
+        std::ofstream(folder + "/arrivals.txt") << text;
+        return read_spec(spec, folder + "/f.toml").at(0).experiment.clients.at(0).trace_ns;
+    };
+    EXPECT_EQ(with("# us\n1.5\n\n20 # twenty\n"), (std::vector<uint64_t>{1500, 20'000}));
+    for (const char* bad : {"1\nx\n", "1\n-3\n", "1\n2 3\n", "1\n4us\n"}) {
+        try {
+            with(bad);
+            ADD_FAILURE() << bad;
+        } catch (const SpecError& error) {
+            EXPECT_NE(std::string(error.what()).find("arrivals.txt:2: not a time"), std::string::npos) << error.what();
+        }
+    }
+    EXPECT_NE(error_of("[[client]]\ntrace_file = \"no-such\"\n").find("cannot read 'no-such'"), std::string::npos);
 }
 
 TEST(Spec, SweepsAreCombined) {
