@@ -85,6 +85,7 @@ void Harness::send(qsched_event_type type, const Queue* q, int other) {
     const uint16_t owner = other < 0 ? uint16_t{QSCHED_NO_QUEUE} : queues_[static_cast<size_t>(other)].id;
     const qsched_event event{type, q != nullptr ? q->id : uint16_t{QSCHED_NO_QUEUE}, owner, now_};
     timer_ns_ = qsched_handle(&core_, &event).timer_ns;
+    if (is(Fault::TimerEarly) && timer_ns_ != QSCHED_NEVER) timer_ns_ -= timer_ns_ % 1'000'000;
     watch_.timer(now_, timer_ns_);
 }
 
@@ -173,6 +174,7 @@ void Harness::drive(Queue& q) {
         q.answered = q.asked = q.seen.allowed;
         if (is(Fault::UnmapLost) && !q.asked && every(2)) q.asked = true;
         if (is(Fault::ReturnLost) && q.asked && every(2)) q.asked = false;
+        if (is(Fault::IdleReturnLost) && q.asked && !q.seen.wants) q.asked = false;
     }
     if (q.asked && q.state == State::Parked) {
         q.state = State::Restoring;

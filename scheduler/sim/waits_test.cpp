@@ -53,7 +53,7 @@ TEST(Waits, TakingAwayWhatIsWaitedForDeadlocks) {
     EXPECT_TRUE(r.samples.empty());
     EXPECT_EQ(r.displacements, 1u);
     EXPECT_EQ(r.wasted, 1u);
-    EXPECT_LT(r.duration_ns, e.most_ns) << "it is seen when it happens";
+    EXPECT_LT(r.duration_ns, e.most_ns / 10) << "it is seen when it happens";
 }
 
 TEST(Waits, TurnsAgainstStarvationMakeItThrash) {

@@ -15,6 +15,7 @@ ALLOWED = {
     "cwsr": ["common", "gcn-interp"],
     "scheduler/core": [],
     "scheduler/sim": ["common", "scheduler/core"],
+    "scheduler/analysis": ["common", "scheduler/core", "scheduler/sim"],
     "cp-firmware-model": ["common", "gcn-interp", "cwsr", "scheduler/core"],
     "qemu-hw/include": [],
     "qemu-hw/soc": ["common", "gcn-interp", "cwsr", "cp-firmware-model", "scheduler/core", "qemu-hw/include"],
