@@ -194,6 +194,8 @@ private:
     void apply_debug(const DispatchRequest& request, gcn::WorkgroupLaunch& launch) const;
     void take_scratch(Queue& queue, Grid& grid, unsigned cu, gcn::WorkgroupLaunch& launch);
     void reclaim_unused_scratch(Queue& queue, const Grid& grid, unsigned cu, const gcn::WorkgroupLaunch& launch);
+    bool waits_for_engine() const { return env_.clock.on(); }
+    unsigned engine_in_turn(const Queue& queue, const DispatchRequest& request) const;
     bool engine_allows(const Queue& queue, const Grid& grid, unsigned engine) const;
     bool cu_allows(const Queue& queue, const Grid& grid, unsigned cu) const;
     void reserve(Queue& queue, const Grid& grid);

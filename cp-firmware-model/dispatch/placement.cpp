@@ -111,14 +111,16 @@ bool Dispatcher::launch_next(Queue& q) {
     return true;
 }
 
-/// Shader engines in turn; one that cannot take the group is passed over.
+/// Shader engines in turn. In virtual time a group waits for the engine whose turn it is, as on hardware, where each engine gets
+/// as many groups as the others however few of its CUs the queue may use. Free running passes over one that cannot take it.
 int Dispatcher::choose_cu(Queue& q, Grid& grid) {
     grid.launch.group_id = grid.walk.group();
     grid.launch.group_valid = grid.walk.valid();
     // A partial group may fit where a full one did not.
     if (grid.launch.group_valid != grid.request.group_size) std::fill(grid.no_room.begin(), grid.no_room.end(), 0);
-    for (unsigned i = 0; i < shape_.shader_engines; ++i) {
-        const unsigned engine = (q.next_engine + i) % shape_.shader_engines;
+    const unsigned turn = engine_in_turn(q, grid.request), engines = waits_for_engine() ? 1 : shape_.shader_engines;
+    for (unsigned i = 0; i < engines; ++i) {
+        const unsigned engine = (turn + i) % shape_.shader_engines;
         if (!engine_can_start(engine)) continue;
         const int cu = best_cu_of_engine(q, grid, engine);
         if (cu < 0) continue;
@@ -126,6 +128,19 @@ int Dispatcher::choose_cu(Queue& q, Grid& grid) {
         return cu;
     }
     return -1;
+}
+
+/// The next engine of which the mask has a CU; any when there is none.
+unsigned Dispatcher::engine_in_turn(const Queue& q, const DispatchRequest& request) const {
+    const auto enabled = [&](unsigned engine) {
+        for (unsigned c = 0; c < shape_.cus_per_engine; ++c) {
+            if (cu_enabled(request, engine, c)) return true;
+        }
+        return false;
+    };
+    unsigned engine = q.next_engine;
+    for (unsigned i = 1; i < shape_.shader_engines && !enabled(engine); ++i) engine = (engine + 1) % shape_.shader_engines;
+    return engine;
 }
 
 /// The queue's own limits and scratch slots let one more group onto the engine.
@@ -180,10 +195,12 @@ void Dispatcher::update_reservation(Queue& q, const Grid& grid, bool placed) {
         reserve(q, grid);
 }
 
-/// Only where nothing but room is missing.
+/// Only where nothing but room is missing, and where the group may go.
 void Dispatcher::reserve(Queue& q, const Grid& grid) {
+    const unsigned turn = engine_in_turn(q, grid.request);
     for (unsigned i = 0; i < shape_.cus(); ++i) {
         const unsigned cu = (q.next_reserved + i) % shape_.cus();
+        if (waits_for_engine() && engine_of(cu) != turn) continue;
         if (!engine_allows(q, grid, engine_of(cu)) || !cu_allows(q, grid, cu)) continue;
         reserved_cu_ = static_cast<int>(cu);
         reserved_for_ = q.id;
