@@ -40,6 +40,21 @@ struct Options {
 
 double us(uint64_t ns) { return static_cast<double>(ns) / 1000; }
 
+/// What the simulator can and clients in the guest cannot yet.
+void check(const sim::Experiment& e) {
+    const auto refuse = [](const std::string& what) { throw UserError(what + ": only lyra sim can do that so far"); };
+    if (e.unmap != sim::Unmap::All && e.unmap != sim::Unmap::Queue) refuse("action.unmap = \"process\" and \"static\"");
+    for (const sim::ClientClass& c : e.clients) {
+        if (c.arrival != sim::Arrival::Closed && c.arrival != sim::Arrival::Uniform && c.arrival != sim::Arrival::Poisson)
+            refuse(fmt::format("client.{}.arrival other than closed, uniform and poisson", c.name));
+        if (!c.waits_for.empty()) refuse(fmt::format("client.{}.waits_for", c.name));
+        if (!c.process.empty()) refuse(fmt::format("client.{}.process", c.name));
+        if (c.room != 1) refuse(fmt::format("client.{}.room", c.name));
+    }
+    if (std::none_of(e.clients.begin(), e.clients.end(), [](const sim::ClientClass& c) { return c.latency_critical; }))
+        throw UserError("no client is latency_critical: there would be no samples");
+}
+
 /// A driver's setting, as a line of the job.
 std::string setting(const char* name, const std::string& value) { return fmt::format("echo {} >$dir/{}\n", value, name); }
 std::string setting_us(const char* name, uint64_t ns) { return setting(name, std::to_string(ns / 1000)); }
@@ -57,6 +72,7 @@ std::string settings(const sim::Experiment& e) {
     out += setting_us("min_run_us", e.policy.min_run_ns) + setting_us("hysteresis_us", e.policy.hysteresis_ns);
     out += setting_us("starvation_us", e.policy.starvation_ns) + setting_us("turn_us", e.policy.turn_ns);
     out += setting_us("ageing_us", e.policy.ageing_ns) + setting("inherit", e.policy.inherit ? "1" : "0");
+    out += setting("runnable_test", e.runnable_test ? "1" : "0");
     return out;
 }
 
@@ -77,11 +93,11 @@ Shape shape_of(const sim::ClientClass& client, unsigned cus) {
 }
 
 std::string client_line(const sim::Experiment& e, const sim::ClientClass& client, unsigned number) {
-    static constexpr const char* kArrivals[] = {"closed", "uniform", "poisson", "trace"};
+    const char* arrival = client.arrival == sim::Arrival::Closed ? "closed" : client.arrival == sim::Arrival::Uniform ? "uniform" : "poisson";
     const Shape shape = shape_of(client, e.cus);
     std::string line = fmt::format("./client name={} priority={} arrival={} rate_hz={} kernel_us={} clock_mhz={} groups={} waves={} warm_up={} seed={} "
                                    "ready=/tmp/ready.{} start=/tmp/start stop=/tmp/stop",
-                                   shell_quote(client.name), priority_word(client.queue.priority), kArrivals[static_cast<size_t>(client.arrival)],
+                                   shell_quote(client.name), priority_word(client.queue.priority), arrival,
                                    client.rate_hz, us(client.kernel_ns), e.timing.shader_clock_mhz, shape.groups, shape.waves, kWarmUp, e.seed + number, number);
     if (client.latency_critical) line += fmt::format(" whole_lds=1 samples={}", e.samples);
     return line + fmt::format(" >out.{0} 2>err.{0}", number);
@@ -225,6 +241,7 @@ int measure_main(Options& options) {
     } catch (const sim::SpecError& error) {
         throw UserError(error.what());
     }
+    for (const sim::Configuration& configuration : configurations) check(configuration.experiment);
     WorkDir work;
     compile_hip(source_dir() / "tools/measure/client.hip", work.path() / "client", {"-O2"});
     if (!options.json) fmt::print("{:>9} {:>10} {:>10} {:>10} {:>8} {:>5}\n", "preempted", "p50 us", "p99 us", "max us", "retained", "lost");
