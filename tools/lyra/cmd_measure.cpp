@@ -152,6 +152,7 @@ Measured measure(const Options& options, const sim::Experiment& e, const fs::pat
     const Timing defaults;
     Timing timing = e.timing;
     timing.vram_mb_per_s = std::max<uint64_t>(1, timing.vram_mb_per_s * e.cus / kCus);
+    timing.system_mb_per_s = std::max<uint64_t>(1, timing.system_mb_per_s * e.cus / kCus);
 #define TIMING(name, ...) \
     if (timing.name != defaults.name) guest_options.timing.push_back(fmt::format(#name "={}", timing.name));
 #include "common/timing.def"

@@ -86,8 +86,7 @@ public:
     Timeline finish() {
         out_.samples.erase(std::remove_if(out_.samples.begin(), out_.samples.end(), [](const sim::Sample& s) { return s.t9_done == 0; }),
                            out_.samples.end());
-        std::sort(periods_.begin(), periods_.end());
-        if (!periods_.empty()) out_.alone_ns = periods_[periods_.size() / 2];
+        if (!periods_.empty()) out_.alone_ns = *std::min_element(periods_.begin(), periods_.end());
         if (out_.best_effort > 0) out_.best_effort_ns = last_end_ - first_begin_;
         for (const sim::Sample& s : out_.samples) {
             const uint64_t from = std::max(s.t8_first_wave, first_begin_), to = std::min(s.t9_done, last_end_);
@@ -182,7 +181,7 @@ private:
         s.t8_first_wave = e.ns;
         // It is saved unit by unit, and the unmap may go on when there is already room: what has been asked for counts.
         const std::vector<Ring>& rings = rung_[doorbell_[hiq_]];
-        if (!s.displaced && !rings.empty() && rings.front().ns >= s.t0_doorbell) note_unmap(s, rings.front().ns, e.ns);
+        if (!rings.empty() && rings.front().ns >= s.t0_doorbell) note_unmap(s, rings.front().ns, e.ns);
         s.t5_saved = std::min(s.t5_saved, e.ns);
     }
 

@@ -17,7 +17,7 @@ struct Timeline {
     /// Of kernels of one work-group, which are those of latency-critical clients, after their warm-up. t2_detected is
     /// t3_requested: the device does not see when the driver notices. Times that did not happen are 0.
     std::vector<sim::Sample> samples;
-    uint64_t alone_ns = 0;        ///< from one kernel of a best-effort client to its next before the first sample: median
+    uint64_t alone_ns = 0;        ///< from one kernel of a best-effort client to its next before the first sample: shortest
     uint64_t best_effort = 0;     ///< kernels of more work-groups done during the samples
     uint64_t best_effort_ns = 0;  ///< from the first of them to the last
     uint64_t critical_ns = 0;     ///< of that time, when kernels of one work-group were running
