@@ -165,6 +165,7 @@ void Simulation::map(const std::vector<unsigned>& round) {
             ClientResult& r = result_.clients[q.client];
             r.longest_off_ns = std::max(r.longest_off_ns, now_ - q.off_since_ns);
         }
+        if (!q.on_hardware && q.sample.displaced && q.sample.t7_mapped == 0) q.sample.t7_mapped = now_;
         q.on_hardware = true;
     }
     ++rotate_version_;

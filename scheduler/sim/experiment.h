@@ -92,8 +92,8 @@ struct Experiment {
 
 /// Times of one kernel of a latency-critical client, as far as they happened; ns. The numbers are those of the usual time line.
 struct Sample {
-    uint64_t t0_doorbell = 0, t2_detected = 0, t3_requested = 0, t4_dequeue = 0, t5_saved = 0, t6_fence = 0, t8_first_wave = 0,
-             t9_done = 0;
+    uint64_t t0_doorbell = 0, t2_detected = 0, t3_requested = 0, t4_dequeue = 0, t5_saved = 0, t6_fence = 0, t7_mapped = 0,
+             t8_first_wave = 0, t9_done = 0;
     /// When nothing but the hardware kept it any more: it had come, and what it waits for and the queue's kernel before it were done.
     uint64_t ready = 0;
     bool displaced = false;  ///< somebody was taken from the hardware for it

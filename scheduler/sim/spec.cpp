@@ -244,16 +244,11 @@ Experiment read_experiment(const toml::table& root, const std::filesystem::path&
     return e;
 }
 
+/// Different values have different texts: a sweep's jobs are told apart by them.
 std::string text_of(const toml::node& node) {
     if (const auto text = node.value_exact<std::string>()) return *text;
     std::ostringstream out;
-    if (const auto whole = node.value_exact<int64_t>()) {
-        out << *whole;
-    } else if (const auto number = node.value_exact<double>()) {
-        out << *number;
-    } else if (const auto flag = node.value_exact<bool>()) {
-        out << (*flag ? "true" : "false");
-    }
+    node.visit([&](const auto& each) { out << each; });
     return out.str();
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -154,6 +155,19 @@ TEST(Spec, SweepsAreCombined) {
         }
     }
     EXPECT_EQ(seen.size(), 6u);
+}
+
+TEST(Spec, DifferentValuesHaveDifferentTexts) {
+    const std::vector<Configuration> all = read_spec(std::string(kSpec) + "[sweep]\n\"client.lc.rate_hz\" = [100.00001, 100.00002]\n"
+                                                     "\"client.be.trace_us\" = [[1, 2], [1, 3]]\n\"policy.inherit\" = [true, false]\n", "f");
+    std::set<std::vector<std::pair<std::string, std::string>>> texts;
+    for (const Configuration& c : all) texts.insert(c.swept);
+    EXPECT_EQ(all.size(), 8u);
+    EXPECT_EQ(texts.size(), 8u);
+    const std::map<std::string, std::string> first(all[0].swept.begin(), all[0].swept.end());
+    EXPECT_EQ(first.at("policy.inherit"), "true");
+    EXPECT_EQ(std::stod(first.at("client.lc.rate_hz")), 100.00001);
+    EXPECT_EQ(first.at("client.be.trace_us"), "[ 1, 2 ]");
 }
 
 TEST(Spec, SaysWhatIsWrongAndWhere) {

@@ -88,7 +88,7 @@ void Simulation::act() {
         q.served = false;
         q.sample.t3_requested = requested;
         q.sample.displaced = action_.displaces;
-        q.sample.t4_dequeue = q.sample.t5_saved = q.sample.t6_fence = 0;
+        q.sample.t4_dequeue = q.sample.t5_saved = q.sample.t6_fence = q.sample.t7_mapped = 0;
     }
     if (action_.take.empty() && e_.unmap != Unmap::All) {
         post(requested, Kind::Saved);  // nothing to save: only the run list
