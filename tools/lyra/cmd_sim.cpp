@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: MIT
 // lyra sim: experiments with queues of several priorities on the simulator.
 #include <algorithm>
-#include <fstream>
-#include <iterator>
+#include <optional>
 
-#include <nlohmann/json.hpp>
-
+#include "qemu-hw/include/lyra.h"
 #include "scheduler/sim/metrics.h"
 #include "scheduler/sim/spec.h"
 #include "tools/lyra/cli.h"
+#include "tools/lyra/results.h"
+#include "tools/lyra/sweep_jobs.h"
+#include "tools/lyra/work_dir.h"
 
 namespace lyra::cli {
 
 namespace {
 
-using nlohmann::ordered_json;
-
 struct Options {
-    std::string spec;
+    std::string spec, results, job;
     uint64_t samples = 0, seed = 0;
     bool json = false;
 };
@@ -31,102 +30,114 @@ uint64_t trace_hash(const sim::Result& result) {
         for (unsigned n = 0; n < 8; ++n) hash = (hash ^ (value >> 8 * n & 0xff)) * 0x100000001b3;
     };
     for (const sim::Sample& s : result.samples) {
-        for (const uint64_t at : {s.t0_doorbell, s.t2_detected, s.t3_requested, s.t4_dequeue, s.t5_saved, s.t6_fence, s.t8_first_wave, s.t9_done})
+        for (const uint64_t at :
+             {s.t0_doorbell, s.t2_detected, s.t3_requested, s.t4_dequeue, s.t5_saved, s.t6_fence, s.t8_first_wave, s.t9_done})
             mix(at);
     }
     return hash;
 }
 
-struct Row {
-    std::vector<uint64_t> latency, displacing;  ///< doorbell to first wave: of all samples, of those that somebody had to go for; sorted
-    std::vector<uint64_t> ready;                ///< from when what a kernel waits for was done, to its first wave; sorted
-    sim::Result result;
-};
-
-Row run(const sim::Experiment& experiment) {
-    Row row;
-    row.result = sim::simulate(experiment);
-    for (const sim::Sample& s : row.result.samples) {
-        const uint64_t latency = s.t8_first_wave - s.t0_doorbell;
-        row.latency.push_back(latency);
-        if (s.displaced) row.displacing.push_back(latency);
-        row.ready.push_back(s.t8_first_wave - s.ready);
+results::Configuration run(const sim::Configuration& configuration) {
+    const sim::Result result = sim::simulate(configuration.experiment);
+    std::vector<uint64_t> latency, displacing, ready;
+    results::StageSums stages;
+    for (const sim::Sample& s : result.samples) {
+        latency.push_back(s.t8_first_wave - s.t0_doorbell);
+        ready.push_back(s.t8_first_wave - s.ready);
+        if (!s.displaced) continue;
+        displacing.push_back(latency.back());
+        // The simulator's doorbell costs the client nothing: t1 is t0.
+        stages.add({s.t0_doorbell, s.t0_doorbell, s.t2_detected, s.t3_requested, s.t4_dequeue, s.t5_saved, s.t6_fence, s.t7_mapped,
+                    s.t8_first_wave});
     }
-    std::sort(row.ready.begin(), row.ready.end());
-    std::sort(row.latency.begin(), row.latency.end());
-    std::sort(row.displacing.begin(), row.displacing.end());
-    return row;
-}
-
-ordered_json latencies(const std::vector<uint64_t>& sorted) {
-    ordered_json out;
-    for (const auto& [name, percent] : {std::pair{"p50", 50.0}, {"p95", 95.0}, {"p99", 99.0}, {"p99.9", 99.9}, {"max", 100.0}}) {
-        const sim::Percentile p = sim::percentile(sorted, percent);
-        out[name] = us(p.value);
-        if (percent < 100) out[std::string(name) + "_95"] = {us(p.low), us(p.high)};
-    }
+    std::sort(latency.begin(), latency.end());
+    std::sort(displacing.begin(), displacing.end());
+    std::sort(ready.begin(), ready.end());
+    results::Configuration out;
+    out.swept = configuration.swept;
+    out.seed = configuration.experiment.seed;
+    out.samples = latency.size();
+    out.preemptions = displacing.size();
+    out.latency = results::describe(latency);
+    out.preemption_latency = results::describe(displacing);
+    out.stages = stages.means();
+    out.best_effort_retained = result.best_effort_retained();
+    out.simulated_ms = us(result.duration_ns) / 1000;
+    out.bytes_saved = result.bytes_saved;
+    out.waits = {results::describe(ready), result.displacements, result.wasted, result.rotations, result.deadlocked};
+    for (const sim::ClientResult& client : result.clients) out.clients.push_back({client.name, client.kernels, us(client.longest_off_ns)});
+    out.trace_hash = fmt::format("{:016x}", trace_hash(result));
     return out;
 }
 
-ordered_json report(const sim::Configuration& configuration, const Row& row) {
-    ordered_json out;
-    out["configuration"] = ordered_json::object();
-    for (const auto& [path, value] : configuration.swept) out["configuration"][path] = value;
-    out["samples"] = row.latency.size();
-    out["latency_us"] = latencies(row.latency);
-    out["preemptions"] = row.displacing.size();
-    out["preemption_latency_us"] = latencies(row.displacing);
-    out["ready_latency_us"] = latencies(row.ready);
-    out["displacements"] = row.result.displacements;
-    out["wasted"] = row.result.wasted;
-    out["rotations"] = row.result.rotations;
-    out["deadlocked"] = row.result.deadlocked;
-    out["best_effort_retained"] = row.result.best_effort_retained();
-    out["simulated_ms"] = us(row.result.duration_ns) / 1000;
-    out["bytes_saved"] = row.result.bytes_saved;
-    for (const sim::ClientResult& client : row.result.clients) {
-        out["clients"].push_back({{"name", client.name}, {"kernels", client.kernels}, {"longest_off_us", us(client.longest_off_ns)}});
-    }
-    out["trace_hash"] = fmt::format("{:016x}", trace_hash(row.result));
+results::Manifest manifest(const Options& options, const std::string& text, const sim::Experiment& experiment) {
+    results::Manifest out{lyra_version(),  "sim", std::filesystem::path(options.spec).stem().string(), text, results::hash_text(text),
+                          experiment.seed, {}};
+    if (options.seed != 0) out.seed = options.seed;
+#define TIMING(name, ...) out.timing.emplace_back(#name, experiment.timing.name);
+#include "common/timing.def"
+#undef TIMING
     return out;
 }
 
-void print(const sim::Configuration& configuration, const Row& row) {
+void print(const results::Configuration& row) {
     std::string name;
-    for (const auto& [path, value] : configuration.swept) name += fmt::format("{}{}={}", name.empty() ? "" : " ", path, value);
-    if (row.result.deadlocked) name += fmt::format("{}deadlocked", name.empty() ? "" : "  ");
-    if (row.result.wasted != 0) name += fmt::format("{}{} pre-emptions wasted", name.empty() ? "" : "  ", row.result.wasted);
-    const auto at = [&](double percent) { return us(sim::percentile(row.displacing, percent).value); };
-    fmt::print("{:>9} {:>10.1f} {:>10.1f} {:>10.1f} {:>8.3f}  {}\n", row.displacing.size(), at(50), at(99), at(100),
-               row.result.best_effort_retained(), name);
+    for (const auto& [path, value] : row.swept) name += fmt::format("{}{}={}", name.empty() ? "" : " ", path, value);
+    if (row.waits->deadlocked) name += fmt::format("{}deadlocked", name.empty() ? "" : "  ");
+    if (row.waits->wasted != 0) name += fmt::format("{}{} pre-emptions wasted", name.empty() ? "" : "  ", row.waits->wasted);
+    const results::Latency& latency = row.preemption_latency;
+    fmt::print("{:>9} {:>10.1f} {:>10.1f} {:>10.1f} {:>8.3f}  {}\n", row.preemptions, latency.p50.value, latency.p99.value, latency.max,
+               row.best_effort_retained, name);
+}
+
+/// Leaves the configuration of a sweep's job, with the job's seed.
+void choose_job(const Options& options, const std::string& text, std::vector<sim::Configuration>& configurations) {
+    for (sim::Configuration& each : configurations) {
+        if (sweep::job_id(lyra_version(), "sim", results::hash_text(text), each.swept) != options.job) continue;
+        each.experiment.seed = sweep::job_seed(options.job);
+        sim::Configuration chosen = std::move(each);
+        configurations.clear();
+        configurations.push_back(std::move(chosen));
+        return;
+    }
+    throw UserError(fmt::format("no configuration of '{}' is job {}: the file, or lyra, is not what the sweep was planned with",
+                                options.spec, options.job));
 }
 
 int sim_main(const Options& options) {
-    std::ifstream file(options.spec, std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
-    if (!file) throw UserError(fmt::format("cannot read '{}'", options.spec));
+    const std::string text = read_input(options.spec);
     std::vector<sim::Configuration> configurations;
+    std::optional<results::AtomicFile> out;
+    const bool to_stdout = options.results == "-", table = !options.json && !to_stdout;
+    const auto write = [&](const std::string& line) {
+        if (out) out->write(line);
+        if (to_stdout) fmt::print("{}", line);
+    };
     try {
         configurations = sim::read_spec(text, options.spec);
+        if (!options.results.empty() && !to_stdout) {
+            catch_signals();  // the unfinished file is removed
+            out.emplace(options.results);
+        }
+        if (!options.results.empty()) write(results::to_line(manifest(options, text, configurations.front().experiment)));
+        if (!options.job.empty()) choose_job(options, text, configurations);
+        if (table) fmt::print("{:>9} {:>10} {:>10} {:>10} {:>8}\n", "preempted", "p50 us", "p99 us", "max us", "retained");
+        for (sim::Configuration& configuration : configurations) {
+            if (options.samples != 0) configuration.experiment.samples = options.samples;
+            if (options.seed != 0) configuration.experiment.seed = options.seed;
+            const results::Configuration row = run(configuration);
+            if (options.json) fmt::print("{}", results::to_line(row, false));
+            if (table) print(row);
+            if (!options.results.empty()) write(results::to_line(row));
+            if (interrupted) throw Interrupted();
+        }
+        if (out) out->commit();
     } catch (const sim::SpecError& error) {
         throw UserError(error.what());
-    }
-    if (!options.json) fmt::print("{:>9} {:>10} {:>10} {:>10} {:>8}\n", "preempted", "p50 us", "p99 us", "max us", "retained");
-    for (sim::Configuration& configuration : configurations) {
-        if (options.samples != 0) configuration.experiment.samples = options.samples;
-        if (options.seed != 0) configuration.experiment.seed = options.seed;
-        Row row;
-        try {
-            row = run(configuration.experiment);
-        } catch (const std::invalid_argument& error) {
-            throw UserError(fmt::format("{}: {}", options.spec, error.what()));
-        }
-        if (options.json) {
-            fmt::print("{}\n", report(configuration, row).dump());
-        } else {
-            print(configuration, row);
-        }
-        if (interrupted) throw Interrupted();
+    } catch (const results::Error& error) {
+        throw UserError(error.what());
+    } catch (const std::invalid_argument& error) {
+        throw UserError(fmt::format("{}: {}", options.spec, error.what()));
     }
     return kOk;
 }
@@ -140,7 +151,15 @@ std::function<int()> set_up_sim(CLI::App& app) {
         ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
     app.add_option("--seed", options->seed, "seed of everything random, in place of the file's")->check(CLI::PositiveNumber);
     app.add_flag("--json", options->json, "one JSON object a line for each configuration");
-    app.footer("Times are modelled: those of the hardware by docs/design/timing.md, those of the driver by [driver], which no guest has measured yet.");
+    app.add_option("--results", options->results, "write results there, for lyra report (docs/user/results.md); - is standard output")
+        ->type_name("FILE.jsonl");
+    app.add_option("--job", options->job, "only the configuration that is this job of lyra sweep plan, with the job's seed")
+        ->type_name("ID")
+        ->excludes("--seed")
+        ->excludes("--samples");
+    app.footer(
+        "Times are modelled: those of the hardware by docs/design/timing.md, those of the driver by [driver], which no guest has measured "
+        "yet.");
     return [options] { return sim_main(*options); };
 }
 

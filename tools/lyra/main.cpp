@@ -18,6 +18,8 @@ constexpr Verb kVerbs[] = {
     {"bench", "time kernels beside PoCL and native code", set_up_bench},
     {"measure", "run clients of several priorities in a guest under a scheduling policy, and measure", set_up_measure},
     {"sim", "simulate queues of several priorities under a scheduling policy", set_up_sim},
+    {"sweep", "run an experiment's configurations as jobs of any job engine", set_up_sweep},
+    {"report", "one HTML page about results of experiments", set_up_report},
     {"waves", "list the waves of a saved queue", set_up_waves},
     {"version", "print the version", set_up_version},
 };

@@ -69,6 +69,15 @@ void write_text(const fs::path& path, const std::string& text) {
     if (!file) throw EnvironmentError(fmt::format("cannot write {}", path.string()));
 }
 
+std::string read_input(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    std::error_code error;
+    if (fs::is_directory(path, error) || !file || !(file.peek() == EOF || text << file.rdbuf()))
+        throw UserError(fmt::format("cannot read '{}'", path.string()));
+    return text.str();
+}
+
 std::string read_text(const fs::path& path) {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;

@@ -33,6 +33,8 @@ std::filesystem::path own_program();
 std::string shell_quote(const std::string& text);
 /// Throws EnvironmentError.
 void write_text(const std::filesystem::path& path, const std::string& text);
+/// A file that the user has named. Throws UserError.
+std::string read_input(const std::filesystem::path& path);
 /// Empty when the file cannot be read.
 std::string read_text(const std::filesystem::path& path);
 

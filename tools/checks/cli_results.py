@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks results, reports and sweeps as a user meets them: files, output, messages, exit codes. Run as a CTest.
+
+usage: cli_results.py PROGRAM     PROGRAM is lyra
+"""
+import html.parser
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = os.path.abspath(sys.argv[1])
+EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/measure")
+STAGES = ["submit", "detect", "request", "wait", "save", "notify", "switch", "dispatch"]
+VARIABLES = ("SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX", "PARALLEL_SEQ")
+failures = 0
+
+
+def call(*arguments, **variables):
+    environment = {name: value for name, value in os.environ.items() if name not in VARIABLES}
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, timeout=280, check=False, text=True, env={**environment, **variables},
+                          stdin=subprocess.DEVNULL)
+
+
+def check(name, good, what=""):
+    global failures
+    print(("passed " if good else "FAILED ") + name)
+    if not good:
+        failures += 1
+        print("   ", what)
+
+
+def expect(name, result, status, out=None, err=None):
+    """out is the whole standard output, err a part of standard error."""
+    good = result.returncode == status and (out is None or result.stdout == out) and (err is None or err in result.stderr)
+    check(name, good, f"exit status {result.returncode}, expected {status}; output {result.stdout[:500]!r}; errors {result.stderr[:500]!r}")
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+class Page(html.parser.HTMLParser):
+    """Tags that are open and never closed, pictures by id with their paths, texts of cells."""
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.wrong, self.pictures, self.cells, self.words = [], [], {}, [], ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.open.append(tag)
+        if tag == "meta":
+            self.open.pop()
+        if tag == "svg" and "id" in attrs:
+            self.pictures[attrs["id"]] = {"attrs": attrs, "paths": []}
+        if tag == "path" and self.pictures:
+            list(self.pictures.values())[-1]["paths"].append(attrs)
+        if tag == "td":
+            self.cells.append("")
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        self.handle_endtag(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+    def handle_data(self, data):
+        self.words += data
+        if "td" in self.open:
+            self.cells[-1] += data
+
+
+def lines_of(path):
+    return [json.loads(line) for line in text_of(path).splitlines()]
+
+
+def check_distribution(name, page, picture, quantiles):
+    """The first line of the picture, from places back to values."""
+    kind, low, high, start, end = page.pictures[picture]["attrs"]["data-x"].split()
+    low, high, start, end = map(float, (low, high, start, end))
+    line = next(path for path in page.pictures[picture]["paths"] if path["class"].startswith("line"))
+    places = [float(x) for x, _ in re.findall(r"([0-9.]+),([0-9.]+)", line["d"])]
+    values = [low * (high / low) ** ((x - start) / (end - start)) for x in places]
+    good = kind == "log" and len(values) == len(quantiles) and all(abs(v / q - 1) < 1e-3 for v, q in zip(values, quantiles))
+    check(name, good, (kind, values[:5], quantiles[:5]))
+
+
+def results(folder):
+    path = os.path.join(folder, "kernel.jsonl")
+    spec = os.path.join(EXAMPLES, "kernel-length.toml")
+    expect("results", call("sim", spec, "--samples=300", "--results", path), 0, None, "")
+    manifest, *rows = lines_of(path)
+    spec_text = text_of(spec)
+    check("manifest", manifest["lyra_results"] == 1 and manifest["source"] == "sim" and manifest["name"] == "kernel-length"
+          and manifest["spec"] == spec_text and manifest["seed"] == 1 and manifest["timing"]["doorbell_ns"] == 700
+          and manifest["lyra"] in call("version").stdout, manifest)
+    short = [json.loads(line) for line in call("sim", spec, "--samples=300", "--json").stdout.splitlines()]
+    check("--json has part of it", len(rows) == 8 and all(row | part == row for row, part in zip(rows, short)) and len(short) == 8)
+    for row in rows:
+        cdf = row["preemption_latency_cdf_us"]
+        latency = row["preemption_latency_us"]
+        good = (len(cdf) == 201 and cdf == sorted(cdf) and cdf[100] == latency["p50"] and cdf[190] == latency["p95"]
+                and cdf[198] == latency["p99"] and cdf[200] == latency["max"] and list(row["stages_us"]) == STAGES)
+        check("distribution of " + str(row["configuration"]), good, latency)
+        mean = sum((a + b) / 2 for a, b in zip(cdf, cdf[1:])) / 200
+        check("stages add up to the mean", math.isclose(sum(row["stages_us"].values()), mean, rel_tol=0.05), (row["stages_us"], mean))
+    again = os.path.join(folder, "again.jsonl")
+    call("sim", spec, "--samples=300", "--results", again)
+    check("equal runs, equal files", text_of(path) == text_of(again))
+    check("no path of this machine", os.path.realpath(EXAMPLES) not in text_of(path) and folder not in text_of(path))
+    check("nothing else is left", sorted(os.listdir(folder)) == ["again.jsonl", "kernel.jsonl"], os.listdir(folder))
+    expect("results on standard output", call("sim", spec, "--samples=300", "--results", "-"), 0, text_of(path), "")
+    expect("results that cannot be written", call("sim", spec, "--samples=1", "--results", os.path.join(folder, "no/such")), 2, "", "no/such")
+    expect("a job that there is not", call("sim", spec, "--job=0123456789abcdef"), 2, "", "not what the sweep was planned with")
+    return path, rows
+
+
+def reports(folder, path, rows):
+    expect("report beside its results", call("report", path), 0, "", "kernel.html")
+    page = Page(text_of(os.path.join(folder, "kernel.html")))
+    check("the page is well formed", not page.wrong and not page.open, (page.wrong, page.open))
+    wanted = {"run1-cdf", "run1-stages", "run1-parameter-1", "run1-retained"}
+    check("pictures", wanted == set(page.pictures), set(page.pictures))
+    check_distribution("the distribution is the quantiles", page, "run1-cdf", rows[0]["preemption_latency_cdf_us"])
+    for row in rows:
+        p99 = row["preemption_latency_us"]["p99"]
+        low, high = row["preemption_latency_us"]["p99_95"]
+        check("p99 and its interval are in a table", f"{p99:.1f} {low:.1f}–{high:.1f}" in page.cells, p99)
+    context = os.path.join(folder, "context.jsonl")
+    call("sim", os.path.join(EXAMPLES, "context-bytes.toml"), "--samples=500", "--results", context)
+    out = os.path.join(folder, "context out.html")
+    expect("report with a name", call("report", context, "-o", out), 0, "", out)
+    page = Page(text_of(out))
+    fits = re.findall(r"p50: [0-9.]+ µs \+ ([0-9.]+) µs per MiB \([0-9]+ GB/s\), R² = ([0-9.]+)", page.words)
+    speed = 1048576 / (484000 * 0.6)  # microseconds a MiB by the timing table
+    check("latency is linear in context bytes", fits and abs(float(fits[0][0]) / speed - 1) < 0.1 and float(fits[0][1]) > 0.99, (fits, speed))
+    both = call("report", path, context, "-o", "-")
+    expect("two files", both, 0, None, "")
+    page = Page(both.stdout)
+    check("two files without a common configuration", "No configuration is in both" in page.words and {"run1-cdf", "run2-cdf", "run2-parameter-1-fit"} <= set(page.pictures))
+    other = os.path.join(folder, "other.jsonl")
+    call("sim", os.path.join(EXAMPLES, "kernel-length.toml"), "--samples=300", "--seed=5", "--results", other)
+    page = Page(call("report", path, other, "-o", "-").stdout)
+    check("before and after", "Before and after" in page.words and "Configurations in both: 8, in one only: 0." in page.words and "compare-cdf" in page.pictures)
+    measured = os.path.join(folder, "measured.jsonl")
+    write(measured, text_of(other).replace('"source":"sim"', '"source":"measure"'))
+    a, b = rows[0]["preemption_latency_us"]["p50"], lines_of(other)[1]["preemption_latency_us"]["p50"]
+    page = Page(call("report", path, measured, "-o", "-").stdout)
+    check("simulation and measurement", "Simulation and measurement" in page.words and f"{(a - b) / b * 100:+.1f} %" in page.cells, (a, b))
+
+    # What a file must not do to a page, and files that are none.
+    evil = "</svg><script>alert(1)</script>"
+    write(other, text_of(path).replace("kernel-length", evil).replace("client.effort.kernel_us\":\"10\"", evil + "\":\"10\"").replace('"effort"', f'"{evil}"'))
+    page = call("report", other, "-o", "-").stdout
+    check("text from files stays text", page.count("&lt;/svg&gt;&lt;script&gt;") > 5 and "<script" not in page and not Page(page).wrong)
+    bad = os.path.join(folder, "bad.jsonl")
+    for name, text, message in (("an empty file", "", "bad.jsonl: empty"), ("a text", "hello\n", "bad.jsonl:1: not JSON"),
+                                ("a cut file", text_of(path)[:-100], "bad.jsonl:9: not JSON"),
+                                ("lines of --json", "\n".join(text_of(path).splitlines()[1:]), "bad.jsonl:1: not a file of results"),
+                                ("a later format", text_of(path).replace('"lyra_results":1', '"lyra_results":2'), "format 2"),
+                                ("binary data", "\0\0\0", "bad.jsonl:1: not JSON")):
+        write(bad, text)
+        expect(f"report of {name}", call("report", bad), 2, "", message)
+    check("no page of bad files", not os.path.exists(os.path.join(folder, "bad.html")))
+    expect("report of nothing", call("report", os.path.join(folder, "none.jsonl")), 2, "", "cannot read")
+    expect("experiment that is a folder", call("sim", folder), 2, "", "cannot read")
+    expect("report of a folder", call("report", folder), 2, "", "cannot read")
+    expect("report onto its results", call("report", path, "-o", path), 2, "", "overwrite")
+
+
+SPEC = """samples = 200
+[detection]
+kind = "notify"
+period_us = 100
+[action]
+unmap = "queue"
+[policy]
+name = "fixed"
+[[client]]
+name = "critical"
+priority = 15
+kernel_us = 50
+arrival = "poisson"
+rate_hz = 100
+latency_critical = true
+[[client]]
+name = "it's effort"
+kernel_us = 10000
+context_bytes = 22230000
+[sweep]
+"client.it's effort.context_bytes" = [0, 1000000, 22230000]
+"policy.name" = ["fixed", "ageing"]
+"""
+
+
+def sweeps(folder):
+    os.chdir(folder)
+    write("my spec.toml", SPEC)
+    plan = call("sweep", "plan", "my spec.toml", "--out", "the out")
+    expect("plan", plan, 0, None, "")
+    check("equal plans", plan.stdout == call("sweep", "plan", "my spec.toml", "--out", "the out").stdout)
+    head, *rows = (line.split("\t") for line in plan.stdout.splitlines())
+    check("list of jobs", head == ["id", "command", "output"] and len(rows) == 6 and len({row[0] for row in rows}) == 6
+          and all(row[2] == f"the out/{row[0]}.jsonl" for row in rows), rows)
+    write("jobs.tsv", plan.stdout)
+    expect("one job", call("sweep", "run", "jobs.tsv", "--index=2"), 0, "", "job 2")
+    output = rows[2][2]
+    manifest, row = lines_of(output)
+    before = os.stat(output)
+    expect("a job that is done", call("sweep", "run", "jobs.tsv", "--index=2"), 0, "", "done already")
+    check("it is left alone", os.stat(output).st_mtime_ns == before.st_mtime_ns and os.stat(output).st_ino == before.st_ino)
+    write(output, text_of(output)[:300])
+    expect("a job whose output is cut", call("sweep", "run", "jobs.tsv", "--index=2"), 0, "", "is done")
+    check("equal jobs, equal outputs", lines_of(output) == [manifest, row])
+    partial = call("sweep", "collect", "the out")
+    expect("collect what is not complete", partial, 1, None, "6 jobs: 1 done, 5 missing, 0 failed")
+    check("collect names what is missing", all(f"({other[0]}) is missing" in partial.stderr for n, other in enumerate(rows) if n != 2), partial.stderr)
+    for variable, first in zip(VARIABLES, (0, 0, 1)):
+        expect("number by " + variable, call("sweep", "run", "jobs.tsv", **{variable: str(3 + first)}), 0, "", f"job 3 ({rows[3][0]})")
+    expect("no number", call("sweep", "run", "jobs.tsv"), 2, "", "which job?")
+    expect("number too large", call("sweep", "run", "jobs.tsv", "--index=6"), 2, "", "the jobs are 0 to 5")
+    expect("no number of a job", call("sweep", "run", "jobs.tsv", PARALLEL_SEQ="0"), 2, "", "PARALLEL_SEQ='0'")
+    for n in range(6):
+        call("sweep", "run", "jobs.tsv", "--index", str(n))
+    complete = call("sweep", "collect", "the out")
+    expect("collect everything", complete, 0, None, "6 jobs: 6 done, 0 missing, 0 failed")
+    lines = [json.loads(line) for line in complete.stdout.splitlines()]
+    check("one manifest and six configurations", ["lyra_results" in line for line in lines] == [True] + 6 * [False], len(lines))
+    check("six seeds", len({line["seed"] for line in lines[1:]}) == 6)
+    check("as the jobs made it", lines[3] == row and lines[0] == manifest)
+    write("all.jsonl", complete.stdout)
+    expect("report of a sweep", call("report", "all.jsonl"), 0, "", "all.html")
+
+    # The file changes after the plan: jobs fail and say why; with the old file they work again.
+    os.remove(output)
+    write("my spec.toml", SPEC.replace("samples = 200", "samples = 201"))
+    expect("a changed experiment", call("sweep", "run", "jobs.tsv", "--index=2"), 1, "", "not what the sweep was planned with")
+    expect("collect what failed", call("sweep", "collect", "the out"), 1, None, f"job 2 ({rows[2][0]}) failed: exit status 2")
+    write("my spec.toml", SPEC)
+    expect("the next attempt", call("sweep", "run", "jobs.tsv", "--index=2"), 0, "", "is done")
+    expect("collect after it", call("sweep", "collect", "the out"), 0, complete.stdout, "")
+    check("nothing else is left", sorted(os.listdir("the out")) == sorted([os.path.basename(line[2]) for line in rows] + ["jobs.tsv"]), os.listdir("the out"))
+
+    # Lists that are none.
+    write("bad.tsv", plan.stdout.replace("lyra sim", "rm -rf"))
+    expect("another program's command", call("sweep", "run", "bad.tsv", "--index=0"), 2, "", "not one of lyra's")
+    write("bad.tsv", plan.stdout.replace("lyra sim", "lyra sim; touch bad; lyra"))
+    expect("a shell's command", call("sweep", "run", "bad.tsv", "--index=0"), 2, "", "single quotes")
+    expect("no list", call("sweep", "run", "my spec.toml", "--index=0"), 2, "", "not a list of jobs")
+    expect("collect without a list", call("sweep", "collect", "."), 1, None, "6 missing")
+    os.mkdir("empty")
+    expect("collect in an empty folder", call("sweep", "collect", "empty"), 2, "", "--jobs")
+    expect("collect nowhere", call("sweep", "collect", "nowhere"), 2, "", "not a folder")
+    write("twice.toml", SPEC.replace("[0, 1000000, 22230000]", "[0, 0]"))
+    expect("a configuration that is there twice", call("sweep", "plan", "twice.toml"), 2, "", "was there before")
+    write("bad.toml", "x = \n")
+    expect("a plan of nothing", call("sweep", "plan", "bad.toml"), 2, "", "bad.toml:1")
+    expect("sweep without a verb", call("sweep"), 2, "", "subcommand")
+
+
+with tempfile.TemporaryDirectory() as temporary:
+    file, configurations = results(temporary)
+    reports(temporary, file, configurations)
+with tempfile.TemporaryDirectory() as temporary:
+    sweeps(temporary)
+    os.chdir("/")
+print(f"{failures} failures")
+sys.exit(1 if failures else 0)

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// Results of experiments as JSON Lines (docs/user/results.md): what is in them, how they are written, and a reader that trusts nothing.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace lyra::results {
+
+inline constexpr unsigned kFormat = 1;
+
+/// Parts of the time line from doorbell to first wave, in their order: the stamps t0 to t8 are their ends.
+inline constexpr std::array<const char*, 8> kStages = {"submit", "detect", "request", "wait", "save", "notify", "switch", "dispatch"};
+using Stamps = std::array<uint64_t, kStages.size() + 1>;  ///< t0 ... t8; ns, 0: did not happen
+using StageMeans = std::array<double, kStages.size()>;    ///< us
+
+/// What a run was: the same on every machine.
+struct Manifest {
+    std::string lyra;       ///< version and git id
+    std::string source;     ///< "sim" or "measure"
+    std::string name;       ///< of the experiment: its file without folder and ending
+    std::string spec;       ///< text of the file
+    std::string spec_hash;  ///< hash_text() of it
+    uint64_t seed = 0;
+    std::vector<std::pair<std::string, uint64_t>> timing;  ///< the table in use; a configuration may sweep some of it
+
+    bool operator==(const Manifest&) const = default;
+};
+
+/// A percentile and its 95 % interval, us.
+struct Percentile {
+    double value = 0, low = 0, high = 0;
+};
+
+/// What is told of a set of latencies, us.
+struct Latency {
+    Percentile p50, p95, p99, p999;
+    double max = 0;
+    std::vector<double> cdf;  ///< at equal steps of probability, from the smallest (0) to the largest (1); empty without samples
+};
+
+struct Client {
+    std::string name;
+    uint64_t kernels = 0;
+    double longest_off_us = 0;  ///< wanted to run, and was not on the hardware
+};
+
+/// What only the simulator knows: of clients that wait for each other, and of queues that do not all fit.
+struct Waits {
+    Latency ready_latency;       ///< from when nothing but the hardware kept a kernel any more, to its first wave
+    uint64_t displacements = 0;  ///< actions that took queues for others
+    uint64_t wasted = 0;         ///< of these: none of the others could begin
+    uint64_t rotations = 0;      ///< quantums of the hardware scheduler that ended
+    bool deadlocked = false;
+};
+
+struct Configuration {
+    std::vector<std::pair<std::string, std::string>> swept;  ///< path and value, as in the file's [sweep]
+    uint64_t seed = 0, samples = 0, preemptions = 0;
+    Latency latency, preemption_latency;  ///< of all samples; of those that somebody had to go for
+    std::optional<StageMeans> stages;     ///< means over the latter
+    double best_effort_retained = 0;      ///< 0 to 1
+    double simulated_ms = 0;
+    uint64_t bytes_saved = 0;
+    std::optional<uint64_t> lost_work;  ///< when it was looked for
+    std::optional<Waits> waits;         ///< written for whoever reads the file; the reader of this program has no use for it
+    std::vector<Client> clients;
+    std::string trace_hash;
+};
+
+struct RunResults {
+    Manifest manifest;
+    std::vector<Configuration> configurations;
+};
+
+/// FNV-1a of the bytes, 16 hexadecimal digits.
+std::string hash_text(std::string_view text);
+
+/// Percentiles and distribution of latencies. @param sorted_ns ascending
+Latency describe(const std::vector<uint64_t>& sorted_ns);
+
+/// Means of the stages over samples. A stamp that did not happen, or only after the first wave, did not delay that wave: its stage has no
+/// length, so that the stages of a sample add up to its latency.
+class StageSums {
+public:
+    void add(const Stamps& stamps);
+    std::optional<StageMeans> means() const;
+
+private:
+    std::array<uint64_t, kStages.size()> ns_{};
+    uint64_t count_ = 0;
+};
+
+/// JSON, one line with its end. Text that is not UTF-8 is replaced.
+std::string to_line(const Manifest& manifest);
+/// @param all  false: without the seed, the distributions and the stages
+std::string to_line(const Configuration& configuration, bool all = true);
+
+/// What is wrong with a file of results, and where.
+class Error : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// @param name of the file, for messages  @throws Error
+std::vector<RunResults> read(std::string_view text, const std::string& name);
+
+/// A file that is there when it is complete, and not before: written under another name beside it. Without commit() nothing is left.
+class AtomicFile {
+public:
+    explicit AtomicFile(std::filesystem::path path);  ///< throws Error
+    ~AtomicFile();
+    AtomicFile(const AtomicFile&) = delete;
+    AtomicFile& operator=(const AtomicFile&) = delete;
+
+    void write(std::string_view text);  ///< throws Error
+    void commit();                      ///< throws Error
+
+private:
+    [[noreturn]] void fail(const char* what) const;
+
+    std::filesystem::path path_;
+    std::string temporary_;
+    int file_ = -1;
+};
+
+}  // namespace lyra::results

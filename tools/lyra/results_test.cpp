@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// Lines of results: what is written is read again, and what is wrong with a file is said.
+#include "tools/lyra/results.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <numeric>
+
+#include <nlohmann/json.hpp>
+
+namespace lyra::results {
+namespace {
+
+RunResults example() {
+    RunResults run;
+    run.manifest = {"0.1.0 (abc)",
+                    "sim",
+                    "two",
+                    "samples = 2\n# <&>\n",
+                    hash_text("samples = 2\n# <&>\n"),
+                    7,
+                    {{"doorbell_ns", 700}, {"packet_ns", 200}}};
+    Configuration c;
+    c.swept = {{"client.be.kernel_us", "10"}, {"detection.kind", "poll"}};
+    c.seed = 9;
+    c.samples = 1000;
+    c.preemptions = 400;
+    std::vector<uint64_t> all(1000), some(400);
+    std::iota(all.begin(), all.end(), 1);
+    std::iota(some.begin(), some.end(), 600);
+    c.latency = describe(all);
+    c.preemption_latency = describe(some);
+    c.stages = StageMeans{0, 0.25, 0.1, 0, 0.3, 0, 0, 0.15};
+    c.best_effort_retained = 0.987;
+    c.simulated_ms = 12.5;
+    c.bytes_saved = 1u << 30;
+    c.clients = {{"be", 12, 99.5}};
+    c.trace_hash = "0123456789abcdef";
+    run.configurations = {c, c};
+    run.configurations[1].swept[0].second = "20";
+    run.configurations[1].lost_work = 3;
+    return run;
+}
+
+std::string text_of(const RunResults& run) {
+    std::string text = to_line(run.manifest);
+    for (const Configuration& c : run.configurations) text += to_line(c);
+    return text;
+}
+
+std::string error_of(const std::string& text) {
+    try {
+        read(text, "r.jsonl");
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "";
+}
+
+/// The example with one thing of its line n replaced.
+std::string changed(size_t line, const std::string& key, const nlohmann::ordered_json& value) {
+    const RunResults run = example();
+    std::vector<nlohmann::ordered_json> lines;
+    for (const std::string& each : {to_line(run.manifest), to_line(run.configurations[0]), to_line(run.configurations[1])})
+        lines.push_back(nlohmann::ordered_json::parse(each));
+    lines[line - 1][nlohmann::ordered_json::json_pointer(key)] = value;
+    std::string text;
+    for (const auto& each : lines) text += each.dump() + "\n";
+    return text;
+}
+
+TEST(Results, AreReadAsWritten) {
+    const RunResults run = example();
+    const std::vector<RunResults> all = read(text_of(run) + text_of(run), "r");
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_EQ(all[0].manifest, run.manifest);
+    for (const RunResults& each : all) EXPECT_EQ(text_of(each), text_of(run));
+    const Configuration& c = all[1].configurations[1];
+    EXPECT_EQ(c.swept, run.configurations[1].swept);
+    EXPECT_EQ(c.lost_work, 3u);
+    EXPECT_FALSE(all[1].configurations[0].lost_work);
+    EXPECT_EQ(c.latency.cdf.size(), 201u);
+    EXPECT_EQ((*c.stages)[1], 0.25);
+    EXPECT_EQ(c.clients[0].longest_off_us, 99.5);
+}
+
+TEST(Results, DistributionHasEqualSteps) {
+    std::vector<uint64_t> values(400);
+    std::iota(values.begin(), values.end(), 1);
+    const Latency latency = describe(values);
+    ASSERT_EQ(latency.cdf.size(), 201u);
+    EXPECT_DOUBLE_EQ(latency.cdf[0], 0.001);
+    for (size_t n = 1; n <= 200; ++n) EXPECT_DOUBLE_EQ(latency.cdf[n], 0.002 * static_cast<double>(n));
+    EXPECT_DOUBLE_EQ(latency.p99.value, latency.cdf[198]);
+    EXPECT_DOUBLE_EQ(latency.max, latency.cdf[200]);
+    EXPECT_EQ(describe({5}).cdf, std::vector<double>(201, 0.005));
+    EXPECT_TRUE(describe({}).cdf.empty());
+}
+
+TEST(Results, StagesAddUpToTheLatency) {
+    StageSums sums;
+    EXPECT_FALSE(sums.means());
+    //        t0     t1     t2     t3     t4     t5     t6     t7     t8
+    sums.add({1000, 1000, 4000, 5000, 6000, 16000, 18000, 21000, 23000});
+    // The wave began before the fence was seen, and nothing was mapped for it.
+    sums.add({1000, 1000, 2000, 3000, 4000, 8000, 12000, 0, 10000});
+    const StageMeans means = sums.means().value();
+    const StageMeans expected{0, 2, 1, 1, 7, 1, 1.5, 2};
+    for (size_t n = 0; n < means.size(); ++n) EXPECT_DOUBLE_EQ(means[n], expected[n]) << kStages[n];
+    EXPECT_DOUBLE_EQ(std::accumulate(means.begin(), means.end(), 0.0), (22.0 + 9.0) / 2);
+    // Nonsense from a guest stays within bounds.
+    StageSums odd;
+    odd.add({5000, ~uint64_t{0}, 0, 0, 0, 0, 0, 0, 1000});
+    for (const double mean : *odd.means()) EXPECT_EQ(mean, 0);
+}
+
+TEST(Results, SayWhatIsWrongAndWhere) {
+    const auto lacks = [](const std::string& message, const char* part) { return message.find(part) == std::string::npos; };
+    const std::string good = text_of(example());
+    ASSERT_EQ(error_of(good), "");
+    struct {
+        std::string text;
+        const char* says;
+    } const cases[] = {
+        {"", "r.jsonl: empty"},
+        {"\n\n", "r.jsonl: empty"},
+        {"{}\n", "r.jsonl:1: not a file of results"},
+        {"[1]\n", "r.jsonl:1: not a JSON object"},
+        {"hello\n", "r.jsonl:1: not JSON at byte 1"},
+        {good.substr(0, good.size() - 20), "r.jsonl:3: not JSON at byte"},
+        {good.substr(0, good.find('\n') + 1), "the run has no configuration"},
+        {good + good.substr(0, good.find('\n') + 1), "the run has no configuration"},
+        {good.substr(good.find('\n') + 1), "r.jsonl:1: not a file of results"},
+        {changed(1, "/lyra_results", 2), "format 2 of results, this program knows format 1"},
+        {changed(1, "/spec", "samples = 3\n"), "spec_hash is not that of spec"},
+        {changed(1, "/source", "oracle"), "source has to be"},
+        {changed(1, "/timing/packet_ns", -1), "timing.packet_ns has to be a whole number"},
+        {changed(2, "/samples", "many"), "r.jsonl:2: samples has to be a whole number"},
+        {changed(3, "/preemptions", 1001), "r.jsonl:3: more preemptions than samples"},
+        {changed(2, "/latency_us/p50", 1e300), "latency_us.p50 has to be a number from 0 to 1e+15"},
+        {changed(2, "/latency_us/p50", 0.9995), "latency_us.p50 does not lie in its interval"},
+        {changed(2, "/latency_us/max", 0.5), "percentiles do not ascend"},
+        {changed(2, "/latency_us/p99_95", {1}), "latency_us.p99_95 has to be two numbers"},
+        {changed(2, "/latency_cdf_us/7", 100), "latency_cdf_us does not ascend"},
+        {changed(2, "/latency_cdf_us", {1}), "needs two points"},
+        {changed(2, "/latency_cdf_us", 3), "has to be a list"},
+        {changed(2, "/stages_us/save", -3), "stages_us.save has to be a number"},
+        {changed(2, "/best_effort_retained", 1.5), "best_effort_retained has to be a number"},
+        {changed(2, "/configuration/\033[2J", 1), "configuration.?[2J has to be a string"},
+        {changed(2, "/clients/0/name", nullptr), "clients.name has to be a string"},
+    };
+    for (const auto& each : cases)
+        EXPECT_FALSE(lacks(error_of(each.text), each.says)) << error_of(each.text) << "\nexpected: " << each.says;
+    std::string huge = good;
+    huge.replace(huge.find("12.5"), 4, "1e999");
+    EXPECT_FALSE(lacks(error_of(huge), "r.jsonl:2: not JSON that can be used")) << error_of(huge);
+}
+
+TEST(Results, FilesAreThereWhenComplete) {
+    const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "lyra_results_test";
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+    const auto files = [&] { return std::distance(std::filesystem::directory_iterator(folder), {}); };
+    {
+        AtomicFile file(folder / "a.jsonl");
+        file.write("half");
+        EXPECT_FALSE(std::filesystem::exists(folder / "a.jsonl"));
+    }
+    EXPECT_EQ(files(), 0);
+    AtomicFile file(folder / "a.jsonl");
+    file.write("all ");
+    file.write("of it");
+    file.commit();
+    EXPECT_EQ(files(), 1);
+    std::ifstream in(folder / "a.jsonl");
+    EXPECT_EQ(std::string((std::istreambuf_iterator<char>(in)), {}), "all of it");
+    EXPECT_THROW(AtomicFile(folder / "no" / "such"), Error);
+    std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace lyra::results
