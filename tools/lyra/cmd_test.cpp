@@ -20,6 +20,7 @@
 #include "tools/lyra/test_guest.h"
 #include "tools/lyra/test_libraries.h"
 #include "tools/lyra/test_memory.h"
+#include "tools/lyra/test_scheduler.h"
 #include "tools/lyra/test_report.h"
 
 namespace lyra::cli {
@@ -327,17 +328,26 @@ void test_deterministic(const Options& options, Report& report) {
 }
 
 // The cases that are expected to pass; one that skips its body has failed.
-void test_kfdtest(const Options& options, Report& report) {
+void test_kfdtest_with(const GuestOptions& guest, const char* group, Report& report) {
     std::vector<KfdtestCase> cases;
-    for (const KfdtestCase& test : read_kfdtest_cases(options.guest.kernel)) {
+    for (const KfdtestCase& test : read_kfdtest_cases(guest.kernel)) {
         if (test.has_to_pass() && !test.slow) cases.push_back(test);
     }
     constexpr unsigned kWatchdogSeconds = 300;
-    run_kfdtest(options.guest, cases, kWatchdogSeconds, [&](const KfdtestResult& result) {
+    run_kfdtest(guest, cases, kWatchdogSeconds, [&](const KfdtestResult& result) {
         const bool vacuous = result.outcome == KfdtestOutcome::Vacuous;
-        report.add("kfdtest", result.test.name, result.outcome == KfdtestOutcome::Passed ? Verdict::Passed : Verdict::Failed,
+        report.add(group, result.test.name, result.outcome == KfdtestOutcome::Passed ? Verdict::Passed : Verdict::Failed,
                    (vacuous ? "the body did not run\n" : "") + result.output);
     });
+}
+
+void test_kfdtest(const Options& options, Report& report) { test_kfdtest_with(options.guest, "kfdtest", report); }
+
+void test_patched_driver(const Options& options, Report& report) {
+    test_scheduler(options.guest, report);
+    GuestOptions guest = options.guest;
+    guest.kfd = "lyra";
+    test_kfdtest_with(guest, "scheduler", report);
 }
 
 void test_in_guests(const Options& options, Report& report) { test_guest(options.guest, report); }
@@ -357,6 +367,7 @@ constexpr Group kGroups[] = {
     {"command", "exit codes and output of this program", test_commands},
     {"guest", "HIP programs, and what the driver offers beyond them, in guests", test_in_guests},
     {"libraries", "Debian's rocBLAS and test programs of its rocRAND, in a guest; only when named", test_libraries_in_guest, false},
+    {"scheduler", "the patched driver of kfd-patches/: its scheduler at work, and kfdtest as with Debian's driver; only when named", test_patched_driver, false},
     {"deterministic", "a HIP program in virtual time: the same trace of the GPU in every run", test_deterministic},
     {"kfdtest", "the cases of kfdtest that are expected to pass", test_kfdtest},
 };

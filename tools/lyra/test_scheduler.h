@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// The patched driver in a guest: its scheduler at work, and kfdtest as with Debian's.
+#pragma once
+
+#include "tools/lyra/guest_machine.h"
+#include "tools/lyra/test_report.h"
+
+namespace lyra::cli {
+
+/// Clients of two priorities under each policy, in one guest.
+void test_scheduler(const GuestOptions& options, Report& report);
+
+}  // namespace lyra::cli
