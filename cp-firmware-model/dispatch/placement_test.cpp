@@ -76,7 +76,9 @@ TEST_F(Placement, FreeRunningGivesMoreToEnginesWithMoreUnits) {
 
 TEST_F(Placement, VirtualTimeWaitsForAFullEngineAndOnlyThatQueueDoes) {
     virtual_time();
-    fake_cus().plan = [](const gcn::WorkgroupLaunch& l) { return WavePlan{.instructions = 100, .forever = l.user_sgprs[0] == 1}; };
+    fake_cus().plan = [](const gcn::WorkgroupLaunch& l) {
+        return WavePlan{.instructions = 100, .forever = l.user_sgprs[0] == 1};
+    };
     DispatchRequest endless = request(2, 1, kFirstEngine);
     endless.user_sgprs[0] = 1;
     dispatcher.start(endless);
@@ -92,7 +94,9 @@ TEST_F(Placement, VirtualTimeWaitsForAFullEngineAndOnlyThatQueueDoes) {
 }
 
 TEST_F(Placement, FreeRunningPassesOverAFullEngine) {
-    fake_cus().plan = [](const gcn::WorkgroupLaunch& l) { return WavePlan{.instructions = 100, .forever = l.user_sgprs[0] == 1}; };
+    fake_cus().plan = [](const gcn::WorkgroupLaunch& l) {
+        return WavePlan{.instructions = 100, .forever = l.user_sgprs[0] == 1};
+    };
     DispatchRequest endless = request(2, 1, kFirstEngine);
     endless.user_sgprs[0] = 1;
     dispatcher.start(endless);

@@ -68,7 +68,7 @@ struct CpBench {
     static constexpr uint32_t kScratchReg = 0x30100 / 4;
     static constexpr uint32_t kAllKfdSlots = 0xfcfcfcfc, kKfdVmids = 0xff00;
 
-    CpBench() {
+    explicit CpBench(const GpuShape& shape = test_shape(2, 2)) : cp(env, bus, shape, sdma0, sdma1) {
         fake_cus() = FakeCus{};
         bus.cp = &cp;
         bus.memory.map(kScratch, 0x100000);
@@ -261,7 +261,7 @@ struct CpBench {
     Env env{host};
     RigBus bus;
     SdmaEngine sdma0{env, bus, 0}, sdma1{env, bus, 1};
-    CommandProcessor cp{env, bus, test_shape(2, 2), sdma0, sdma1};
+    CommandProcessor cp;
     TestRing kiq, hiq, kcq, user;
 };
 
