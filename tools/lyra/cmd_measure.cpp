@@ -8,11 +8,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "scheduler/sim/metrics.h"
+#include "qemu-hw/include/lyra.h"
 #include "scheduler/sim/spec.h"
 #include "tools/lyra/cli.h"
 #include "tools/lyra/guest_machine.h"
 #include "tools/lyra/hip_program.h"
+#include "tools/lyra/results.h"
 #include "tools/lyra/timeline.h"
 
 namespace lyra::cli {
@@ -33,7 +34,7 @@ constexpr unsigned kHighPriority = 11, kLowPriority = 6;  ///< KFD's, as ROCr ma
 
 struct Options {
     GuestOptions guest;
-    std::string spec, keep;
+    std::string spec, keep, results;
     uint64_t samples = 0, seed = 0;
     bool json = false;
 };
@@ -127,9 +128,8 @@ std::string job_script(const sim::Experiment& e) {
 
 struct Measured {
     Timeline timeline;
-    uint64_t lost_work = 0, hash = 0;
-    double seconds = 0;
-    std::string driver;  ///< its own counters
+    uint64_t lost_work = 0, hash = 0, virtual_ns = 0;
+    std::vector<std::pair<std::string, uint64_t>> clients;  ///< kernels done
 };
 
 void read_client_lines(const std::string& out, Measured& measured) {
@@ -138,6 +138,7 @@ void read_client_lines(const std::string& out, Measured& measured) {
         const ordered_json client = ordered_json::parse(line, nullptr, false);
         if (client.is_discarded() || !client.contains("lost_work")) throw EnvironmentError("a client said something else than its results: " + line);
         measured.lost_work += client["lost_work"].get<uint64_t>();
+        measured.clients.emplace_back(client["client"].get<std::string>(), client["kernels"].get<uint64_t>());
     }
 }
 
@@ -172,9 +173,8 @@ Measured measure(const Options& options, const sim::Experiment& e, const fs::pat
         throw EnvironmentError(fmt::format("the experiment did not end well (status {})", result.status));
     }
     Measured measured;
-    measured.driver = err;
     measured.hash = result.trace->hash;
-    measured.seconds = result.total_s;
+    measured.virtual_ns = result.trace->virtual_ns;
     read_client_lines(out, measured);
     std::ifstream trace(guest_options.trace);
     try {
@@ -185,50 +185,48 @@ Measured measure(const Options& options, const sim::Experiment& e, const fs::pat
     return measured;
 }
 
-ordered_json latencies(const std::vector<uint64_t>& sorted) {
-    ordered_json out;
-    for (const auto& [name, percent] : {std::pair{"p50", 50.0}, {"p95", 95.0}, {"p99", 99.0}, {"p99.9", 99.9}, {"max", 100.0}})
-        out[name] = us(sim::percentile(sorted, percent).value);
-    return out;
-}
-
-std::vector<uint64_t> sorted_latencies(const Timeline& timeline, bool displacing) {
-    std::vector<uint64_t> out;
-    for (const sim::Sample& s : timeline.samples) {
-        if (s.displaced || !displacing) out.push_back(s.t8_first_wave - s.t0_doorbell);
+results::Configuration describe(const sim::Configuration& configuration, const Measured& m) {
+    std::vector<uint64_t> latency, displacing;
+    results::StageSums stages;
+    for (const sim::Sample& s : m.timeline.samples) {
+        latency.push_back(s.t8_first_wave - s.t0_doorbell);
+        if (!s.displaced) continue;
+        displacing.push_back(latency.back());
+        stages.add({s.t0_doorbell, s.t0_doorbell, s.t2_detected, s.t3_requested, s.t4_dequeue, s.t5_saved, s.t6_fence, 0, s.t8_first_wave});
     }
-    std::sort(out.begin(), out.end());
+    std::sort(latency.begin(), latency.end());
+    std::sort(displacing.begin(), displacing.end());
+    results::Configuration out;
+    out.swept = configuration.swept;
+    out.seed = configuration.experiment.seed;
+    out.samples = latency.size();
+    out.preemptions = displacing.size();
+    out.latency = results::describe(latency);
+    out.preemption_latency = results::describe(displacing);
+    out.stages = stages.means();
+    out.best_effort_retained = std::min(m.timeline.retained(), 1.0);
+    out.simulated_ms = us(m.virtual_ns) / 1000;
+    out.lost_work = m.lost_work;
+    for (const auto& [name, kernels] : m.clients) out.clients.push_back({name, kernels, {}});
+    out.trace_hash = fmt::format("{:016x}", m.hash);
     return out;
 }
 
-ordered_json stages(const Timeline& timeline) {
-    std::array<double, 3> sum{};
-    size_t count = 0;
-    for (const sim::Sample& s : timeline.samples) {
-        if (!s.displaced || s.t5_saved == 0) continue;
-        ++count;
-        sum[0] += us(s.t3_requested - s.t0_doorbell);
-        sum[1] += us(s.t5_saved - s.t3_requested);
-        sum[2] += us(s.t8_first_wave - s.t5_saved);
-    }
-    const double n = static_cast<double>(std::max<size_t>(count, 1));
-    return {{"samples", count}, {"detect_and_request", sum[0] / n}, {"save", sum[1] / n}, {"dispatch", sum[2] / n}};
+results::Manifest manifest(const Options& options, const std::string& text, const sim::Experiment& experiment) {
+    results::Manifest out{lyra_version(), "measure", fs::path(options.spec).stem().string(), text, results::hash_text(text), experiment.seed, {}};
+    if (options.seed != 0) out.seed = options.seed;
+#define TIMING(name, ...) out.timing.emplace_back(#name, experiment.timing.name);
+#include "common/timing.def"
+#undef TIMING
+    return out;
 }
 
-ordered_json report(const sim::Configuration& configuration, const Measured& m) {
-    ordered_json out;
-    out["configuration"] = ordered_json::object();
-    for (const auto& [path, value] : configuration.swept) out["configuration"][path] = value;
-    const auto all = sorted_latencies(m.timeline, false), displacing = sorted_latencies(m.timeline, true);
-    out["samples"] = all.size();
-    out["latency_us"] = latencies(all);
-    out["preemptions"] = displacing.size();
-    out["preemption_latency_us"] = latencies(displacing);
-    out["stages_us"] = stages(m.timeline);
-    out["best_effort_retained"] = m.timeline.retained();
-    out["lost_work"] = m.lost_work;
-    out["trace_hash"] = fmt::format("{:016x}", m.hash);
-    return out;
+void print(const results::Configuration& row) {
+    std::string name;
+    for (const auto& [path, value] : row.swept) name += fmt::format("{}{}={}", name.empty() ? "" : " ", path, value);
+    const results::Latency& latency = row.preemption_latency;
+    fmt::print("{:>9} {:>10.1f} {:>10.1f} {:>10.1f} {:>8.3f} {:>5}  {}\n", row.preemptions, latency.p50.value, latency.p99.value, latency.max,
+               row.best_effort_retained, *row.lost_work, name);
 }
 
 int measure_main(Options& options) {
@@ -245,25 +243,29 @@ int measure_main(Options& options) {
     for (const sim::Configuration& configuration : configurations) check(configuration.experiment);
     WorkDir work;
     compile_hip(source_dir() / "tools/measure/client.hip", work.path() / "client", {"-O2"});
-    if (!options.json) fmt::print("{:>9} {:>10} {:>10} {:>10} {:>8} {:>5}\n", "preempted", "p50 us", "p99 us", "max us", "retained", "lost");
+    std::optional<results::AtomicFile> file_of_results;
     bool lost = false;
-    for (sim::Configuration& configuration : configurations) {
-        sim::Experiment& e = configuration.experiment;
-        if (options.samples != 0) e.samples = options.samples;
-        if (options.seed != 0) e.seed = options.seed;
-        const Measured m = measure(options, e, work.path() / "client");
-        lost |= m.lost_work != 0;
-        if (options.json) {
-            fmt::print("{}\n", report(configuration, m).dump());
-        } else {
-            const auto displacing = sorted_latencies(m.timeline, true);
-            const auto at = [&](double percent) { return us(sim::percentile(displacing, percent).value); };
-            std::string name;
-            for (const auto& [path, value] : configuration.swept) name += fmt::format("{}{}={}", name.empty() ? "" : " ", path, value);
-            fmt::print("{:>9} {:>10.1f} {:>10.1f} {:>10.1f} {:>8.3f} {:>5}  {}\n", displacing.size(), at(50), at(99), at(100), m.timeline.retained(), m.lost_work, name);
+    try {
+        if (!options.results.empty()) {
+            file_of_results.emplace(options.results);
+            file_of_results->write(results::to_line(manifest(options, text, configurations.front().experiment)));
         }
-        std::fflush(stdout);
-        if (interrupted) throw Interrupted();
+        if (!options.json) fmt::print("{:>9} {:>10} {:>10} {:>10} {:>8} {:>5}\n", "preempted", "p50 us", "p99 us", "max us", "retained", "lost");
+        for (sim::Configuration& configuration : configurations) {
+            sim::Experiment& e = configuration.experiment;
+            if (options.samples != 0) e.samples = options.samples;
+            if (options.seed != 0) e.seed = options.seed;
+            const results::Configuration row = describe(configuration, measure(options, e, work.path() / "client"));
+            lost |= *row.lost_work != 0;
+            if (options.json) fmt::print("{}", results::to_line(row, false));
+            else print(row);
+            if (file_of_results) file_of_results->write(results::to_line(row));
+            std::fflush(stdout);
+            if (interrupted) throw Interrupted();
+        }
+        if (file_of_results) file_of_results->commit();
+    } catch (const results::Error& error) {
+        throw UserError(error.what());
     }
     return lost ? kFailed : kOk;
 }
@@ -281,6 +283,7 @@ std::function<int()> set_up_measure(CLI::App& app) {
     app.add_option("--log", options->guest.log, "write the boot log there")->type_name("FILE");
     app.add_option("--keep-trace", options->keep, "keep the device's events of the last configuration")->type_name("FILE.tsv");
     app.add_flag("--json", options->json, "one JSON object a line for each configuration");
+    app.add_option("--results", options->results, "write results there, for lyra report (docs/user/results.md)")->type_name("FILE.jsonl");
     app.footer("Times are modelled: those of the GPU by docs/design/timing.md, those of the driver by its instructions, each 1 ns.");
     return [options] { return measure_main(*options); };
 }

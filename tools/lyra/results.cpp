@@ -107,7 +107,7 @@ std::string to_line(const Configuration& configuration, bool all) {
     out["preemption_latency_us"] = latency_json(configuration.preemption_latency);
     out["best_effort_retained"] = configuration.best_effort_retained;
     out["simulated_ms"] = configuration.simulated_ms;
-    out["bytes_saved"] = configuration.bytes_saved;
+    if (configuration.bytes_saved) out["bytes_saved"] = *configuration.bytes_saved;
     if (configuration.lost_work) out["lost_work"] = *configuration.lost_work;
     if (const std::optional<Waits>& waits = configuration.waits) {
         out["ready_latency_us"] = latency_json(waits->ready_latency);
@@ -118,7 +118,8 @@ std::string to_line(const Configuration& configuration, bool all) {
     }
     out["clients"] = ordered_json::array();
     for (const Client& client : configuration.clients) {
-        out["clients"].push_back({{"name", client.name}, {"kernels", client.kernels}, {"longest_off_us", client.longest_off_us}});
+        out["clients"].push_back({{"name", client.name}, {"kernels", client.kernels}});
+        if (client.longest_off_us) out["clients"].back()["longest_off_us"] = *client.longest_off_us;
     }
     out["trace_hash"] = configuration.trace_hash;
     if (!all) return line_of(out);

@@ -49,7 +49,7 @@ struct Latency {
 struct Client {
     std::string name;
     uint64_t kernels = 0;
-    double longest_off_us = 0;  ///< wanted to run, and was not on the hardware
+    std::optional<double> longest_off_us;  ///< wanted to run, and was not on the hardware; when it is known
 };
 
 /// What only the simulator knows: of clients that wait for each other, and of queues that do not all fit.
@@ -68,7 +68,7 @@ struct Configuration {
     std::optional<StageMeans> stages;     ///< means over the latter
     double best_effort_retained = 0;      ///< 0 to 1
     double simulated_ms = 0;
-    uint64_t bytes_saved = 0;
+    std::optional<uint64_t> bytes_saved;  ///< when it is known
     std::optional<uint64_t> lost_work;  ///< when it was looked for
     std::optional<Waits> waits;         ///< written for whoever reads the file; the reader of this program has no use for it
     std::vector<Client> clients;

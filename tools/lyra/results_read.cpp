@@ -129,11 +129,12 @@ Configuration read_configuration(const Object& in) {
     }
     c.best_effort_retained = in.number("best_effort_retained", 1.000001);  // rounding
     c.simulated_ms = in.number("simulated_ms");
-    c.bytes_saved = in.whole("bytes_saved");
+    if (in.has("bytes_saved")) c.bytes_saved = in.whole("bytes_saved");
     if (in.has("lost_work")) c.lost_work = in.whole("lost_work");
     for (const ordered_json& each : in.list("clients", kMostEntries)) {
         const Object client(each, "clients");
-        c.clients.push_back({client.text("name"), client.whole("kernels"), client.number("longest_off_us")});
+        c.clients.push_back({client.text("name"), client.whole("kernels"), {}});
+        if (client.has("longest_off_us")) c.clients.back().longest_off_us = client.number("longest_off_us");
     }
     c.trace_hash = in.text("trace_hash");
     return c;

@@ -86,7 +86,7 @@ std::string other_table(const RunResults& run) {
         std::vector<std::string> row = swept_cells(run, c, text);
         row.insert(row.end(),
                    {fmt::format("{:.2f} %", c.best_effort_retained * 100), c.lost_work ? std::to_string(*c.lost_work) : "not looked for",
-                    fmt::format("{:.0f}", static_cast<double>(c.bytes_saved) / 1048576), fmt::format("{:.2f}", c.simulated_ms / 1000),
+                    c.bytes_saved ? fmt::format("{:.0f}", static_cast<double>(*c.bytes_saved) / 1048576) : std::string("not known"), fmt::format("{:.2f}", c.simulated_ms / 1000),
                     std::to_string(c.seed), escape(c.trace_hash)});
         rows.push_back(std::move(row));
     }
@@ -101,7 +101,7 @@ std::string client_table(const RunResults& run) {
         for (const results::Client& client : c.clients) {
             std::vector<std::string> row = swept_cells(run, c, text - 1);
             row.insert(row.end(),
-                       {escape(client.name), std::to_string(client.kernels), fmt::format("{:.3f}", client.longest_off_us / 1000)});
+                       {escape(client.name), std::to_string(client.kernels), client.longest_off_us ? fmt::format("{:.3f}", *client.longest_off_us / 1000) : std::string("not known")});
             rows.push_back(std::move(row));
         }
     }
