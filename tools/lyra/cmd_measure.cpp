@@ -97,7 +97,7 @@ std::string client_line(const sim::Experiment& e, const sim::ClientClass& client
     const char* arrival = client.arrival == sim::Arrival::Closed ? "closed" : client.arrival == sim::Arrival::Uniform ? "uniform" : "poisson";
     const Shape shape = shape_of(client, e.cus);
     std::string line = fmt::format("./client name={} priority={} arrival={} rate_hz={} kernel_us={} clock_mhz={} groups={} waves={} warm_up={} seed={} "
-                                   "ready=/tmp/ready.{} start=/tmp/start stop=/tmp/stop",
+                                   "ready=ready.{} start=start stop=stop",
                                    shell_quote(client.name), priority_word(client.queue.priority), arrival,
                                    client.rate_hz, us(client.kernel_ns), e.timing.shader_clock_mhz, shape.groups, shape.waves, kWarmUp, e.seed + number, number);
     if (client.latency_critical) line += fmt::format(" whole_lds=1 samples={}", e.samples);
@@ -115,12 +115,12 @@ std::string job_script(const sim::Experiment& e) {
         for (const sim::ClientClass& client : e.clients) {
             if (client.latency_critical != critical) continue;
             for (unsigned n = 0; n < client.count; ++n, ++number) {
-                script += client_line(e, client, number) + fmt::format(" &\npids=\"$pids $!\"\nwait_for /tmp/ready.{} $!\n", number);
+                script += client_line(e, client, number) + fmt::format(" &\npids=\"$pids $!\"\nwait_for ready.{} $!\n", number);
             }
         }
     }
     script += settings(e) + setting("policy", qsched_policy_name(e.policy.policy));
-    script += "touch /tmp/start\nstatus=0\nfor pid in $pids; do wait $pid || status=$?; done\n";
+    script += "touch start\nstatus=0\nfor pid in $pids; do wait $pid || status=$?; done\n";
     script += "echo none >$dir/policy\ncat err.* >&2\ncat out.*\nmount -t debugfs debugfs /sys/kernel/debug\n"
               "sed 's/^/sched: /' /sys/kernel/debug/kfd/sched >&2\nexit $status\n";
     return script;

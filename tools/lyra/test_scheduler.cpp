@@ -10,17 +10,17 @@ namespace {
 /// A client of low priority fills the compute units with kernels of 20 ms; one of high priority has a short one now and then. Both
 /// see that each wave did all of its work once; the driver has to have parked somebody, nobody may be parked at the end.
 std::string experiment(const std::string& policy, const std::string& settings) {
-    return "cd /job; dir=$(echo /sys/class/drm/card*/device/kfd_sched); chmod +x client; rm -f /tmp/ready* /tmp/start /tmp/stop\n"
+    return "cd /job; dir=$(echo /sys/class/drm/card*/device/kfd_sched); chmod +x client; rm -f ready* start stop\n"
            "mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null\n"
            "value() { sed -n \"s/^$1 //p\" /sys/kernel/debug/kfd/sched; }\n"
            "until_there() { n=0; while ! [ -e $1 ] && [ $n -lt 3000 ]; do sleep 0.02; n=$((n+1)); done; }\n"
            "before=$(value parked)\n" + settings + "\n" +
-           "./client name=effort priority=low kernel_us=20000 groups=16 waves=8 ready=/tmp/ready.1 >/tmp/out.1 2>&1 & effort=$!\n"
-           "until_there /tmp/ready.1\n"
-           "./client name=critical priority=high kernel_us=10 whole_lds=1 samples=20 arrival=uniform rate_hz=20 ready=/tmp/ready.2 >/tmp/out.2 2>&1 & critical=$!\n"
-           "until_there /tmp/ready.2\n"
-           "echo " + policy + " >$dir/policy; touch /tmp/start\n"
-           "wait $critical; a=$?; wait $effort; b=$?; cat /tmp/out.1 /tmp/out.2\n"
+           "./client name=effort priority=low kernel_us=20000 groups=16 waves=8 ready=ready.1 >out.1 2>&1 & effort=$!\n"
+           "until_there ready.1\n"
+           "./client name=critical priority=high kernel_us=10 whole_lds=1 samples=20 arrival=uniform rate_hz=20 ready=ready.2 >out.2 2>&1 & critical=$!\n"
+           "until_there ready.2\n"
+           "echo " + policy + " >$dir/policy; touch start\n"
+           "wait $critical; a=$?; wait $effort; b=$?; cat out.1 out.2\n"
            "echo none >$dir/policy; sleep 0.2\n"
            "echo \"exits $a $b parked $(($(value parked) - before)) away $(($(value parked) - $(value returned))) failures $(value failures)\"\n"
            "[ $a = 0 ] && [ $b = 0 ] && [ $(value parked) -gt $before ] && [ $(value failures) = 0 ] && [ $(value parked) = $(value returned) ] && echo PASSED";
@@ -51,11 +51,11 @@ void test_scheduler(const GuestOptions& options, Report& report) {
     add("the device notifies of doorbells", experiment("fixed", "echo notify >$dir/detection; echo queue >$dir/unmap"));
     add("polling at a fixed period", experiment("fixed", "echo poll >$dir/detection; echo 2000 >$dir/period_us; echo queue >$dir/unmap"));
     const std::string killed =
-        dir + "cd /job; rm -f /tmp/ready* /tmp/start /tmp/stop; echo queue >$dir/unmap; echo adaptive >$dir/detection; echo fixed >$dir/policy\n"
-              "touch /tmp/start; ./client priority=low kernel_us=20000 groups=16 waves=8 ready=/tmp/ready.1 & low=$!\n"
-              "./client priority=high kernel_us=50000 groups=16 waves=8 ready=/tmp/ready.2 & high=$!\n"
-              "n=0; while ! [ -e /tmp/ready.2 -a -e /tmp/ready.1 ] && [ $n -lt 3000 ]; do sleep 0.02; n=$((n+1)); done; sleep 1\n"
-              "kill -9 $low; sleep 0.5; kill -9 $high; wait; sleep 0.5; echo none >$dir/policy; rm -f /tmp/stop\n"
+        dir + "cd /job; rm -f ready* start stop; echo queue >$dir/unmap; echo adaptive >$dir/detection; echo fixed >$dir/policy\n"
+              "touch start; ./client priority=low kernel_us=20000 groups=16 waves=8 ready=ready.1 & low=$!\n"
+              "./client priority=high kernel_us=50000 groups=16 waves=8 ready=ready.2 & high=$!\n"
+              "n=0; while ! [ -e ready.2 -a -e ready.1 ] && [ $n -lt 3000 ]; do sleep 0.02; n=$((n+1)); done; sleep 1\n"
+              "kill -9 $low; sleep 0.5; kill -9 $high; wait; sleep 0.5; echo none >$dir/policy; rm -f stop\n"
               "./client name=after samples=3 && dmesg | grep -ci 'kernel bug\\|call trace\\|refcount\\|use-after-free'";
     const std::string reload = "rmmod amdgpu && modprobe amdgpu && " + dir + "cat $dir/policy && ls /dev/kfd";
     std::vector<GuestCheck> checks{

@@ -184,10 +184,10 @@ int main(int argc, char** argv) {
     Client client(options);
     const auto warm_up = static_cast<uint64_t>(options.number("warm_up", 2));
     while (client.kernels() < warm_up) client.run();
-    make_file(options.text("ready", "/tmp/ready"));
-    while (!there(options.text("start", "/tmp/start"))) usleep(1000);
+    make_file(options.text("ready", "ready"));
+    while (!there(options.text("start", "start"))) usleep(1000);
 
-    const std::string stop = options.text("stop", "/tmp/stop");
+    const std::string stop = options.text("stop", "stop");
     const auto samples = static_cast<uint64_t>(options.number("samples", 0));
     Arrivals arrivals(options);
     const double start = now_us();
