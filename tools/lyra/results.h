@@ -70,7 +70,7 @@ struct Configuration {
     double simulated_ms = 0;
     std::optional<uint64_t> bytes_saved;  ///< when it is known
     std::optional<uint64_t> lost_work;  ///< when it was looked for
-    std::optional<Waits> waits;         ///< written for whoever reads the file; the reader of this program has no use for it
+    std::optional<Waits> waits;
     std::vector<Client> clients;
     std::string trace_hash;
 };

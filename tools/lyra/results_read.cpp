@@ -35,6 +35,11 @@ public:
         if (!value.is_string()) throw Error(full(key) + " has to be a string");
         return value.get<std::string>();
     }
+    bool flag(const char* key) const {
+        const ordered_json& value = get(key);
+        if (!value.is_boolean()) throw Error(full(key) + " has to be true or false");
+        return value.get<bool>();
+    }
     uint64_t whole(const char* key) const { return to_whole(get(key), full(key)); }
     double number(const char* key, double most = kMostNumber) const { return to_number(get(key), full(key), most); }
     const ordered_json& list(const char* key, size_t most) const {
@@ -131,6 +136,9 @@ Configuration read_configuration(const Object& in) {
     c.simulated_ms = in.number("simulated_ms");
     if (in.has("bytes_saved")) c.bytes_saved = in.whole("bytes_saved");
     if (in.has("lost_work")) c.lost_work = in.whole("lost_work");
+    if (in.has("deadlocked"))
+        c.waits = {read_latency(in, "ready_latency_us", nullptr, false), in.whole("displacements"), in.whole("wasted"), in.whole("rotations"),
+                   in.flag("deadlocked")};
     for (const ordered_json& each : in.list("clients", kMostEntries)) {
         const Object client(each, "clients");
         c.clients.push_back({client.text("name"), client.whole("kernels"), {}});

@@ -137,8 +137,7 @@ private:
 
     /// A queue goes: the unmap that the HIQ's oldest doorbell told of. (The packet itself is in the trace when it is complete.)
     void unmapped(const Line& e) {
-        if (!begun_) return;
-        ++out_.saved_queues;
+        if (begun_) ++out_.saved_queues;
         const std::vector<Ring>& rings = rung_[doorbell_[hiq_]];
         const uint64_t asked = rings.empty() ? e.ns : rings.front().ns;
         for_waiting([&](sim::Sample& s) { note_unmap(s, asked, e.ns); });
