@@ -281,11 +281,15 @@ TEST_F(Cu, IllegalAndMissingInstructionsHaltWithoutHandler) {
     EXPECT_EQ(cu.wave(0).state, WaveState::Halted);
     cu.kill_vmid(8);
 
-    cu.launch(simple("exp null off, off, off, off done"));
-    cu.run(100);
-    EXPECT_EQ(services.errors, (std::vector<unsigned>{1, 1}));
-    EXPECT_EQ(env.stats.get(Fault::TodoInstruction), 1u);
-    cu.kill_vmid(8);
+    std::vector<unsigned> expected{1};
+    for (const char* graphics : {"exp null off, off, off, off done", "image_get_lod v[0:1], v[0:1], s[0:7], s[8:11] dmask:0x3"}) {
+        cu.launch(simple(graphics));
+        cu.run(100);
+        expected.push_back(1);
+        EXPECT_EQ(services.errors, expected) << graphics;
+        EXPECT_EQ(env.stats.get(Fault::TodoInstruction), expected.size() - 1) << graphics;
+        cu.kill_vmid(8);
+    }
     EXPECT_EQ(cu.waves_live(), 0u);
 }
 
