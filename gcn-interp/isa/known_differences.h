@@ -44,11 +44,14 @@ inline constexpr KnownDifference kKnownDifferences[] = {
     {"neg of an integer source",
      "LLVM prints sext() for the bit, which only SDWA has; we ignore it",
      [](const Comparison& c) { return c.ours.size == c.llvm.size && c.llvm.text.find("sext(") != std::string::npos; }},
-    {"1/(2*pi) as a 64-bit address",
-     "LLVM prints the 32-bit spelling for scalar operands that must be registers",
+    {"floating-point constant as a 64-bit address",
+     "LLVM prints the 32-bit spelling for scalar operands that must be registers: of 1/(2*pi), and of literals that are inline constants",
      [](const Comparison& c) {
-         return (c.llvm_starts("s_rfe_b64") || c.llvm_starts("s_setpc_b64") || c.llvm_starts("s_movrels_b64")) &&
-                c.ours.size == 4 && (c.words[0] & 0xff) == 248;
+         if (!c.llvm_starts("s_rfe_b64") && !c.llvm_starts("s_setpc_b64") && !c.llvm_starts("s_movrels_b64")) return false;
+         const uint32_t source = c.words[0] & 0xff, magnitude = c.words[1] & 0x7fffffff;
+         return c.ours.size == c.llvm.size &&
+                (source == 248 || (source == 255 && (c.words[1] == 0x3e22f983 || magnitude == 0x3f000000 || magnitude == 0x3f800000 ||
+                                                     magnitude == 0x40000000 || magnitude == 0x40800000)));
      }},
     {"image atomic with four data registers",
      "LLVM prints five for DMASK and TFE that ask for four; images are decoded for their length only",
