@@ -105,10 +105,11 @@ bool nans_differ_only(const Inst& inst, const WaveCopy& real, const WaveCopy& mo
         const uint32_t a = real.rows[n].lane[lane], b = model.rows[n].lane[lane];
         if (a == b) continue;
         if (type == Type::F64) {
-            const unsigned high = inst.dst + 1u;
-            if (high >= WaveCopy::kVgprs || (real.rows[high].lane[lane] & 0x7ff00000) != 0x7ff00000 ||
-                (model.rows[high].lane[lane] & 0x7ff00000) != 0x7ff00000)
-                return false;
+            // The half that tells is this register or the next one (the destination may be relative), unless that one does not exist.
+            const auto high = [&](unsigned v) {
+                return (real.rows[v].lane[lane] & 0x7ff00000) == 0x7ff00000 && (model.rows[v].lane[lane] & 0x7ff00000) == 0x7ff00000;
+            };
+            if (!high(n) && n + 1 < WaveCopy::kVgprs && !high(n + 1)) return false;
         } else if (type == Type::F32) {
             if (!nan32(a) || !nan32(b)) return false;
         } else {
