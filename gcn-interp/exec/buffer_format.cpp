@@ -20,6 +20,9 @@ constexpr BufferFormat kFormats[16] = {
     {3, {32, 32, 32, 0}, 0},   {4, {32, 32, 32, 32}, 0},  {},
 };
 
+/// A component of two bits has no room for an exponent: what hardware makes of it as a float is not public, here it is 0.
+constexpr unsigned kSmallestFloat = 6;
+
 /// Small unsigned floats of 10 and 11 bits: 5 bits of exponent, the rest mantissa, no sign.
 float small_float(uint32_t value, unsigned width) {
     const unsigned mantissa = width - 5;
@@ -53,6 +56,7 @@ uint32_t unpack_component(const BufferFormat& format, uint32_t raw, unsigned wid
     case 5: return static_cast<uint32_t>(sign_extend(raw, width));
     case 7:
         if (width == 16) return std::bit_cast<uint32_t>(from_half(static_cast<uint16_t>(raw)));
+        if (width < kSmallestFloat) return 0;
         if (width < 16) return std::bit_cast<uint32_t>(small_float(raw, width));
         return raw;
     default: return raw;
@@ -75,6 +79,7 @@ uint32_t pack_component(const BufferFormat& format, uint32_t in, unsigned width)
     case 3: return clamped(std::trunc(value), -top / 2, top / 2 - 1);
     case 7:
         if (width == 16) return to_half(std::bit_cast<float>(in));
+        if (width < kSmallestFloat) return 0;
         if (width < 16) return to_small_float(in, width);
         return in;
     default: return in;
