@@ -27,22 +27,22 @@ void ComputeUnit::set_halt(Wave& wave, bool on) {
     wave.status = StatusBits::Halt::set(wave.status, on);
     if (wave.state == WaveState::Running || wave.state == WaveState::Sleeping) halt_if_asked(wave);
     const bool halts = on || StatusBits::FatalHalt::get(wave.status);
-    if (wave.state == WaveState::Halted && !halts) wave.state = WaveState::Running;
+    if (wave.state == WaveState::Halted && !halts) set_state(wave, WaveState::Running);
 }
 
 void ComputeUnit::set_fatal_halt(Wave& wave, bool on) {
     wave.status = StatusBits::FatalHalt::set(wave.status, on);
     if (wave.state == WaveState::Running || wave.state == WaveState::Sleeping) {
-        if (on) wave.state = WaveState::Halted;
+        if (on) set_state(wave, WaveState::Halted);
     } else if (wave.state == WaveState::Halted && !on && (wave.priv() || !StatusBits::Halt::get(wave.status))) {
-        wave.state = WaveState::Running;
+        set_state(wave, WaveState::Running);
     }
     if (!on) take_savectx(wave);  // asked for while nothing ran
 }
 
 /// A wave has what it waited for. It halts when somebody has asked for that meanwhile.
 void ComputeUnit::go_on(Wave& wave) {
-    wave.state = StatusBits::FatalHalt::get(wave.status) ? WaveState::Halted : WaveState::Running;
+    set_state(wave, StatusBits::FatalHalt::get(wave.status) ? WaveState::Halted : WaveState::Running);
     halt_if_asked(wave);
 }
 

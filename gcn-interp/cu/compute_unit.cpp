@@ -33,7 +33,7 @@ uint64_t ComputeUnit::run(uint64_t instruction_budget) {
         for (unsigned i = 0; i < kWaveSlots && done < instruction_budget; ++i) {
             Wave& wave = waves_[next_slot_];
             next_slot_ = (next_slot_ + 1) % kWaveSlots;
-            if (wave.state == WaveState::Sleeping && wave.sleep_until_round <= round_) wave.state = WaveState::Running;
+            if (wave.state == WaveState::Sleeping && wave.sleep_until_round <= round_) set_state(wave, WaveState::Running);
             if (wave.state != WaveState::Running) continue;
             done += step(wave, std::min(kSlice, instruction_budget - done));
             ran = true;
@@ -193,6 +193,7 @@ void ComputeUnit::reset() {
     storage_->barriers_taken = 0;
     invalidate_code();
     live_ = next_slot_ = 0;
+    changed_ = ~uint64_t{0};
     round_ = 0;
     watch_ = nullptr;
 }

@@ -210,6 +210,13 @@ private:
     uint64_t step(Wave& wave, uint64_t limit);
     uint64_t turn(Wave& wave, uint64_t limit_clk);
     uint64_t ready_clk(Wave& wave);
+    /// Every change of state of a wave but the one that is stepped goes through here, so that the loop of virtual time need not look at all.
+    void set_state(Wave& wave, WaveState state) {
+        wave.state = state;
+        changed_ |= uint64_t{1} << wave.slot;
+    }
+    void look_at_changed();
+    void look_at(unsigned slot);
     uint64_t step_debugged(Wave& wave);
     bool step_trap(Wave& wave);
     uint64_t execute(Wave& wave, uint64_t limit);
@@ -251,6 +258,7 @@ private:
     uint64_t round_ = 0;
     unsigned next_slot_ = 0;
     unsigned live_ = 0;                   ///< waves that have a slot
+    uint64_t changed_ = ~uint64_t{0};     ///< by slot: the loop of virtual time has not looked at it since
     const Watchpoints* watch_ = nullptr;
 };
 

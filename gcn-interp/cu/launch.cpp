@@ -137,7 +137,7 @@ Wave& ComputeUnit::take_wave(const Needs& needs, const Plan& plan, unsigned numb
 }
 
 void ComputeUnit::begin_wave(Wave& wave) {
-    wave.state = WaveState::Running;
+    set_state(wave, WaveState::Running);
     ++live_;
     if (env_.clock.on()) {
         if (!paced_) paced_ = std::make_unique<Paced>();

@@ -3,6 +3,8 @@
 #include "gcn-interp/cu/paced.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 #include "gcn-interp/cu/plan.h"
 #include "gcn-interp/exec/flow.h"
@@ -13,6 +15,37 @@ namespace {
 /// SIMM16 of s_waitcnt. @source LLVM AMDGPU AMDGPUBaseInfo.h, gfx9
 unsigned vmcnt(const Inst& inst) { return (inst.imm & 0xf) | (static_cast<unsigned>(inst.imm) >> 14 & 3) << 4; }
 unsigned lgkmcnt(const Inst& inst) { return static_cast<unsigned>(inst.imm) >> 8 & 0xf; }
+
+/// The two smallest, and where the smallest is first.
+struct FirstTwo {
+    uint64_t least = kNever, second = kNever;
+    unsigned slot = 0;
+};
+
+/// In columns that do not wait for each other: this is looked for before each turn of a wave.
+FirstTwo first_two(const std::array<uint64_t, kWaveSlots>& next) {
+    constexpr unsigned kColumns = 4;
+    static_assert(kWaveSlots % kColumns == 0);
+    std::array<FirstTwo, kColumns> columns;
+    for (unsigned row = 0; row < kWaveSlots; row += kColumns) {
+        for (unsigned c = 0; c < kColumns; ++c) {
+            FirstTwo& column = columns[c];
+            const uint64_t value = next[row + c];
+            const bool less = value < column.least;
+            column.second = less ? column.least : std::min(column.second, value);
+            column.slot = less ? row + c : column.slot;
+            column.least = less ? value : column.least;
+        }
+    }
+    FirstTwo out = columns[0];
+    for (unsigned c = 1; c < kColumns; ++c) {
+        const FirstTwo& column = columns[c];
+        const bool less = column.least < out.least || (column.least == out.least && column.slot < out.slot);
+        out.second = std::min({less ? out.least : column.least, out.second, column.second});
+        if (less) out.least = column.least, out.slot = column.slot;
+    }
+    return out;
+}
 
 }  // namespace
 
@@ -86,13 +119,27 @@ void ComputeUnit::Paced::issued(Env& env, const Wave& wave, Pace pace, const Ins
     scalar_free[simd] = clk + timing.issue_clk;
 }
 
-uint64_t ComputeUnit::next_clk() {
-    uint64_t next = kNever;
-    if (live_ == 0) return next;
-    for (Wave& wave : waves_) {
-        if (wave.state == WaveState::Running || wave.state == WaveState::Sleeping) next = std::min(next, ready_clk(wave));
+void ComputeUnit::look_at(unsigned slot) {
+    Wave& wave = waves_[slot];
+    uint64_t& next = paced_->next[slot];
+    if (wave.state == WaveState::Running || wave.state == WaveState::Sleeping) {
+        next = ready_clk(wave);
+    } else {
+        wave.seen = wave.state;
+        next = kNever;
     }
-    return next;
+}
+
+void ComputeUnit::look_at_changed() {
+    uint64_t changed = changed_ & ((uint64_t{1} << kWaveSlots) - 1);
+    changed_ = 0;
+    for (; changed != 0; changed &= changed - 1) look_at(static_cast<unsigned>(std::countr_zero(changed)));
+}
+
+uint64_t ComputeUnit::next_clk() {
+    if (live_ == 0) return kNever;
+    look_at_changed();
+    return *std::min_element(paced_->next.begin(), paced_->next.end());
 }
 
 /// When the wave may go on. One that something else has set running since the last look goes on now.
@@ -112,26 +159,14 @@ uint64_t ComputeUnit::run_until(uint64_t limit_clk) {
     paced.now_clk = std::max(paced.now_clk, env_.clock.clk());
     paced.room = false;
     while (live_ != 0) {
-        Wave* first = nullptr;
-        uint64_t earliest = kNever, second = kNever;
-        for (Wave& wave : waves_) {
-            if (wave.state != WaveState::Running && wave.state != WaveState::Sleeping) {
-                wave.seen = wave.state;
-                continue;
-            }
-            const uint64_t ready = ready_clk(wave);
-            if (ready < earliest) {
-                second = earliest;
-                earliest = ready;
-                first = &wave;
-            } else {
-                second = std::min(second, ready);
-            }
-        }
+        look_at_changed();
+        const auto [earliest, second, first] = first_two(paced.next);
         if (earliest >= limit_clk) break;
         const uint64_t ahead = second == kNever ? kNever : std::max(second, earliest) + env_.timing.wave_turn_clk;
-        first->state = first->seen = WaveState::Running;
-        env_.stats.add(Stat::instructions, turn(*first, std::min(limit_clk, ahead)));
+        Wave& wave = waves_[first];
+        wave.state = wave.seen = WaveState::Running;
+        env_.stats.add(Stat::instructions, turn(wave, std::min(limit_clk, ahead)));
+        changed_ |= uint64_t{1} << first;
         if (paced.room) return paced.now_clk;
     }
     paced.now_clk = limit_clk;

@@ -36,6 +36,7 @@ struct WavePace {
 
 struct ComputeUnit::Paced {
     std::array<WavePace, kWaveSlots> waves{};
+    std::array<uint64_t, kWaveSlots> next{};  ///< when each may go on, kNever for those that wait for something; see changed_
     std::array<uint64_t, kSimdsPerCu> vector_free{}, scalar_free{};
     uint64_t memory_free = 0, lds_free = 0;  ///< one path of each per compute unit
     uint64_t now_clk = 0;                    ///< how far it has come

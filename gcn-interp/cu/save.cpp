@@ -61,7 +61,7 @@ bool ComputeUnit::wait_for_grant(Wave& wave) {
         return !halt_if_asked(wave);
     }
     wave.save = SaveStep::Ready;
-    wave.state = WaveState::Saving;
+    set_state(wave, WaveState::Saving);
     services_.wave_save_ready(wave);
     return false;
 }
@@ -71,7 +71,7 @@ void ComputeUnit::grant_save(unsigned slot, uint64_t record, bool first) {
     Wave& wave = waves_[slot];
     wave.save = SaveStep::Granted;
     wave.exec = record_answer(record, first);
-    wave.state = WaveState::Running;
+    set_state(wave, WaveState::Running);
 }
 
 }  // namespace lyra::gcn

@@ -55,13 +55,13 @@ bool ComputeUnit::serve(ExecContext& ctx, uint64_t pc) {
     case Request::End: end_wave(wave); return false;
     case Request::Barrier: return arrive_at_barrier(wave);
     case Request::Sleep:
-        wave.state = WaveState::Sleeping;
+        set_state(wave, WaveState::Sleeping);
         wave.sleep_until_round = round_ + 1 + ctx.request_arg / 16;
         return false;
     case Request::Wakeup:
         for (Wave& other : waves_) {
             const bool wakes = other.state == WaveState::Sleeping && other.workgroup == wave.workgroup;
-            if (wakes) other.state = WaveState::Running;
+            if (wakes) set_state(other, WaveState::Running);
         }
         return true;
     case Request::Trap: enter_trap(wave, ctx.request_arg, pc, ctx.request_arg); return true;
@@ -108,7 +108,7 @@ bool ComputeUnit::interrupt_wave(Wave& wave, uint32_t trap_id, uint32_t cause) {
         wave.status = StatusBits::InBarrier::set(wave.status, 0);
     }
     if (wave.state == WaveState::AtGws) services_.gws_left(wave);
-    wave.state = WaveState::Running;
+    set_state(wave, WaveState::Running);
     return true;
 }
 
@@ -145,7 +145,7 @@ bool ComputeUnit::return_from_trap(ExecContext& ctx, uint64_t pc) {
 /// STATUS.HALT takes effect outside the trap handler only.
 bool ComputeUnit::halt_if_asked(Wave& wave) {
     if (wave.priv() || !StatusBits::Halt::get(wave.status)) return false;
-    wave.state = WaveState::Halted;
+    set_state(wave, WaveState::Halted);
     return true;
 }
 
@@ -158,7 +158,7 @@ bool ComputeUnit::raise_exception(Wave& wave, Fault fault, uint64_t pc, std::str
     const unsigned number = is_illegal(fault) ? 11 : 8;
     if (enter_trap(wave, 0, wave.pc, kCauseException + number)) return true;
     wave.status = StatusBits::Halt::set(wave.status, 1);
-    wave.state = WaveState::Halted;
+    set_state(wave, WaveState::Halted);
     report(env_, Fault::WaveHalted, fmt::format("CU {} wave {} at {:#x}", index_, wave.slot, wave.pc));
     services_.wave_error(wave, is_illegal(fault) ? kErrorIllegal : kErrorMemory);
     return false;

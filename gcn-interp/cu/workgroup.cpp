@@ -175,7 +175,7 @@ bool ComputeUnit::can_ever_fit(const WorkgroupRestore& group) { return Needs::of
 bool ComputeUnit::arrive_at_barrier(Wave& wave) {
     Workgroup& group = workgroups_[wave.workgroup];
     if (!group.has_barrier_slot) return true;
-    wave.state = WaveState::AtBarrier;
+    set_state(wave, WaveState::AtBarrier);
     wave.status = StatusBits::InBarrier::set(wave.status, 1);
     ++group.waves_at_barrier;
     if (group.waves_at_barrier < group.waves_live) return false;
@@ -209,7 +209,7 @@ void ComputeUnit::end_wave(Wave& wave) {
     if (wave.state == WaveState::AtBarrier) --group.waves_at_barrier;
     if (wave.state == WaveState::AtGws) services_.gws_left(wave);
     group.saved |= wave.saved();
-    wave.state = WaveState::Ended;
+    set_state(wave, WaveState::Ended);
     services_.wave_ended(wave);
     if (wave.state != WaveState::Ended) return;  // the callback reset this CU
 
@@ -217,7 +217,7 @@ void ComputeUnit::end_wave(Wave& wave) {
     const auto first = static_cast<unsigned>(wave.vgpr - storage_->vgprs[simd].data()) / kVgprGranule;
     storage_->taken.vgprs[simd] &= ~granule_mask(first, wave.vgpr_count / kVgprGranule);
     storage_->taken.sgprs[simd] -= wave.sgpr_count + (wave.tba ? kTtmps : 0);
-    wave.state = WaveState::Free;
+    set_state(wave, WaveState::Free);
     --live_;
     --group.waves_live;
     if (group.waves_live != 0) {

@@ -26,12 +26,17 @@ struct Watchpoints;
 /// The wave that executes, and what its instructions can reach. Vector ALU handlers use `wave` and `fault` only; the
 /// pointers may then be null.
 struct ExecContext {
+    /// Not an aggregate: GCC zeroes all of one, 3 KB of scratch rows, when a member is left out.
+    explicit ExecContext(Wave& of, ComputeUnit* on = nullptr, Env* in = nullptr, MemoryPort* port = nullptr, CuServices* served = nullptr,
+                         uint8_t* lds_start = nullptr)
+        : wave(of), cu(on), env(in), memory(port), services(served), lds(lds_start) {}
+
     Wave& wave;
-    ComputeUnit* cu = nullptr;
-    Env* env = nullptr;
-    MemoryPort* memory = nullptr;
-    CuServices* services = nullptr;
-    uint8_t* lds = nullptr;      ///< start of the CU's LDS, kLdsBytes long; the wave may use [lds_base, lds_base + lds_bytes)
+    ComputeUnit* cu;
+    Env* env;
+    MemoryPort* memory;
+    CuServices* services;
+    uint8_t* lds;                ///< start of the CU's LDS, kLdsBytes long; the wave may use [lds_base, lds_base + lds_bytes)
     Fault fault = Fault::None;   ///< set by a handler: the instruction had no (further) effect and the wave takes an exception
     bool yield = false;          ///< set by a handler: the wave gives up the rest of its turn (s_sleep, s_barrier, s_endpgm)
     const Watchpoints* watch = nullptr;  ///< nullptr while no address is watched
@@ -39,8 +44,8 @@ struct ExecContext {
     Request request = Request::None;  ///< what the step loop has to do after this instruction
     uint32_t request_arg = 0;
     TrafficCounter* traffic = nullptr;  ///< virtual time only: counts what memory is touched
-    Rows rows{};      ///< of the vector instruction that executes; here, so that its handler needs no stack of its own
-    Scratch scratch{};
+    Rows rows;        ///< of the vector instruction that executes; here, so that its handler needs no stack of its own
+    Scratch scratch;
 
     void ask(Request kind, uint32_t arg = 0) {
         request = kind;
