@@ -41,12 +41,15 @@ void Simulation::try_begin() {
     for (const Queue& q : queues_) {
         if (q.begins || (q.resident && (q.on_hardware || q.leaves))) room += client(q).room;
     }
-    for (unsigned n = 0; n < queues_.size() && room < kAlmostAll; ++n) {
+    for (unsigned n = 0; n < queues_.size(); ++n) {
         Queue& q = queues_[n];
         if (q.resident || q.begins || q.wakes || q.waiting.empty() || !q.on_hardware || blocked(q)) continue;
+        // The packet is taken whether there is room or not; unmapping the queue does not undo that.
+        if (q.taken_ns == 0) q.taken_ns = now_;
+        if (room >= kAlmostAll) continue;
         q.begins = true;
         room += client(q).room;
-        post(now_ + e_.timing.doorbell_ns + e_.timing.packet_ns + e_.timing.dispatch_ns, Kind::Begin, n);
+        post(std::max(now_, q.taken_ns + e_.timing.doorbell_ns + e_.timing.packet_ns + e_.timing.dispatch_ns), Kind::Begin, n);
     }
 }
 
@@ -55,6 +58,7 @@ void Simulation::begin(unsigned queue) {
     q.begins = false;
     if (!q.on_hardware || q.waiting.empty()) return try_begin();
     q.resident = q.served = true;
+    q.taken_ns = 0;
     q.left_ns = static_cast<double>(client(q).kernel_ns);
     q.sample.t0_doorbell = q.waiting.front().arrived_ns;
     q.sample.ready = std::max(q.waiting.front().ready_ns, q.ended_ns);
@@ -141,7 +145,7 @@ uint64_t Simulation::restore_ns(const std::vector<unsigned>& round) const {
     for (const unsigned n : round) {
         if (queues_[n].resident) bytes += client(queues_[n]).context_bytes;
     }
-    return round.empty() ? 0 : e_.save_fixed_ns + transfer_ns(bytes) + round.size() * e_.timing.descriptor_ns;
+    return bytes == 0 ? 0 : e_.save_fixed_ns + transfer_ns(bytes);
 }
 
 /// Waves stop. @param bytes  that have to be saved are added
@@ -186,8 +190,8 @@ void Simulation::rotate() {
     park(leave, bytes);
     ++result_.rotations;
     round_ = next_round();
-    const uint64_t saved = e_.grace_ns + e_.save_fixed_ns + leave.size() * e_.timing.descriptor_ns + transfer_ns(bytes);
-    rotating_until_ns_ = now_ + saved + random_below(e_.retry_ns) + round_.size() * e_.timing.list_packet_ns + restore_ns(round_);
+    const uint64_t saved = e_.grace_ns + e_.save_fixed_ns + transfer_ns(bytes);
+    rotating_until_ns_ = seen_saved(now_, now_ + saved) + round_.size() * e_.timing.list_packet_ns + restore_ns(round_);
     post(rotating_until_ns_, Kind::Rotated);
 }
 

@@ -104,9 +104,9 @@ TEST(Goals, ManyQueues) {
     for (const Row& row : run("load.toml", 200)) {
         if (row.of("action.unmap") == "static") p99[std::stoul(row.of("client.effort.count"))] = row.us(99);
     }
-    EXPECT_GT(p99[24], one) << "more queues, more descriptors";
+    EXPECT_GE(p99[24], one) << "descriptors are stored while waves are saved";
     EXPECT_LE(p99[24], 1.5 * one);
-    EXPECT_GT(p99[48], one);
+    EXPECT_GE(p99[48], one);
     EXPECT_LE(p99[48], 2.0 * one);
 }
 
@@ -138,8 +138,8 @@ TEST(Goals, InversionNeitherDeadlocksNorThrashes) {
         EXPECT_EQ(row.result.samples.size(), 500u);
         EXPECT_EQ(row.result.wasted, 0u);
         if (!inherit) continue;
-        // From when it can run: its own switch, and one that is under way, of a context of 22 MB at the speed of a gfx900.
-        const double one_switch = 22'230'000.0 / static_cast<double>(Timing{}.vram_speed()) * 1000 + static_cast<double>(alone.front());
+        // From when it can run: its own switch, and one that is under way, of a context of 21.6 MB at the speed of a gfx900.
+        const double one_switch = 21'560'000.0 / static_cast<double>(Timing{}.vram_speed()) * 1000 + static_cast<double>(alone.front());
         EXPECT_LE(static_cast<double>(row.ready.back()), 2 * one_switch);
     }
 }

@@ -50,6 +50,7 @@ private:
         bool known_wants = false, known_blocked = false;  ///< what the policy core has been told
         bool served = false;  ///< a kernel has begun since it was the reason of an action
         double left_ns = 0;  ///< of the kernel that has begun, alone
+        uint64_t taken_ns = 0;      ///< when the packet processor began with its first packet, which has not begun to run
         uint64_t off_since_ns = 0;
         Sample sample;
     };
@@ -104,6 +105,7 @@ private:
 
     // thread.cpp
     uint64_t look_period() const;
+    uint64_t next_look_ns() const;
     void plan_look(uint64_t at);
     void look();
     uint64_t tell_core(uint64_t seen);
@@ -111,6 +113,7 @@ private:
     void act();
     std::vector<unsigned> to_stop() const;
     uint64_t unmap_packets() const;
+    uint64_t seen_saved(uint64_t begun, uint64_t saved) const;
     void stop();
     void free();
     void saved();

@@ -39,8 +39,11 @@ void Simulation::look() {
         result_.deadlocked = true;
         over_ = true;
     }
-    plan_look(std::min(std::max(core_timer_ns_, now_ + 1), now_ + look_period()));
+    plan_look(std::min(std::max(core_timer_ns_, now_ + 1), next_look_ns()));
 }
+
+/// The period begins at the end of a look, and the thread wakes a while after it.
+uint64_t Simulation::next_look_ns() const { return now_ + e_.driver.look_ns + look_period() + e_.driver.notify_ns; }
 
 void Simulation::tell(qsched_event_type type, const Queue& q, uint64_t seen) {
     const uint16_t other = type == QSCHED_BLOCKED ? queues_[static_cast<unsigned>(q.other)].id : uint16_t{QSCHED_NO_QUEUE};
@@ -93,7 +96,8 @@ void Simulation::act() {
     if (action_.take.empty() && e_.unmap != Unmap::All) {
         post(requested, Kind::Saved);  // nothing to save: only the run list
     } else {
-        post(requested + unmap_packets() * e_.timing.scheduler_packet_ns + e_.grace_ns, Kind::Stop);
+        const uint64_t packets = e_.timing.doorbell_ns + (unmap_packets() - 1) * e_.timing.scheduler_packet_ns;
+        post(requested + packets + e_.grace_ns, Kind::Stop);
     }
 }
 
@@ -138,13 +142,21 @@ void Simulation::stop() {
     const std::vector<unsigned> stopped = to_stop();
     for (const unsigned n : action_.take) queues_[n].listed = false;
     park(stopped, action_.bytes);
-    const uint64_t saved = now_ + e_.save_fixed_ns + stopped.size() * e_.timing.descriptor_ns + transfer_ns(action_.bytes);
+    const uint64_t saved = now_ + e_.save_fixed_ns + transfer_ns(action_.bytes);
     for (const unsigned n : action_.whom) {
-        queues_[n].sample.t4_dequeue = now_;
-        if (action_.displaces) queues_[n].sample.t5_saved = saved;
+        Sample& sample = queues_[n].sample;
+        if (sample.t8_first_wave != 0) continue;  // the others' waves ended in the grace period
+        sample.t4_dequeue = now_;
+        if (action_.displaces) sample.t5_saved = saved;
     }
     post(saved, Kind::Free);
-    post(saved + random_below(e_.retry_ns) + e_.driver.fence_ns, Kind::Saved);
+    post(seen_saved(now_ - e_.grace_ns, saved) + e_.driver.fence_ns, Kind::Saved);
+}
+
+/// The packet processor looks whether a dequeue is complete when it begins with it, and then every QUE_SLEEP.
+uint64_t Simulation::seen_saved(uint64_t begun, uint64_t saved) const {
+    const uint64_t sleep = std::max<uint64_t>(e_.retry_ns, 1);
+    return begun + (saved - begun + sleep - 1) / sleep * sleep;
 }
 
 /// The last wave has been saved: there is room, before anybody has been told.
@@ -174,14 +186,14 @@ void Simulation::saved() {
         process[q.process] = true;
     }
     round_ = next_round();
-    const uint64_t packets = e_.timing.scheduler_packet_ns + lines * e_.timing.list_packet_ns;
+    const uint64_t packets = e_.timing.doorbell_ns + lines * e_.timing.list_packet_ns;
     post(now_ + e_.driver.submit_ns + packets + restore_ns(round_), Kind::Mapped);
 }
 
 void Simulation::mapped() {
     action_ = {};
     map(round_);
-    plan_look(now_ + (e_.detection == Detection::Notify ? 1 : look_period()));
+    plan_look(e_.detection == Detection::Notify ? now_ + 1 : next_look_ns());
 }
 
 }  // namespace lyra::sim

@@ -112,7 +112,7 @@ if not CHROMIUM:
     print("skipped: there is no chromium")
     sys.exit(77)
 with tempfile.TemporaryDirectory() as temporary:
-    for example, looks in (("context-bytes", (("light", 1100), ("dark", 500))), ("kernel-length", (("light", 500),)), ("notify", ())):
+    for example, looks in (("context-bytes", (("light", 1100), ("dark", 500))), ("kernel-length", (("light", 500),)), ("adaptive-100us", ())):
         subprocess.run([PROGRAM, "-q", "report", results(temporary, example)], check=True)
         with open(os.path.join(temporary, example + ".html"), encoding="utf-8") as file:
             page = file.read()
@@ -134,7 +134,7 @@ with tempfile.TemporaryDirectory() as temporary:
     keep = sys.argv[2] if len(sys.argv) > 2 else temporary
     for scheme in SCHEMES:
         shot = os.path.join(keep, scheme + ".png")
-        browse(temporary, scheme, 700, 700, "--screenshot=" + shot, "file://" + os.path.join(temporary, "notify.html"))
+        browse(temporary, scheme, 700, 700, "--screenshot=" + shot, "file://" + os.path.join(temporary, "adaptive-100us.html"))
         picture = pixels(shot)
         check(f"{scheme}: colour of the page", picture[3][3] == PAGE[scheme] == picture[690][3], (picture[3][3], picture[690][3]))
         curve = sum(colour == CURVE[scheme] for row in picture for colour in row)

@@ -64,7 +64,8 @@ results::Configuration run(const sim::Configuration& configuration) {
     out.best_effort_retained = result.best_effort_retained();
     out.simulated_ms = us(result.duration_ns) / 1000;
     out.bytes_saved = result.bytes_saved;
-    out.waits = {results::describe(ready), result.displacements, result.wasted, result.rotations, result.deadlocked};
+    out.waits = {results::describe(ready), result.displacements, result.wasted, result.rotations};
+    out.deadlocked = result.deadlocked;
     for (const sim::ClientResult& client : result.clients) out.clients.push_back({client.name, client.kernels, us(client.longest_off_ns)});
     out.trace_hash = fmt::format("{:016x}", trace_hash(result));
     return out;
@@ -83,7 +84,7 @@ results::Manifest manifest(const Options& options, const std::string& text, cons
 void print(const results::Configuration& row) {
     std::string name;
     for (const auto& [path, value] : row.swept) name += fmt::format("{}{}={}", name.empty() ? "" : " ", path, value);
-    if (row.waits->deadlocked) name += fmt::format("{}deadlocked", name.empty() ? "" : "  ");
+    if (*row.deadlocked) name += fmt::format("{}deadlocked", name.empty() ? "" : "  ");
     if (row.waits->wasted != 0) name += fmt::format("{}{} pre-emptions wasted", name.empty() ? "" : "  ", row.waits->wasted);
     const results::Latency& latency = row.preemption_latency;
     fmt::print("{:>9} {:>10.1f} {:>10.1f} {:>10.1f} {:>8.3f}  {}\n", row.preemptions, latency.p50.value, latency.p99.value, latency.max,

@@ -327,27 +327,43 @@ void test_deterministic(const Options& options, Report& report) {
     check("another seed has another trace", ran && lines[0] != lines[2]);
 }
 
-// The cases that are expected to pass; one that skips its body has failed.
+// One that skips its body has failed.
+void run_kfdtest_cases(const GuestOptions& guest, const char* group, const std::vector<KfdtestCase>& cases, const char* how, Report& report,
+                       const std::string& before = "") {
+    constexpr unsigned kWatchdogSeconds = 300;
+    run_kfdtest(guest, cases, kWatchdogSeconds, [&](const KfdtestResult& result) {
+        const bool vacuous = result.outcome == KfdtestOutcome::Vacuous;
+        report.add(group, result.test.name + how, result.outcome == KfdtestOutcome::Passed ? Verdict::Passed : Verdict::Failed,
+                   (vacuous ? "the body did not run\n" : "") + result.output);
+    }, before);
+}
+
+// The cases that are expected to pass.
 void test_kfdtest_with(const GuestOptions& guest, const char* group, Report& report) {
     std::vector<KfdtestCase> cases;
     for (const KfdtestCase& test : read_kfdtest_cases(guest.kernel)) {
         if (test.has_to_pass() && !test.slow) cases.push_back(test);
     }
-    constexpr unsigned kWatchdogSeconds = 300;
-    run_kfdtest(guest, cases, kWatchdogSeconds, [&](const KfdtestResult& result) {
-        const bool vacuous = result.outcome == KfdtestOutcome::Vacuous;
-        report.add(group, result.test.name, result.outcome == KfdtestOutcome::Passed ? Verdict::Passed : Verdict::Failed,
-                   (vacuous ? "the body did not run\n" : "") + result.output);
-    });
+    run_kfdtest_cases(guest, group, cases, "", report);
 }
 
 void test_kfdtest(const Options& options, Report& report) { test_kfdtest_with(options.guest, "kfdtest", report); }
 
 void test_patched_driver(const Options& options, Report& report) {
     test_scheduler(options.guest, report);
+    test_session(report);
     GuestOptions guest = options.guest;
     guest.kfd = "lyra";
     test_kfdtest_with(guest, "scheduler", report);
+    // Whatever changes, suspends or destroys a queue has to take it from the hardware, although it is static.
+    std::vector<KfdtestCase> cases;
+    for (const KfdtestCase& test : read_kfdtest_cases(guest.kernel)) {
+        if (matches_filter(test.name, "KFDQMTest.AllQueues:KFDQMTest.DisableCp*:KFDQMTest.OverSubscribeCpQueues:KFDCWSRTest.InterruptRestore:"
+                                      "KFDDBGTest.SuspendQueues")) cases.push_back(test);
+    }
+    run_kfdtest_cases(guest, "scheduler", cases, " with static queues", report,
+                      "dir=$(echo /sys/class/drm/card*/device/kfd_sched); echo static >$dir/unmap; echo 0 >$dir/static_priority\n"
+                      "echo 2000 >$dir/period_us; echo fixed >$dir/policy\n");
 }
 
 void test_in_guests(const Options& options, Report& report) { test_guest(options.guest, report); }

@@ -25,7 +25,6 @@ constexpr unsigned kSlowWatchdogS = 3000;
 // whole time-out on purpose, KFDHWSTest for a bit more than one. A case that had to be killed may leave a wedged GPU: the guest
 // ends.
 constexpr const char* kScript =
-    "#!/bin/bash\n"
     "export HSA_DEBUG=1\n"
     "chmod +x kfdtest\n"
     "seen=$(dmesg | wc -l)\n"
@@ -198,7 +197,7 @@ GuestOptions guest_for(GuestOptions options, const std::string& needs) {
 }
 
 void run_in_one_kind(const GuestOptions& options, const fs::path& program, const std::vector<KfdtestCase>& cases,
-                     unsigned watchdog_s, const std::function<void(const KfdtestResult&)>& done) {
+                     unsigned watchdog_s, const std::function<void(const KfdtestResult&)>& done, const std::string& before) {
     GuestMachine guest(options);
     guest.prepare();
     size_t next = 0;
@@ -215,7 +214,7 @@ void run_in_one_kind(const GuestOptions& options, const fs::path& program, const
         }
         write_text(work.path() / "cases", names);
         GuestJob job{{{"kfdtest", program}, {"cases", work.path() / "cases"}},
-                     with(kScript, "DEVICE_TIMEOUT", kDeviceTimeoutMs)};
+                     "#!/bin/bash\n" + before + with(kScript, "DEVICE_TIMEOUT", kDeviceTimeoutMs)};
         const GuestResult result = guest.run(job, [&](const char* data, size_t bytes) { reader.feed(data, bytes); },
                                              [](const char*, size_t) {});
         if (result.end == GuestResult::End::Interrupted) throw Interrupted();
@@ -232,11 +231,11 @@ void run_in_one_kind(const GuestOptions& options, const fs::path& program, const
 }  // namespace
 
 void run_kfdtest(const GuestOptions& options, const std::vector<KfdtestCase>& cases, unsigned watchdog_s,
-                 const std::function<void(const KfdtestResult&)>& done) {
+                 const std::function<void(const KfdtestResult&)>& done, const std::string& before) {
     const fs::path program = build_kfdtest();
     std::map<std::string, std::vector<KfdtestCase>> kinds;
     for (const KfdtestCase& test : cases) kinds[test.guest].push_back(test);
-    for (const auto& [needs, group] : kinds) run_in_one_kind(guest_for(options, needs), program, group, watchdog_s, done);
+    for (const auto& [needs, group] : kinds) run_in_one_kind(guest_for(options, needs), program, group, watchdog_s, done, before);
 }
 
 }  // namespace lyra::cli

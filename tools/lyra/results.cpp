@@ -114,8 +114,8 @@ std::string to_line(const Configuration& configuration, bool all) {
         out["displacements"] = waits->displacements;
         out["wasted"] = waits->wasted;
         out["rotations"] = waits->rotations;
-        out["deadlocked"] = waits->deadlocked;
     }
+    if (configuration.deadlocked) out["deadlocked"] = *configuration.deadlocked;
     out["clients"] = ordered_json::array();
     for (const Client& client : configuration.clients) {
         out["clients"].push_back({{"name", client.name}, {"kernels", client.kernels}});

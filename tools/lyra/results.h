@@ -58,7 +58,6 @@ struct Waits {
     uint64_t displacements = 0;  ///< actions that took queues for others
     uint64_t wasted = 0;         ///< of these: none of the others could begin
     uint64_t rotations = 0;      ///< quantums of the hardware scheduler that ended
-    bool deadlocked = false;
 };
 
 struct Configuration {
@@ -71,6 +70,7 @@ struct Configuration {
     std::optional<uint64_t> bytes_saved;  ///< when it is known
     std::optional<uint64_t> lost_work;  ///< when it was looked for
     std::optional<Waits> waits;
+    std::optional<bool> deadlocked;     ///< nothing went on any more; when it was looked for
     std::vector<Client> clients;
     std::string trace_hash;
 };

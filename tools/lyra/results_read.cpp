@@ -136,9 +136,9 @@ Configuration read_configuration(const Object& in) {
     c.simulated_ms = in.number("simulated_ms");
     if (in.has("bytes_saved")) c.bytes_saved = in.whole("bytes_saved");
     if (in.has("lost_work")) c.lost_work = in.whole("lost_work");
-    if (in.has("deadlocked"))
-        c.waits = {read_latency(in, "ready_latency_us", nullptr, false), in.whole("displacements"), in.whole("wasted"), in.whole("rotations"),
-                   in.flag("deadlocked")};
+    if (in.has("displacements"))
+        c.waits = {read_latency(in, "ready_latency_us", nullptr, false), in.whole("displacements"), in.whole("wasted"), in.whole("rotations")};
+    if (in.has("deadlocked")) c.deadlocked = in.flag("deadlocked");
     for (const ordered_json& each : in.list("clients", kMostEntries)) {
         const Object client(each, "clients");
         c.clients.push_back({client.text("name"), client.whole("kernels"), {}});

@@ -151,7 +151,7 @@ const std::vector<CommandCheck>& command_checks() {
         {"an unknown option is a usage error", {"run", "--no-such-option=1", "examples/sum32.hip"}, 2, "", nullptr, 10},
         {"a missing program is a usage error", {"run", "no-such-file.hip"}, 2, "", "no-such-file.hip", 10},
         {"a wrong size of VRAM is a usage error", {"run", "--vram", "3G", "examples/sum32.hip"}, 2, "", "power of two", 10},
-        {"measure refuses what only the simulator can", {"measure", "examples/measure/inversion.toml"}, 2, "", "only lyra sim can", 10},
+        {"measure refuses what only the simulator can", {"measure", "examples/measure/load.toml"}, 2, "", "only lyra sim can", 10},
         {"measure of a file that is not there is a usage error", {"measure", "no-such.toml"}, 2, "", "cannot read", 10},
         {"a driver for another kernel is a usage error", {"run", "--kfd", "lyra", "--kernel", "6.1", "examples/sum32.hip"}, 2, "", "6.12 only", 10},
         {"a driver that is not there is a usage error", {"run", "--kfd", "no-such-tree", "examples/sum32.hip"}, 2, "", "no such file", 10},

@@ -1,29 +1,91 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lyra/test_scheduler.h"
 
+#include <fstream>
+
 #include "tools/lyra/guest_checks.h"
+#include "tools/lyra/slot_trace.h"
 
 namespace lyra::cli {
 
 namespace {
 
+constexpr unsigned kSamples = 20, kWarmUp = 2;  ///< kernels of the critical client; the latter before the scheduler is on
+
+/// Work-groups of a client's kernels, and of the one kernel of a queue of high priority in the process of the client of low priority:
+/// the trace tells queues by them. And the priority of the critical client.
+struct Clients {
+    unsigned critical = 1, effort = 16, idle = 0;
+    const char* priority = "high";
+};
+
+/// How queues are unmapped, and which queues beside the one of low priority lose their slots when that one has to go.
+struct Way {
+    const char* unmap;
+    Clients clients;
+    bool idle_goes, critical_goes;
+    unsigned statics;  ///< queues of the experiment that are static
+};
+constexpr Way kWays[] = {
+    {"all", {2, 17, 21}, true, true, 0},
+    {"queue", {3, 18, 22}, false, false, 0},
+    // HIP gives each process a queue of normal priority. With the others' critical client it would have to go, too, and take that one with it.
+    {"process", {4, 19, 23, "normal"}, true, false, 0},
+    {"static", {5, 20, 24}, false, false, 2},
+};
+
+/// Shell functions: a counter of the scheduler, waiting for a file, user queues that have a slot, static queues.
+const std::string kFunctions =
+    "cd /job; dir=$(echo /sys/class/drm/card*/device/kfd_sched); chmod +x client; rm -f ready* start stop\n"
+    "mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null\n"
+    "value() { sed -n \"s/^$1 //p\" /sys/kernel/debug/kfd/sched; }\n"
+    "until_there() { n=0; while ! [ -e $1 ] && [ $n -lt 3000 ]; do sleep 0.02; n=$((n+1)); done; }\n"
+    // CP_MQD_BASE_ADDR, _HI, CP_HQD_ACTIVE, CP_HQD_VMID are the first registers of a slot.
+    "mapped() { awk '/CP Pipe/ { getline; n += $4 == \"00000001\" && $5 != \"00000000\" } END { print n + 0 }' /sys/kernel/debug/kfd/hqds; }\n"
+    "until_none_mapped() { n=0; while [ $(mapped) != 0 ] && [ $n -lt 50 ]; do sleep 0.1; n=$((n+1)); done; }\n"
+    "statics() { awk 'NF == 9 && $9 == 1 { n++ } END { print n + 0 }' /sys/kernel/debug/kfd/sched; }\n";
+
 /// A client of low priority fills the compute units with kernels of 20 ms; one of high priority has a short one now and then. Both
-/// see that each wave did all of its work once; the driver has to have parked somebody, nobody may be parked at the end.
-std::string experiment(const std::string& policy, const std::string& settings) {
-    return "cd /job; dir=$(echo /sys/class/drm/card*/device/kfd_sched); chmod +x client; rm -f ready* start stop\n"
-           "mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null\n"
-           "value() { sed -n \"s/^$1 //p\" /sys/kernel/debug/kfd/sched; }\n"
-           "until_there() { n=0; while ! [ -e $1 ] && [ $n -lt 3000 ]; do sleep 0.02; n=$((n+1)); done; }\n"
-           "before=$(value parked)\n" + settings + "\n" +
-           "./client name=effort priority=low kernel_us=20000 groups=16 waves=8 ready=ready.1 >out.1 2>&1 & effort=$!\n"
-           "until_there ready.1\n"
-           "./client name=critical priority=high kernel_us=10 whole_lds=1 samples=20 arrival=uniform rate_hz=20 ready=ready.2 >out.2 2>&1 & critical=$!\n"
+/// see that each wave did all of its work once; the driver has to have parked somebody, nobody may be parked at the end. Queues of
+/// processes that are gone have no slot, though the scheduler is still on.
+std::string experiment(const std::string& policy, const std::string& settings, const Clients& clients = {}, const std::string& meanwhile = "") {
+    return kFunctions + "before=$(value parked)\n" + settings + "\n" +
+           fmt::format("./client name=effort priority=low kernel_us=20000 groups={} idle_groups={} waves=8 ready=ready.1 >out.1 2>&1 & effort=$!\n",
+                       clients.effort, clients.idle) +
+           "until_there ready.1\n" +
+           fmt::format("./client name=critical priority={} kernel_us=10 whole_lds=1 warm_up={} samples={} groups={} arrival=uniform rate_hz=20 "
+                       "ready=ready.2 >out.2 2>&1 & critical=$!\n",
+                       clients.priority, kWarmUp, kSamples, clients.critical) +
            "until_there ready.2\n"
-           "echo " + policy + " >$dir/policy; touch start\n"
+           "echo " + policy + " >$dir/policy; sleep 0.2; echo \"mapped $(mapped) static $(statics)\"; touch start\n" + meanwhile +
            "wait $critical; a=$?; wait $effort; b=$?; cat out.1 out.2\n"
-           "echo none >$dir/policy; sleep 0.2\n"
-           "echo \"exits $a $b parked $(($(value parked) - before)) away $(($(value parked) - $(value returned))) failures $(value failures)\"\n"
-           "[ $a = 0 ] && [ $b = 0 ] && [ $(value parked) -gt $before ] && [ $(value failures) = 0 ] && [ $(value parked) = $(value returned) ] && echo PASSED";
+           "until_none_mapped; left=$(mapped); echo none >$dir/policy; sleep 0.2\n"
+           "echo \"exits $a $b parked $(($(value parked) - before)) away $(($(value parked) - $(value returned))) failures $(value failures) left $left\"\n"
+           "[ $a = 0 ] && [ $b = 0 ] && [ $(value parked) -gt $before ] && [ $(value failures) = 0 ] && [ $(value parked) = $(value returned) ] &&\n"
+           "[ $left = 0 ] && echo PASSED";
+}
+
+/// Both processes are killed, the first one while its queue is parked; afterwards the GPU works and has no queue of theirs.
+std::string killed(const std::string& unmap) {
+    return kFunctions + "echo " + unmap + " >$dir/unmap; echo adaptive >$dir/detection; echo fixed >$dir/policy\n"
+           "touch start; ./client priority=low kernel_us=20000 groups=16 waves=8 ready=ready.1 & low=$!\n"
+           "./client priority=high kernel_us=50000 groups=16 waves=8 ready=ready.2 & high=$!\n"
+           "until_there ready.1; until_there ready.2; sleep 1\n"
+           "echo \"static $(statics)\"; kill -9 $low; sleep 0.5; kill -9 $high; wait; sleep 0.5\n"
+           "until_none_mapped; echo \"left $(mapped)\"; echo none >$dir/policy; rm -f stop\n"
+           "./client name=after samples=3 && dmesg | grep -ci 'kernel bug\\|call trace\\|refcount\\|use-after-free\\|page fault'";
+}
+
+/// What the device has seen of the experiment with this way.
+void check_slots(const SlotTrace& trace, const Way& way, Report& report) {
+    // From the second kernel with the scheduler on: its queues may be mapped anew at first.
+    const auto lost = [&](unsigned who) { return trace.unmapped(who, way.clients.critical, kWarmUp + 1); };
+    const long effort = lost(way.clients.effort), idle = lost(way.clients.idle), critical = lost(way.clients.critical);
+    const bool right = effort > 0 && (way.idle_goes ? 2 * idle > effort : idle == 0) && (way.critical_goes ? 2 * critical > effort : critical == 0);
+    report.add("scheduler", fmt::format("unmap {}: {} lose their slots with the one that has to go", way.unmap,
+                                        way.critical_goes ? "all queues" : way.idle_goes ? "queues of its process only" : "no other queues"),
+               right ? Verdict::Passed : Verdict::Failed,
+               fmt::format("times that queues lost their slots: low priority {}, another one of its process {}, critical {}\n", effort, idle, critical));
 }
 
 }  // namespace
@@ -36,43 +98,65 @@ void test_scheduler(const GuestOptions& options, Report& report) {
     const std::string off = dir + "cat $dir/policy";
     const std::string refused = dir + "echo bogus >$dir/policy";
     const std::string out_of_range = dir + "echo 0 >$dir/period_us";
-    const std::string read_back = dir + "echo 250 >$dir/period_us; echo poll >$dir/detection; cat $dir/period_us $dir/detection; echo 100 >$dir/period_us";
+    const std::string no_priority = dir + "echo 16 >$dir/static_priority";
+    const std::string read_back = dir + "echo 250 >$dir/period_us; echo poll >$dir/detection; echo static >$dir/unmap; echo 15 >$dir/static_priority\n"
+                                        "cat $dir/period_us $dir/detection $dir/unmap $dir/static_priority; echo 100 >$dir/period_us; echo 11 >$dir/static_priority";
     std::vector<std::string> scripts;
     std::vector<std::string> names;
-    const auto add = [&](const std::string& name, const std::string& script) {
+    std::vector<std::string> statics;
+    const auto add = [&](const std::string& name, const std::string& script, unsigned static_queues = 0) {
         names.push_back(name);
         scripts.push_back(script);
+        statics.push_back(fmt::format("static {}\n", static_queues));
     };
     for (const char* policy : {"fixed", "ageing", "edf", "share", "quantum"}) {
         add(fmt::format("policy {}: the high priority displaces the low one, no work is lost", policy),
             experiment(policy, "echo adaptive >$dir/detection; echo all >$dir/unmap; echo 100 >$dir/deadline_us"));
     }
-    add("only the queues that have to go are unmapped", experiment("fixed", "echo adaptive >$dir/detection; echo queue >$dir/unmap"));
+    for (const Way& way : kWays) {
+        add(fmt::format("unmap {}: no work is lost", way.unmap),
+            experiment("fixed", fmt::format("echo adaptive >$dir/detection; echo 2000 >$dir/period_us; echo {} >$dir/unmap", way.unmap), way.clients), way.statics);
+    }
+    add("the way of unmapping changes while queues are mapped",
+        experiment("fixed", "echo adaptive >$dir/detection; echo static >$dir/unmap", {},
+                   "for n in $(seq 100); do [ -e stop ] && break; for way in all static queue process static; do echo $way >$dir/unmap; sleep 0.06; done; done\n"),
+        1);
     add("the device notifies of doorbells", experiment("fixed", "echo notify >$dir/detection; echo queue >$dir/unmap"));
     add("polling at a fixed period", experiment("fixed", "echo poll >$dir/detection; echo 2000 >$dir/period_us; echo queue >$dir/unmap"));
-    const std::string killed =
-        dir + "cd /job; rm -f ready* start stop; echo queue >$dir/unmap; echo adaptive >$dir/detection; echo fixed >$dir/policy\n"
-              "touch start; ./client priority=low kernel_us=20000 groups=16 waves=8 ready=ready.1 & low=$!\n"
-              "./client priority=high kernel_us=50000 groups=16 waves=8 ready=ready.2 & high=$!\n"
-              "n=0; while ! [ -e ready.2 -a -e ready.1 ] && [ $n -lt 3000 ]; do sleep 0.02; n=$((n+1)); done; sleep 1\n"
-              "kill -9 $low; sleep 0.5; kill -9 $high; wait; sleep 0.5; echo none >$dir/policy; rm -f stop\n"
-              "./client name=after samples=3 && dmesg | grep -ci 'kernel bug\\|call trace\\|refcount\\|use-after-free'";
-    const std::string reload = "rmmod amdgpu && modprobe amdgpu && " + dir + "cat $dir/policy && ls /dev/kfd";
     std::vector<GuestCheck> checks{
         {"the scheduler is off at first", off.c_str(), 0, {"[none]"}, {}},
         {"an unknown policy is refused", refused.c_str(), 1, {}, {}},
         {"a period out of range is refused", out_of_range.c_str(), 1, {}, {}},
-        {"settings are read back", read_back.c_str(), 0, {"250", "[poll]"}, {}},
+        {"a priority out of range is refused", no_priority.c_str(), 1, {}, {}},
+        {"settings are read back", read_back.c_str(), 0, {"250", "[poll]", "[static]", "15"}, {}},
     };
     // Two starts of ROCm in each.
     constexpr unsigned kLong = 400;
-    for (size_t n = 0; n < names.size(); ++n) checks.push_back({names[n].c_str(), scripts[n].c_str(), 0, {"PASSED"}, {}, kLong});
-    checks.push_back({"processes that are killed while parked leave nothing behind", killed.c_str(), 1, {"\"lost_work\":0", "0"}, {}, kLong});
-    checks.push_back({"the driver can be unloaded and loaded again", reload.c_str(), 0, {"[none]", "/dev/kfd"}, {}});
+    for (size_t n = 0; n < names.size(); ++n) checks.push_back({names[n].c_str(), scripts[n].c_str(), 0, {"PASSED", statics[n].c_str()}, {}, kLong});
+    const std::string killed_queue = killed("queue"), killed_process = killed("process"), killed_static = killed("static");
+    checks.push_back({"unmap queue: processes that are killed while parked leave nothing behind", killed_queue.c_str(), 1,
+                      {"static 0", "left 0", "\"lost_work\":0", "\n0\n"}, {}, kLong});
+    checks.push_back({"unmap process: processes that are killed while parked leave nothing behind", killed_process.c_str(), 1,
+                      {"static 0", "left 0", "\"lost_work\":0", "\n0\n"}, {}, kLong});
+    checks.push_back({"unmap static: processes that are killed while parked, and while static, leave nothing behind", killed_static.c_str(), 1,
+                      {"static 1", "left 0", "\"lost_work\":0", "\n0\n"}, {}, kLong});
+    const std::string reload = "for way in process static; do " + dir + "echo $way >$dir/unmap; echo fixed >$dir/policy\n"
+                               "rmmod amdgpu && modprobe amdgpu || exit 1; done; " + dir + "cat $dir/policy $dir/unmap && ls /dev/kfd";
+    checks.push_back({"the driver can be unloaded and loaded again", reload.c_str(), 0, {"[none]", "[all]", "/dev/kfd"}, {}});
     GuestOptions guest = options;
     guest.kfd = "lyra";
     guest.stock_driver = false;
+    guest.trace = (work.path() / "trace.tsv").string();
     run_checks(guest, "scheduler", "boots and loads the patched driver", checks, job, report);
+    std::ifstream file(guest.trace);
+    const SlotTrace trace(file);
+    for (const Way& way : kWays) check_slots(trace, way, report);
+}
+
+void test_session(Report& report) {
+    const Captured result = capture({"python3", (source_dir() / "tools/checks/session.py").string(), source_dir().string()}, true);
+    if (interrupted) throw Interrupted();
+    report.add("scheduler", "the session of docs/user/prototype.md", result.status == 0 ? Verdict::Passed : Verdict::Failed, result.out + result.err);
 }
 
 }  // namespace lyra::cli

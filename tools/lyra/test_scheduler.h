@@ -10,4 +10,7 @@ namespace lyra::cli {
 /// Clients of two priorities under each policy, in one guest.
 void test_scheduler(const GuestOptions& options, Report& report);
 
+/// What docs/user/prototype.md tells a user to do.
+void test_session(Report& report);
+
 }  // namespace lyra::cli

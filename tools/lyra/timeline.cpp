@@ -71,6 +71,8 @@ public:
     explicit Reader(const TimelineOptions& options) : options_(options) {}
 
     void take(const Line& e) {
+        if (begin_ns_ == 0) begin_ns_ = e.ns;
+        now_ns_ = e.ns;
         switch (e.id) {
             case EventId::doorbell: rung_[e.args[0]].push_back({e.ns, e.args[1]}); break;
             case EventId::queue_mapped: doorbell_[e.args[0]] = e.args[2]; break;
@@ -83,7 +85,26 @@ public:
         }
     }
 
-    Timeline finish() {
+    std::vector<Timeline> finish() {
+        if (!marked_) finish_experiment();
+        return std::move(experiments_);
+    }
+
+private:
+    void mark() {
+        if (marked_) finish_experiment();
+        marked_ = true;
+        out_ = {};
+        seen_.clear();
+        last_begin_.clear();
+        running_.clear();
+        periods_.clear();
+        last_asked_ns_ = last_unmapped_ns_ = first_begin_ = last_end_ = 0;
+        begin_ns_ = now_ns_;
+        begun_ = false;
+    }
+
+    void finish_experiment() {
         out_.samples.erase(std::remove_if(out_.samples.begin(), out_.samples.end(), [](const sim::Sample& s) { return s.t9_done == 0; }),
                            out_.samples.end());
         if (!periods_.empty()) out_.alone_ns = *std::min_element(periods_.begin(), periods_.end());
@@ -92,10 +113,10 @@ public:
             const uint64_t from = std::max(s.t8_first_wave, first_begin_), to = std::min(s.t9_done, last_end_);
             if (from < to) out_.critical_ns += to - from;
         }
-        return std::move(out_);
+        out_.duration_ns = now_ns_ - begin_ns_;
+        experiments_.push_back(std::move(out_));
     }
 
-private:
     struct Ring {
         uint64_t ns, value;
     };
@@ -137,6 +158,8 @@ private:
 
     /// A queue goes: the unmap that the HIQ's oldest doorbell told of. (The packet itself is in the trace when it is complete.)
     void unmapped(const Line& e) {
+        const auto kernel = running_.find(doorbell_[e.args[0]]);
+        if (kernel == running_.end() || kernel->second.sample != SIZE_MAX) return;  // nobody loses anything
         if (begun_) ++out_.saved_queues;
         const std::vector<Ring>& rings = rung_[doorbell_[hiq_]];
         const uint64_t asked = rings.empty() ? e.ns : rings.front().ns;
@@ -156,6 +179,7 @@ private:
         Kernel kernel;
         kernel.begin_ns = e.ns;
         const uint64_t rung = rung_for(doorbell, position_[queue]);
+        if (groups == kMarkGroups) return mark();
         if (groups > 1) {
             if (const auto it = last_begin_.find(doorbell); it != last_begin_.end() && !begun_) periods_.push_back(e.ns - it->second);
             last_begin_[doorbell] = e.ns;
@@ -180,7 +204,8 @@ private:
         s.t8_first_wave = e.ns;
         // It is saved unit by unit, and the unmap may go on when there is already room: what has been asked for counts.
         const std::vector<Ring>& rings = rung_[doorbell_[hiq_]];
-        if (!rings.empty() && rings.front().ns >= s.t0_doorbell) note_unmap(s, rings.front().ns, e.ns);
+        const bool others = std::any_of(running_.begin(), running_.end(), [](const auto& each) { return each.second.sample == SIZE_MAX; });
+        if (others && !rings.empty() && rings.front().ns >= s.t0_doorbell) note_unmap(s, rings.front().ns, e.ns);
         s.t5_saved = std::min(s.t5_saved, e.ns);
     }
 
@@ -203,6 +228,7 @@ private:
 
     TimelineOptions options_;
     Timeline out_;
+    std::vector<Timeline> experiments_;
     std::map<uint64_t, std::vector<Ring>> rung_;          // by doorbell
     std::map<uint64_t, uint64_t> doorbell_, position_;    // by queue
     std::map<uint64_t, uint64_t> seen_, last_begin_;      // by doorbell
@@ -210,7 +236,8 @@ private:
     std::vector<uint64_t> periods_;
     uint64_t hiq_ = ~uint64_t{0};
     uint64_t last_asked_ns_ = 0, last_unmapped_ns_ = 0, first_begin_ = 0, last_end_ = 0;
-    bool begun_ = false;
+    uint64_t begin_ns_ = 0, now_ns_ = 0;
+    bool begun_ = false, marked_ = false;
 };
 
 }  // namespace
@@ -220,7 +247,7 @@ double Timeline::retained() const {
     return static_cast<double>(best_effort) * static_cast<double>(alone_ns) / static_cast<double>(best_effort_ns - critical_ns);
 }
 
-Timeline read_timeline(std::istream& in, const TimelineOptions& options) {
+std::vector<Timeline> read_timelines(std::istream& in, const TimelineOptions& options) {
     Reader reader(options);
     uint64_t number = 0;
     for (std::string line; std::getline(in, line);) reader.take(parse(line, ++number));

@@ -21,14 +21,19 @@ struct Timeline {
     uint64_t best_effort = 0;     ///< kernels of more work-groups done during the samples
     uint64_t best_effort_ns = 0;  ///< from the first of them to the last
     uint64_t critical_ns = 0;     ///< of that time, when kernels of one work-group were running
-    uint64_t saved_queues = 0;    ///< queues that were unmapped during the samples
+    uint64_t saved_queues = 0;    ///< queues that were unmapped during the samples, with a kernel of theirs
+    uint64_t duration_ns = 0;     ///< of the experiment, its warm-up included
 
     /// Part of the time which latency-critical kernels left over that became best-effort work; 0 when it cannot be known.
     double retained() const;
 };
 
+/// Work-groups of a grid that a client runs before each experiment and after the last one.
+constexpr uint64_t kMarkGroups = 4099;
+
 /// @param in lines as common/trace_text.h says
+/// @return one for each experiment; without any mark, one for all of the trace
 /// @throws std::runtime_error  a line that is not one
-Timeline read_timeline(std::istream& in, const TimelineOptions& options);
+std::vector<Timeline> read_timelines(std::istream& in, const TimelineOptions& options);
 
 }  // namespace lyra::cli

@@ -13,10 +13,12 @@ Timeline read(const std::string& text, uint64_t warm_up = 0) {
     std::string tabs = text;
     for (char& c : tabs) c = c == ' ' ? '\t' : c;
     std::istringstream in(tabs);
-    return read_timeline(in, {warm_up});
+    return read_timelines(in, {warm_up}).at(0);
 }
 
 // Queue 1: best effort, doorbell 0x100; queue 2: latency-critical, 0x200; queue 9: HIQ, 0x8.
+// Queue 1 has a kernel that does not end where kBusy is used.
+const std::string kBusy = "40 dispatch_begin 90 1 64 4096\n41 dispatch_started 90 1\n";
 const std::string kMapped = R"(10 queue_mapped 9 0 8 1
 20 queue_mapped 1 8 256 2
 21 queue_mapped 2 9 512 3
@@ -50,7 +52,7 @@ TEST(Timeline, FollowsAPreemptionFromDoorbellToFirstWave) {
 
 TEST(Timeline, AQueueThatWasAwayCountsFromItsDoorbell) {
     // Rung while it has no slot; mapped by the run list after the unmap.
-    const Timeline t = read(kMapped + R"(50 queue_unmapped 2
+    const Timeline t = read(kMapped + kBusy + R"(50 queue_unmapped 2
 1000 doorbell 512 4
 2000 doorbell 8 70
 2001 doorbell 8 74
@@ -70,7 +72,7 @@ TEST(Timeline, AQueueThatWasAwayCountsFromItsDoorbell) {
 }
 
 TEST(Timeline, TheFirstWaveMayComeBeforeTheUnmapIsComplete) {
-    const Timeline t = read(kMapped + R"(1000 doorbell 512 0
+    const Timeline t = read(kMapped + kBusy + R"(1000 doorbell 512 0
 1001 packet 2 1 2 0
 1002 dispatch_begin 1 2 1 8192
 1100 doorbell 8 70
@@ -104,6 +106,46 @@ TEST(Timeline, WithoutAnUnmapNobodyWasDisplaced) {
 )", 0);
     ASSERT_EQ(t.samples.size(), 1u) << "the second has not ended";
     EXPECT_FALSE(t.samples[0].displaced);
+}
+
+TEST(Timeline, AnIdleQueueThatGoesDisplacesNobody) {
+    const Timeline t = read(kMapped + R"(1000 doorbell 512 0
+1001 packet 2 1 2 0
+1002 dispatch_begin 1 2 1 8192
+1100 doorbell 8 70
+1150 queue_unmapped 1
+1190 dispatch_started 1 2
+1201 packet 9 0 163 64
+1300 dispatch_end 1 2
+)");
+    ASSERT_EQ(t.samples.size(), 1u);
+    EXPECT_FALSE(t.samples[0].displaced);
+    EXPECT_EQ(t.saved_queues, 0u);
+}
+
+TEST(Timeline, MarksDivideExperiments) {
+    std::string text = kMapped + "40 dispatch_begin 1 2 1 1\n41 dispatch_started 1 2\n42 dispatch_end 1 2\n";
+    uint64_t ns = 100, dispatch = 2;
+    const auto kernel = [&](uint64_t groups) {
+        text += std::to_string(ns) + " dispatch_begin " + std::to_string(dispatch) + " 2 " + std::to_string(groups) + " 1\n";
+        text += std::to_string(ns + 1) + " dispatch_started " + std::to_string(dispatch) + " 2\n";
+        text += std::to_string(ns + 9) + " dispatch_end " + std::to_string(dispatch++) + " 2\n";
+        ns += 100;
+    };
+    for (const unsigned kernels : {3u, 2u}) {
+        kernel(kMarkGroups);
+        for (unsigned n = 0; n < kernels; ++n) kernel(1);
+    }
+    kernel(kMarkGroups);
+    kernel(1);
+    for (char& c : text) c = c == ' ' ? '\t' : c;
+    std::istringstream in(text);
+    const std::vector<Timeline> experiments = read_timelines(in, {1});
+    ASSERT_EQ(experiments.size(), 2u) << "what is before the first mark and after the last is none";
+    ASSERT_EQ(experiments[0].samples.size(), 2u) << "each has a warm-up";
+    EXPECT_EQ(experiments[0].samples[0].t8_first_wave, 301u);
+    ASSERT_EQ(experiments[1].samples.size(), 1u);
+    EXPECT_EQ(experiments[1].samples[0].t8_first_wave, 701u);
 }
 
 TEST(Timeline, WarmUpIsNoSampleAndRetainedIsWorkOverTimeLeft) {

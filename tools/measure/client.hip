@@ -1,23 +1,35 @@
 // SPDX-License-Identifier: MIT
-// A client of an experiment that `lyra measure` runs in the guest: launches kernels as its arguments say, checks that each did all
-// of its work once, and prints a line of JSON at the end.
+// A client of experiments that `lyra measure` runs in the guest: launches kernels as its arguments say, checks that each did all
+// of its work once, and prints a line of JSON after each experiment.
 //
-//   client NAME=VALUE...     the names are those of Options; tools/lyra/measure.cpp writes them
+//   client NAME=VALUE...                          one experiment; the names are those of Options
+//   client NAME=VALUE... -- NAME=VALUE... [-- ...] what holds for all experiments, then each of them; tools/lyra/measure_job.cpp writes it
+//   client ... / ... [/ ...]                      several clients of one process, a thread and a stream each
 //
-// A latency-critical client makes a number of kernels and then the file stop=; the others go on until that file is there. Exit
-// status 1: work was lost or done twice.
+// A client runs its warm-up, makes the file ready=, and waits for the file start=. A latency-critical one makes a number of kernels and
+// then the file stop=; the others go on until that file is there. In experiment N of several the files are start.N and stop.N, and the
+// warm-up waits for warm.N.ID. Then ready.N.ID, done.N.ID, and stuck.N, when no client of the process has finished a kernel for as long as
+// watch_ms= says, are lines that it writes to the pipe `events`: who waits for them needs no time of the processor. With halt.N each
+// client ends after its kernel.
+// Exit status 1: work was lost or done twice.
 #include <hip/hip_runtime.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -46,17 +58,21 @@ struct Options {
     }
 };
 
-/// Waits without using anything, keeps registers alive over it, and counts itself in its group's and its wave's cell.
+/// Waits without using anything, and counts itself in its group's and its wave's cell. One wave of each group sleeps, the others wait for
+/// it at a barrier: they are as much to save, and cost an emulator nothing meanwhile.
 __global__ void work(unsigned sleeps, unsigned* waves_done, unsigned* sums) {
     extern __shared__ unsigned lds[];
     const unsigned wave = (blockIdx.x * blockDim.x + threadIdx.x) / kWave;
     unsigned value = threadIdx.x + wave;
     lds[threadIdx.x] = value;
     __syncthreads();
-    for (unsigned n = 0; n < sleeps; ++n) {
-        asm volatile("s_sleep 127" : "+v"(value) : : "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23");
-        value = value * 1664525u + 1013904223u;
+    if (threadIdx.x < kWave) {
+        for (unsigned n = 0; n < sleeps; ++n) {
+            asm volatile("s_sleep 127" : "+v"(value) : : "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23");
+            value = value * 1664525u + 1013904223u;
+        }
     }
+    __syncthreads();
     // The neighbour's word has to have survived, too.
     const unsigned other = lds[threadIdx.x ^ 1];
     atomicAdd(&sums[wave], value ^ other);
@@ -69,7 +85,7 @@ unsigned expected_sum(unsigned group, unsigned group_size, unsigned wave_in_grou
     for (unsigned lane = 0; lane < kWave; ++lane) {
         const unsigned thread = wave_in_group * kWave + lane;
         unsigned value = thread + wave;
-        for (unsigned n = 0; n < sleeps; ++n) value = value * 1664525u + 1013904223u;
+        for (unsigned n = 0; n < sleeps && wave_in_group == 0; ++n) value = value * 1664525u + 1013904223u;
         sum += value ^ ((thread ^ 1) + wave);
     }
     return sum;
@@ -98,22 +114,138 @@ void make_file(const std::string& path) {
     if (FILE* file = std::fopen(path.c_str(), "w")) std::fclose(file);
 }
 
-class Client {
+void tell(const std::string& event) {
+    const int pipe = open("events", O_WRONLY);
+    const std::string line = event + "\n";
+    if (pipe < 0 || write(pipe, line.data(), line.size()) != static_cast<ssize_t>(line.size())) std::fprintf(stderr, "client: cannot tell %s\n", event.c_str());
+    if (pipe >= 0) close(pipe);
+}
+
+/// A grid of so many empty work-groups, which no experiment has, tells the reader of the device's events that one begins or ends.
+constexpr unsigned kMarkGroups = 4099;
+__global__ void empty() {}
+
+/// What stays from experiment to experiment: the queue.
+class Stream {
 public:
-    explicit Client(const Options& o)
-        : sleeps_(static_cast<unsigned>(std::max(1.0, std::round(o.number("kernel_us", 100) * o.number("clock_mhz", 1500) / kSleepClocks)))),
-          groups_(static_cast<unsigned>(o.number("groups", 1))),
-          group_size_(static_cast<unsigned>(o.number("waves", 1)) * kWave),
-          lds_(o.number("whole_lds", 0) != 0 ? kWholeLds : group_size_ * 4) {
+    explicit Stream(const Options& o) {
         check(hipSetDeviceFlags(hipDeviceScheduleBlockingSync), "hipSetDeviceFlags");
         int least = 0, greatest = 0;
         check(hipDeviceGetStreamPriorityRange(&least, &greatest), "hipDeviceGetStreamPriorityRange");
         const std::string priority = o.text("priority", "normal");
         const int value = priority == "high" ? greatest : priority == "low" ? least : 0;
         check(hipStreamCreateWithPriority(&stream_, hipStreamNonBlocking, value), "hipStreamCreateWithPriority");
-        const size_t waves = size_t{groups_} * group_size_ / kWave;
-        check(hipHostMalloc(reinterpret_cast<void**>(&done_), waves * 4, 0), "hipHostMalloc");
-        check(hipHostMalloc(reinterpret_cast<void**>(&sums_), waves * 4, 0), "hipHostMalloc");
+        if (const auto groups = static_cast<unsigned>(o.number("idle_groups", 0))) add_idle_queue(greatest, groups);
+    }
+
+    hipStream_t get() const { return stream_; }
+
+    void mark_experiment() {
+        empty<<<kMarkGroups, kWave, 0, stream_>>>();
+        check(hipGetLastError(), "launch");
+        check(hipStreamSynchronize(stream_), "hipStreamSynchronize");
+    }
+
+private:
+    /// A queue of the highest priority that has nothing to do after one empty kernel.
+    static void add_idle_queue(int priority, unsigned groups) {
+        hipStream_t stream = nullptr;
+        check(hipStreamCreateWithPriority(&stream, hipStreamNonBlocking, priority), "hipStreamCreateWithPriority");
+        empty<<<groups, kWave, 0, stream>>>();
+        check(hipGetLastError(), "launch");
+        check(hipStreamSynchronize(stream), "hipStreamSynchronize");
+    }
+
+    hipStream_t stream_ = nullptr;
+};
+
+/// Memory of the GPU that the host reads; freed with the experiment.
+class Counters {
+public:
+    explicit Counters(size_t count) { check(hipHostMalloc(reinterpret_cast<void**>(&words_), count * 4, 0), "hipHostMalloc"); }
+    ~Counters() { check(hipHostFree(words_), "hipHostFree"); }
+    Counters(const Counters&) = delete;
+    Counters& operator=(const Counters&) = delete;
+
+    unsigned* get() const { return words_; }
+    unsigned& operator[](size_t n) { return words_[n]; }
+
+private:
+    unsigned* words_ = nullptr;
+};
+
+/// What clients of one process know of each other's kernels.
+class Link {
+public:
+    Link() { check(hipEventCreateWithFlags(&event_, hipEventDisableTiming), "hipEventCreate"); }
+
+    /// After the launch of a kernel in the stream.
+    void launched(hipStream_t stream) {
+        const std::lock_guard lock(mutex_);
+        check(hipEventRecord(event_, stream), "hipEventRecord");
+        running_ = true;
+        changed_.notify_all();
+    }
+    void done() {
+        const std::lock_guard lock(mutex_);
+        running_ = false;
+        ++kernels_;
+        changed_.notify_all();
+    }
+    uint64_t kernels() {
+        const std::lock_guard lock(mutex_);
+        return kernels_;
+    }
+
+    /// What comes into the stream waits for the present kernel, or the next one. @return false: ended before there was one
+    template <class Ended>
+    bool let_wait(hipStream_t stream, Ended ended) {
+        std::unique_lock lock(mutex_);
+        while (!running_) {
+            if (ended()) return false;
+            changed_.wait_for(lock, std::chrono::milliseconds(1));
+        }
+        check(hipStreamWaitEvent(stream, event_, 0), "hipStreamWaitEvent");
+        return true;
+    }
+    /// Until another kernel than the so-many-th is done. @return false: ended before
+    template <class Ended>
+    bool wait_for_next(uint64_t& seen, Ended ended) {
+        std::unique_lock lock(mutex_);
+        while (kernels_ == seen) {
+            if (ended()) return false;
+            changed_.wait_for(lock, std::chrono::milliseconds(1));
+        }
+        ++seen;
+        return true;
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    hipEvent_t event_ = nullptr;
+    bool running_ = false;
+    uint64_t kernels_ = 0;
+};
+
+using Links = std::map<std::string, Link>;  ///< by the client's ID; all are made before the first thread
+
+Link* link_of(Links& links, const std::string& id) {
+    const auto it = links.find(id);
+    return it == links.end() ? nullptr : &it->second;
+}
+
+class Client {
+public:
+    Client(const Options& o, hipStream_t stream, Link* own)
+        : sleeps_(static_cast<unsigned>(std::max(1.0, std::round(o.number("kernel_us", 100) * o.number("clock_mhz", 1500) / kSleepClocks)))),
+          groups_(static_cast<unsigned>(o.number("groups", 1))),
+          group_size_(static_cast<unsigned>(o.number("waves", 1)) * kWave),
+          lds_(o.number("whole_lds", 0) != 0 ? kWholeLds : std::max(static_cast<unsigned>(o.number("lds", 0)), group_size_ * 4)),
+          stream_(stream),
+          own_(own),
+          done_(size_t{groups_} * group_size_ / kWave),
+          sums_(size_t{groups_} * group_size_ / kWave) {
         for (unsigned group = 0; group < groups_; ++group)
             for (unsigned wave = 0; wave < group_size_ / kWave; ++wave)
                 expected_.push_back(expected_sum(group, group_size_, wave, sleeps_));
@@ -122,84 +254,208 @@ public:
     /// One kernel, from the doorbell to the host's knowing that it is done.
     void run() {
         for (size_t wave = 0; wave < expected_.size(); ++wave) done_[wave] = sums_[wave] = 0;
-        const double start = now_us();
-        work<<<groups_, group_size_, lds_, stream_>>>(sleeps_, done_, sums_);
+        work<<<groups_, group_size_, lds_, stream_>>>(sleeps_, done_.get(), sums_.get());
         check(hipGetLastError(), "launch");
+        if (own_) own_->launched(stream_);
         check(hipStreamSynchronize(stream_), "hipStreamSynchronize");
-        busy_us_ += now_us() - start;
+        if (own_) own_->done();
         ++kernels_;
         for (size_t wave = 0; wave < expected_.size(); ++wave) lost_ += done_[wave] != 1 || sums_[wave] != expected_[wave];
     }
 
     uint64_t kernels() const { return kernels_; }
     uint64_t lost() const { return lost_; }
-    double busy_us() const { return busy_us_; }
     unsigned sleeps() const { return sleeps_; }
 
 private:
     unsigned sleeps_, groups_, group_size_, lds_;
-    hipStream_t stream_ = nullptr;
-    unsigned *done_ = nullptr, *sums_ = nullptr;
+    hipStream_t stream_;
+    Link* own_;  ///< nullptr: nobody wants to know
+    Counters done_, sums_;
     std::vector<unsigned> expected_;
     uint64_t kernels_ = 0, lost_ = 0;
-    double busy_us_ = 0;
 };
 
 /// When the next kernel comes: times from a seed, as other C++ libraries would give them too.
 class Arrivals {
 public:
-    explicit Arrivals(const Options& o)
-        : kind_(o.text("arrival", "closed")), period_us_(1e6 / std::max(o.number("rate_hz", 1), 1e-3)), random_(static_cast<uint64_t>(o.number("seed", 1))) {
-        next_us_ = now_us() + uniform() * period_us_;
+    Arrivals(const Options& o, Link* after)
+        : kind_(o.text("arrival", "closed")), period_us_(period_us(o.number("rate_hz", 1))), burst_period_us_(period_us(o.number("burst_hz", 1))),
+          burst_us_(o.number("burst_us", 1)), calm_us_(o.number("calm_us", 1)), random_(static_cast<uint64_t>(o.number("seed", 1))), after_(after) {
+        start_us_ = now_us();
+        next_us_ = start_us_ + uniform() * period_us_;
+        phase_end_us_ = start_us_ + exponential(calm_us_);
+        if (after_) seen_ = after_->kernels();
+        if (kind_ == "trace") {
+            FILE* file = std::fopen(o.text("trace", "").c_str(), "r");
+            for (double us; file && std::fscanf(file, "%lf", &us) == 1;) trace_us_.push_back(us);
+            if (file) std::fclose(file);
+        }
     }
 
-    void wait() {
-        if (kind_ == "closed") return;
+    /// @return false: no further kernel
+    template <class Ended>
+    bool wait(Ended ended) {
+        if (kind_ == "closed") return true;
+        if (kind_ == "dependent") return after_ && after_->wait_for_next(seen_, ended);
+        if (kind_ == "trace") {
+            if (at_ == trace_us_.size()) return false;
+            sleep_until(start_us_ + trace_us_[at_++]);
+            return true;
+        }
         sleep_until(next_us_);
-        next_us_ += kind_ == "poisson" ? -std::log(1 - uniform()) * period_us_ : period_us_;
+        if (kind_ == "bursty") next_us_ = next_in_bursts(next_us_);
+        else next_us_ += kind_ == "poisson" ? exponential(period_us_) : period_us_;
+        return true;
     }
 
 private:
+    static double period_us(double rate_hz) { return 1e6 / std::max(rate_hz, 1e-3); }
     double uniform() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
+    double exponential(double mean) { return -std::log(1 - uniform()) * mean; }
+    /// Poisson at the rate of the phase; at its end the draw is made anew.
+    double next_in_bursts(double from) {
+        for (;;) {
+            const double next = from + exponential(bursting_ ? burst_period_us_ : period_us_);
+            if (next < phase_end_us_) return next;
+            from = phase_end_us_;
+            bursting_ = !bursting_;
+            phase_end_us_ += exponential(bursting_ ? burst_us_ : calm_us_);
+        }
+    }
 
     std::string kind_;
-    double period_us_;
+    double period_us_, burst_period_us_, burst_us_, calm_us_;
     std::mt19937_64 random_;
-    double next_us_ = 0;
+    Link* after_;
+    double start_us_ = 0, next_us_ = 0, phase_end_us_ = 0;
+    bool bursting_ = false;
+    uint64_t seen_ = 0;
+    std::vector<double> trace_us_;
+    size_t at_ = 0;
 };
+
+void wait_for(const std::string& path) {
+    while (!there(path)) usleep(1000);
+}
+
+struct Files {
+    std::string ready, start, stop, halt, warm, done;
+    bool pipe = false;  ///< for ready and done
+};
+
+std::atomic<uint64_t> kernels_of_all{0};   ///< what the watch looks at
+std::atomic<int> experiment_now{-1};       ///< the last one that a client of the process has begun to measure
+
+/// @return work that was lost
+uint64_t experiment(const Options& options, Stream& stream, Links& links, const Files& files, size_t number) {
+    if (!files.warm.empty()) wait_for(files.warm);
+    if (options.number("marks", 0) != 0) stream.mark_experiment();
+    Client client(options, stream.get(), options.number("awaited", 0) != 0 ? link_of(links, options.text("id", "")) : nullptr);
+    const auto warm_up = static_cast<uint64_t>(options.number("warm_up", 2));
+    while (client.kernels() < warm_up) client.run();
+    files.pipe ? tell(files.ready) : make_file(files.ready);
+    wait_for(files.start);
+
+    experiment_now = static_cast<int>(number);
+    const auto samples = static_cast<uint64_t>(options.number("samples", 0));
+    const auto ended = [&] { return there(files.halt) || there(files.stop); };
+    Link* const waits_for = link_of(links, options.text("waits_for", ""));
+    Arrivals arrivals(options, link_of(links, options.text("after", "")));
+    const double start = now_us();
+    while (samples != 0 ? client.kernels() - warm_up < samples && !there(files.halt) : !ended()) {
+        if (!arrivals.wait(ended)) break;
+        if (waits_for && !waits_for->let_wait(stream.get(), ended)) break;
+        client.run();
+        ++kernels_of_all;
+    }
+    const double end = now_us();
+    if (samples != 0) make_file(files.stop);
+    std::printf("{\"experiment\":%zu,\"client\":\"%s\",\"kernels\":%llu,\"lost_work\":%llu,\"seconds\":%.6f,\"sleeps\":%u}\n", number,
+                options.text("name", "").c_str(), static_cast<unsigned long long>(client.kernels() - warm_up),
+                static_cast<unsigned long long>(client.lost()), (end - start) / 1e6, client.sleeps());
+    std::fflush(stdout);
+    if (files.pipe) tell(files.done);
+    return client.lost();
+}
+
+/// Of one client: what holds for all its experiments, then each of them.
+using Experiments = std::vector<Options>;
+
+uint64_t run_client(Experiments& experiments, Stream& stream, Links& links) {
+    const Options& common = experiments.front();
+    if (experiments.size() == 1)
+        return experiment(common, stream, links, {common.text("ready", "ready"), common.text("start", "start"), common.text("stop", "stop"), "halt", "", "", false}, 0);
+    uint64_t lost = 0;
+    for (size_t n = 1; n < experiments.size(); ++n) {
+        experiments[n].words.insert(common.words.begin(), common.words.end());
+        const std::string number = "." + std::to_string(n - 1), of_client = number + "." + common.text("id", "0");
+        lost += experiment(experiments[n], stream, links,
+                           {"ready" + of_client, "start" + number, "stop" + number, "halt" + number, "warm" + of_client, "done" + of_client, true}, n - 1);
+    }
+    // The end of the last experiment is marked when nobody else runs any more.
+    if (common.number("marks", 0) != 0) {
+        wait_for("end");
+        stream.mark_experiment();
+    }
+    return lost;
+}
+
+/// Tells of an experiment in which nothing goes on any more.
+void watch(const std::atomic<bool>& over, double watch_ms) {
+    uint64_t before = 0;
+    int of = -1;
+    double since = now_us();
+    while (!over) {
+        usleep(10'000);
+        const uint64_t kernels = kernels_of_all;
+        const int now = experiment_now;
+        if (kernels != before || now != of) {
+            before = kernels;
+            of = now;
+            since = now_us();
+        } else if (now >= 0 && now_us() - since > watch_ms * 1000) {
+            tell("stuck." + std::to_string(now));
+            since = now_us();
+        }
+    }
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    Options options;
+    std::vector<Experiments> clients(1, Experiments(1));
     for (int n = 1; n < argc; ++n) {
         const std::string word = argv[n];
         const size_t equals = word.find('=');
-        if (equals == std::string::npos) {
+        if (word == "--") {
+            clients.back().emplace_back();
+        } else if (word == "/") {
+            clients.emplace_back(1);
+        } else if (equals == std::string::npos) {
             std::fprintf(stderr, "client: %s is not NAME=VALUE\n", argv[n]);
             return 2;
+        } else {
+            clients.back().back().words[word.substr(0, equals)] = word.substr(equals + 1);
         }
-        options.words[word.substr(0, equals)] = word.substr(equals + 1);
     }
-    Client client(options);
-    const auto warm_up = static_cast<uint64_t>(options.number("warm_up", 2));
-    while (client.kernels() < warm_up) client.run();
-    make_file(options.text("ready", "ready"));
-    while (!there(options.text("start", "start"))) usleep(1000);
-
-    const std::string stop = options.text("stop", "stop");
-    const auto samples = static_cast<uint64_t>(options.number("samples", 0));
-    Arrivals arrivals(options);
-    const double start = now_us();
-    const uint64_t before = client.kernels();
-    while (samples != 0 ? client.kernels() - before < samples : !there(stop)) {
-        arrivals.wait();
-        client.run();
+    std::vector<Stream> streams;
+    Links links;
+    for (const Experiments& each : clients) {
+        streams.emplace_back(each.front());
+        if (each.front().number("awaited", 0) != 0) links[each.front().text("id", "")];
     }
-    const double end = now_us();
-    if (samples != 0) make_file(stop);
-    std::printf("{\"client\":\"%s\",\"kernels\":%llu,\"lost_work\":%llu,\"seconds\":%.6f,\"sleeps\":%u}\n", options.text("name", "").c_str(),
-                static_cast<unsigned long long>(client.kernels() - before), static_cast<unsigned long long>(client.lost()), (end - start) / 1e6,
-                client.sleeps());
-    return client.lost() != 0 ? 1 : 0;
+    std::atomic<uint64_t> lost{0};
+    if (clients.size() == 1) {
+        lost = run_client(clients[0], streams[0], links);
+    } else {
+        std::atomic<bool> over{false};
+        std::thread watcher([&] { watch(over, clients[0].front().number("watch_ms", 1000)); });
+        std::vector<std::thread> threads;
+        for (size_t n = 0; n < clients.size(); ++n) threads.emplace_back([&, n] { lost += run_client(clients[n], streams[n], links); });
+        for (std::thread& thread : threads) thread.join();
+        over = true;
+        watcher.join();
+    }
+    return lost != 0 ? 1 : 0;
 }
