@@ -53,7 +53,10 @@ void read_clients_lines(const std::string& out, std::vector<Measured>& measured)
             continue;
         }
         const ordered_json client = ordered_json::parse(line, nullptr, false);
-        if (client.is_discarded() || !client.contains("lost_work")) throw wrong();
+        const auto number = [&](const char* key) { return client.contains(key) && client[key].is_number_unsigned(); };
+        if (!client.is_object() || !number("experiment") || !number("lost_work") || !number("kernels") || !client.contains("client") ||
+            !client["client"].is_string())
+            throw wrong();
         const auto experiment = client["experiment"].get<uint64_t>();
         if (experiment >= measured.size()) throw wrong();
         Measured& m = measured[experiment];

@@ -186,7 +186,7 @@ MeasureJob measure_job(const std::vector<const sim::Experiment*>& experiments) {
     const sim::Experiment& first = *experiments.front();
     const std::vector<Place> places = places_of(first);
     MeasureJob job;
-    std::map<std::string, std::string> processes;  // by the first place's number, as text of two digits, so that they start in that order
+    std::map<std::string, std::string> processes;  // by the first place's number, as text of equal length, so that they start in that order
     std::map<std::string, std::string> key_of;
     for (const Place& place : places) {
         const sim::ClientClass& client = first.clients[place.client];
