@@ -68,6 +68,57 @@ TEST(PerfettoTrace, DispatchesAreSlicesOfTheirQueueAndFlowToTheirWaves) {
     for (const auto& [track, open] : depth) EXPECT_EQ(open, 0) << track;
 }
 
+TEST(PerfettoTrace, ADoorbellFlowsToTheGridsThatItAsksFor) {
+    const std::string path = fmt::format("{}lyra-trace-{}-flow.pftrace", ::testing::TempDir(), getpid());
+    std::string error;
+    {
+        const std::unique_ptr<TraceSink> sink = open_perfetto_trace(path, error);
+        ASSERT_TRUE(sink) << error;
+        Tracer tracer;
+        tracer.set_sink(sink.get());
+        emit<event::queue_mapped>(tracer, 1, 3u, 8u, 0x1000u, 0x5000u);
+        emit<event::doorbell>(tracer, 2, 0x1000u, 6u);
+        emit<event::doorbell>(tracer, 3, 0x2000u, 6u);  // another queue's
+        emit<event::doorbell>(tracer, 4, 0x1000u, 8u);  // for two packets
+        for (const uint64_t position : {6u, 7u, 8u}) {
+            emit<event::packet>(tracer, 10 + position, 3u, 1u, 2u, position);
+            emit<event::dispatch_begin>(tracer, 10 + position, position, 3u, 1u, 0x7000u);
+            emit<event::dispatch_end>(tracer, 10 + position, position, 3u);
+        }
+        emit<event::queue_unmapped>(tracer, 30, 3u);
+    }
+    ASSERT_TRUE(append_kernel_events(path, {{5, "kfd_sched-7", "kfd_unmap_queues", {{"filter", "4"}}}, {6, "kfd_sched-7", "kfd_hws_done", {}}}, error));
+    std::ifstream file(path, std::ios::binary);
+    pf::Trace trace;
+    ASSERT_TRUE(trace.ParseFromIstream(&file));
+    std::remove(path.c_str());
+
+    std::map<uint64_t, std::string> tracks;
+    std::map<uint64_t, uint64_t> rings;              // flow, time of its doorbell
+    std::vector<uint64_t> asked;                     // for each grid, the time of the doorbell that flows to it
+    int on_hardware = 0;
+    std::vector<std::string> kernel;
+    for (const pf::TracePacket& packet : trace.packet()) {
+        if (packet.has_track_descriptor()) {
+            EXPECT_TRUE(tracks.emplace(packet.track_descriptor().uuid(), packet.track_descriptor().name()).second) << "two tracks with one id";
+            continue;
+        }
+        const pf::TrackEvent& event = packet.track_event();
+        const std::string& track = tracks.at(event.track_uuid());
+        if (event.name() == "doorbell") rings[event.flow_ids(0)] = packet.timestamp();
+        if (event.name().starts_with("dispatch ")) {
+            ASSERT_EQ(event.flow_ids_size(), 2);
+            asked.push_back(rings.at(event.flow_ids(1)));
+        }
+        if (track == "queue 3" && event.type() == pf::TrackEvent::SLICE_BEGIN) ++on_hardware;
+        if (track == "queue 3" && event.type() == pf::TrackEvent::SLICE_END) --on_hardware;
+        if (track == "kernel: kfd_sched-7") kernel.push_back(event.name());
+    }
+    EXPECT_EQ(asked, (std::vector<uint64_t>{2, 4, 4}));
+    EXPECT_EQ(on_hardware, 0);
+    EXPECT_EQ(kernel, (std::vector<std::string>{"kfd_unmap_queues", "kfd_hws_done"}));
+}
+
 TEST(PerfettoTrace, SaysWhyAFileCannotBeWritten) {
     std::string error;
     EXPECT_FALSE(open_perfetto_trace("/no/such/folder/x.pftrace", error));

@@ -2,6 +2,8 @@
 // Trace sink that writes one line of text an event, for programs that measure: without the events of single waves.
 #pragma once
 
+#include <functional>
+#include <istream>
 #include <memory>
 #include <string>
 
@@ -12,6 +14,10 @@ namespace lyra {
 /// Lines of "time_ns<TAB>event<TAB>arguments in decimal...", in the order of events.def; the events of block sq are left out.
 /// @return nullptr when the file cannot be written; error then says why
 std::unique_ptr<TraceSink> open_text_trace(const std::string& path, std::string& error);
+
+/// Calls each for the events of such a file.
+/// @throws std::runtime_error  a line that is not one
+void read_text_trace(std::istream& in, const std::function<void(const TraceRecord&)>& each);
 
 /// The sink for a file by its name: text for .tsv, Perfetto's format for all others.
 std::unique_ptr<TraceSink> open_trace(const std::string& path, std::string& error);

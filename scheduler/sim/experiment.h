@@ -43,7 +43,7 @@ struct ClientClass {
 
 enum class Detection : uint8_t {
     Poll,      ///< the scheduler looks at all queues every period_ns
-    Adaptive,  ///< every period_ns while a queue runs that may have to go, else every idle_period_ns
+    Adaptive,  ///< every period_ns while a queue runs that may have to go and for idle_period_ns after that, else every idle_period_ns
     Notify,    ///< the device tells of the doorbell; ends are found by period_ns
 };
 

@@ -104,8 +104,8 @@ private:
     void rotated();
 
     // thread.cpp
-    uint64_t look_period() const;
-    uint64_t next_look_ns() const;
+    uint64_t look_period();
+    uint64_t next_look_ns();
     void plan_look(uint64_t at);
     void look();
     uint64_t tell_core(uint64_t seen);
@@ -126,6 +126,7 @@ private:
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
     uint64_t number_ = 0, now_ = 0, end_version_ = 0, look_version_ = 0, rotate_version_ = 0;
     uint64_t planned_look_ns_ = QSCHED_NEVER;  ///< QSCHED_NEVER: none
+    uint64_t busy_until_ns_ = 0;               ///< until then adaptive polling has its short period
     uint64_t core_timer_ns_ = QSCHED_NEVER;
     unsigned cursor_ = 0;              ///< first queue of the next round of the run list
     std::vector<unsigned> round_;      ///< Rotated: who comes

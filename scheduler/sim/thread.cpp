@@ -8,15 +8,16 @@
 
 namespace lyra::sim {
 
-uint64_t Simulation::look_period() const {
+uint64_t Simulation::look_period() {
     if (e_.detection != Detection::Adaptive) return e_.period_ns;
-    // Short while a queue is on the GPU that another one may displace.
+    // Short while a queue is on the GPU that another one may displace, and for a long one after that: between two kernels a queue looks idle.
     uint8_t highest = 0;
     for (const Queue& q : queues_) highest = std::max(highest, client(q).queue.priority);
     const bool may_go = std::any_of(queues_.begin(), queues_.end(), [&](const Queue& q) {
         return wants(q) && client(q).queue.priority < highest;
     });
-    return may_go ? e_.period_ns : e_.idle_period_ns;
+    if (may_go) busy_until_ns_ = now_ + e_.idle_period_ns;
+    return now_ < busy_until_ns_ ? e_.period_ns : e_.idle_period_ns;
 }
 
 void Simulation::plan_look(uint64_t at) {
@@ -43,7 +44,7 @@ void Simulation::look() {
 }
 
 /// The period begins at the end of a look, and the thread wakes a while after it.
-uint64_t Simulation::next_look_ns() const { return now_ + e_.driver.look_ns + look_period() + e_.driver.notify_ns; }
+uint64_t Simulation::next_look_ns() { return now_ + e_.driver.look_ns + look_period() + e_.driver.notify_ns; }
 
 void Simulation::tell(qsched_event_type type, const Queue& q, uint64_t seen) {
     const uint16_t other = type == QSCHED_BLOCKED ? queues_[static_cast<unsigned>(q.other)].id : uint16_t{QSCHED_NO_QUEUE};

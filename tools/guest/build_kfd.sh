@@ -129,9 +129,10 @@ make_kbuild() (
     mkdir "$work/source"
     cd "$work/source"
     dpkg-deb --fsys-tarfile ../debs/linux-source-*.deb | tar -x -O --wildcards '*.tar.xz' |
-        tar -x -J --strip-components=1 --wildcards '*/drivers/gpu/drm/amd'
+        tar -x -J --strip-components=1 --wildcards '*/drivers/gpu/drm/amd' '*/drivers/gpu/drm/Makefile'
     mkdir -p "$work/kbuild/usr/src/linux-$kernel/${amd%/*}"
-    mv "$amd" "$work/kbuild/usr/src/linux-$kernel/$amd"
+    mv "$amd" "${amd%/*}/Makefile" "$work/kbuild/usr/src/linux-$kernel/${amd%/*}/"
+    rm -rf "$kbuild"
     mv "$work/kbuild" "$kbuild"
     ls -dt "$cache"/kbuild-* | tail -n +3 | xargs -r rm -rf
 )
@@ -155,7 +156,7 @@ refresh() (
     mkdir -p "$work/new" "$tree/include/trace" "$tree/${amd%/*}"
     if [ $kind = lyra ]; then
         mkdir -p "$work/new/${amd%/*}"
-        cp -a "$kbuild/usr/src/linux-$kernel/$amd" "$work/new/$amd"
+        cp -a "$kbuild/usr/src/linux-$kernel/${amd%/*}/." "$work/new/${amd%/*}/"
         sed -e 's/#.*//' -e '/^ *$/d' "$source_dir/kfd-patches/linux-$kernel/series" | while read -r patch; do
             patch -d "$work/new" -p1 --no-backup-if-mismatch -s <"$source_dir/kfd-patches/linux-$kernel/$patch"
         done
@@ -196,7 +197,7 @@ finish() (
 )
 
 if [ $kind != module ]; then
-    if ! [ -d "$kbuild" ]; then step "install compiler, headers and source of kernel $release (a minute or two, 1.5 GB)" make_kbuild; fi
+    if ! [ -f "$kbuild/usr/src/linux-$kernel/${amd%/*}/Makefile" ]; then step "install compiler, headers and source of kernel $release (a minute or two, 1.5 GB)" make_kbuild; fi
     step "take the sources" refresh
     step "compile (the first time some ten minutes)" compile
 else

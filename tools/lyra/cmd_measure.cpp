@@ -11,6 +11,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/trace_perfetto.h"
+#include "common/trace_text.h"
 #include "qemu-hw/include/lyra.h"
 #include "scheduler/sim/spec.h"
 #include "tools/lyra/cli.h"
@@ -29,7 +31,7 @@ using nlohmann::ordered_json;
 
 struct Options {
     GuestOptions guest;
-    std::string spec, keep, results;
+    std::string spec, keep, trace, results;
     uint64_t samples = 0, seed = 0;
     bool json = false;
 };
@@ -89,6 +91,18 @@ private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+/// What the device has recorded as text, and the driver's events.
+void write_perfetto(const std::string& from, const std::vector<KernelEvent>& events, const std::string& to) {
+    std::string error;
+    {
+        const std::unique_ptr<TraceSink> sink = open_perfetto_trace(to, error);
+        if (!sink) throw UserError(error);
+        std::ifstream file(from);
+        read_text_trace(file, [&](const TraceRecord& record) { sink->record(record); });
+    }
+    if (!append_kernel_events(to, events, error)) throw UserError(error);
+}
+
 /// Of experiments that are same_guest().
 std::vector<Measured> measure(const Options& options, const std::vector<const sim::Experiment*>& experiments, const fs::path& client, Progress& progress) {
     const sim::Experiment& first = *experiments.front();
@@ -98,6 +112,7 @@ std::vector<Measured> measure(const Options& options, const std::vector<const si
     if (guest_options.kfd.empty()) guest_options.kfd = "lyra";
     guest_options.seed = first.seed;
     guest_options.cus = first.cus;
+    if (!options.trace.empty()) guest_options.kernel_events = {"amdkfd"};
     guest_options.trace = (options.keep.empty() ? work.path() / "trace.tsv" : fs::path(options.keep)).string();
     const Timing defaults;
     Timing timing = first.timing;
@@ -133,6 +148,7 @@ std::vector<Measured> measure(const Options& options, const std::vector<const si
     }
     std::vector<Measured> measured(experiments.size());
     read_clients_lines(out, measured);
+    if (!options.trace.empty()) write_perfetto(guest_options.trace, result.kernel_events, options.trace);
     std::ifstream trace(guest_options.trace);
     try {
         std::vector<Timeline> timelines = read_timelines(trace, {kWarmUp});
@@ -255,6 +271,7 @@ std::function<int()> set_up_measure(CLI::App& app) {
     app.add_option("--timeout", options->guest.timeout_s, "give a configuration up after so many seconds")->check(CLI::NonNegativeNumber)->type_name("S");
     app.add_option("--log", options->guest.log, "write the boot log there")->type_name("FILE");
     app.add_option("--keep-trace", options->keep, "keep the device's events of the last configuration")->type_name("FILE.tsv");
+    app.add_option("--trace", options->trace, "write a Perfetto trace of the last guest, with the driver's events; these take time of their own")->type_name("FILE.pftrace");
     app.add_flag("--json", options->json, "one JSON object a line for each configuration");
     app.add_option("--results", options->results, "write results there, for lyra report (docs/user/results.md)")->type_name("FILE.jsonl");
     app.footer("Times are modelled: those of the GPU by docs/design/timing.md, those of the driver by its instructions, each 1 ns.");

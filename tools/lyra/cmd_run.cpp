@@ -59,6 +59,8 @@ int run(Options& options) {
     if (!options.input.empty() && options.input != "-" && !fs::exists(options.input)) {
         throw UserError(fmt::format("there is no file {}", options.input));
     }
+    if (!options.guest.kernel_events.empty() && options.guest.trace.ends_with(".tsv"))
+        throw UserError("--kernel-events: a trace in text (.tsv) has only the GPU's events");
     GuestMachine guest(options.guest);
     Progress progress;
     WorkDir work;

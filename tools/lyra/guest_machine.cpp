@@ -19,6 +19,7 @@
 
 #include "common/timing.h"
 #include "tools/lyra/guest_initrd.h"
+#include "tools/lyra/kernel_events.h"
 
 namespace lyra::cli {
 
@@ -69,19 +70,6 @@ std::string check_vram(const std::string& text) {
 
 std::string check_mem(const std::string& text) {
     return bytes_of(text) >= uint64_t{1} << 30 ? "" : "the guest needs a size of 1G at least, such as 4G, not " + text;
-}
-
-// Run a script of tools/guest and take the last line that it prints.
-fs::path make(const char* script, const std::vector<std::string>& arguments) {
-    std::vector<std::string> argv{(source_dir() / "tools/guest" / script).string(), "--cache", cache_dir().string()};
-    argv.insert(argv.end(), arguments.begin(), arguments.end());
-    const Captured result = capture(argv, false);
-    std::string path = result.out;
-    while (!path.empty() && path.back() == '\n') path.pop_back();
-    path = path.substr(path.rfind('\n') + 1);
-    if (interrupted) throw Interrupted();
-    if (result.status != 0 || path.empty()) throw EnvironmentError(fmt::format("tools/guest/{} failed", script));
-    return path;
 }
 
 // An option of QEMU ends at a comma; two commas are one.
@@ -156,6 +144,20 @@ GuestResult::End pump_files(std::vector<Port>& ports, Child& child, double timeo
     }
 }
 
+void take_kernel_events(const std::string& text, const std::string& trace, GuestResult& result) {
+    if (text.empty()) return;
+    try {
+        KernelEvents read = read_kernel_events(text);
+        if (read.lost > 0) result.errors.push_back(fmt::format("{} events of the kernel did not fit into its buffer", read.lost));
+        result.kernel_events = std::move(read.events);
+    } catch (const std::runtime_error& error) {
+        result.errors.emplace_back(error.what());
+        return;
+    }
+    std::string error;
+    if (!trace.ends_with(".tsv") && !append_kernel_events(trace, result.kernel_events, error)) result.errors.push_back(error);
+}
+
 std::optional<GuestResult::Trace> read_stats(const fs::path& path) {
     std::ifstream file(path);
     std::map<std::string, uint64_t> counters;
@@ -184,6 +186,18 @@ void read_control(const std::string& control, GuestResult& result) {
 
 }  // namespace
 
+fs::path build_artefact(const char* script, const std::vector<std::string>& arguments) {
+    std::vector<std::string> argv{(source_dir() / "tools/guest" / script).string(), "--cache", cache_dir().string()};
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    const Captured result = capture(argv, false);
+    std::string path = result.out;
+    while (!path.empty() && path.back() == '\n') path.pop_back();
+    path = path.substr(path.rfind('\n') + 1);
+    if (interrupted) throw Interrupted();
+    if (result.status != 0 || path.empty()) throw EnvironmentError(fmt::format("tools/guest/{} failed", script));
+    return path;
+}
+
 void add_guest_options(CLI::App& app, GuestOptions& options) {
     app.add_option("--vram", options.vram, "size of the GPU's memory, a power of two")->check(CLI::Validator(check_vram, ""))->capture_default_str()->type_name("SIZE");
     app.add_option("--cus", options.cus, "number of compute units")->check(CLI::Range(1, 64))->capture_default_str()->type_name("N");
@@ -203,7 +217,13 @@ void add_guest_options(CLI::App& app, GuestOptions& options) {
     app.add_option("--share", options.share, "folder of the host that the guest sees as /mnt/share")->check(CLI::ExistingDirectory)->type_name("DIR");
     app.add_option("--timeout", options.timeout_s, "give up after so many seconds")->check(CLI::NonNegativeNumber)->type_name("S");
     app.add_option("--log", options.log, "write the boot log there")->type_name("FILE");
-    app.add_option("--trace", options.trace, "write a Perfetto trace of the GPU")->type_name("FILE.pftrace");
+    CLI::Option* trace = app.add_option("--trace", options.trace, "write a Perfetto trace of the GPU")->type_name("FILE.pftrace");
+    app.add_option("--kernel-events", options.kernel_events, "into it trace events of the guest's kernel too, such as amdkfd or sched:sched_switch")
+        ->needs(deterministic)->needs(trace)->delimiter(',')->allow_extra_args(false)->type_name("EVENTS")
+        ->check(CLI::Validator([](const std::string& text) {
+            const bool good = !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:*") == std::string::npos;
+            return good ? std::string() : fmt::format("'{}' is not SYSTEM or SYSTEM:EVENT", text);
+        }, ""));
     app.add_option("--device", options.device_options, "another property of the device")->allow_extra_args(false)->type_name("NAME=VALUE")->group("For experts");
     app.add_option("--append", options.kernel_words, "another word for the kernel's command line")->allow_extra_args(false)->type_name("WORD")->group("For experts");
     app.add_option("--qemu", options.qemu_words, "another word for QEMU's command line")->allow_extra_args(false)->type_name("WORD")->group("For experts");
@@ -229,9 +249,9 @@ GuestMachine::GuestMachine(const GuestOptions& options) : options_(options) {
 }
 
 void GuestMachine::prepare() {
-    qemu_ = make("build_qemu.sh", {});
-    image_ = make("build_image.sh", {"--kernel", options_.kernel});
-    if (!options_.kfd.empty()) driver_ = make("build_kfd.sh", {"--kernel", options_.kernel, options_.kfd}) / "amdgpu.ko";
+    qemu_ = build_artefact("build_qemu.sh", {});
+    image_ = build_artefact("build_image.sh", {"--kernel", options_.kernel});
+    if (!options_.kfd.empty()) driver_ = build_artefact("build_kfd.sh", {"--kernel", options_.kernel, options_.kfd}) / "amdgpu.ko";
 }
 
 std::string GuestMachine::kernel_words() const {
@@ -300,8 +320,16 @@ fs::path GuestMachine::pack(GuestJob job, const fs::path& work) const {
     const fs::path dir = work / "job";
     fs::create_directory(dir);
     for (const auto& [name, file] : job.files) fs::copy_file(file, dir / name, fs::copy_options::overwrite_existing);
-    write_text(dir / "run", job.run);
-    fs::permissions(dir / "run", fs::perms::owner_all | fs::perms::group_read | fs::perms::others_read);
+    const auto program = [&](const std::string& name, const std::string& text) {
+        write_text(dir / name, text);
+        fs::permissions(dir / name, fs::perms::owner_all | fs::perms::group_read | fs::perms::others_read);
+    };
+    if (options_.kernel_events.empty()) {
+        program("run", job.run);
+    } else {
+        program("run.traced", job.run);
+        program("run", kernel_events_script(options_.kernel_events, "run.traced", "/dev/virtio-ports/lyra.trace"));
+    }
     const fs::path archive = work / "job.tar";
     const Captured result = capture({"tar", "-c", "-f", archive.string(), "--format=ustar", "-C", dir.string(), "."}, true);
     if (result.status != 0) throw EnvironmentError("cannot pack the job: " + result.err);
@@ -318,6 +346,8 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
     std::string control;
     const auto keep_in = [](std::string& text) { return [&text](const char* data, size_t n) { text.append(data, n); }; };
     std::vector<Port> ports{{"stdout", out}, {"stderr", err}, {"control", keep_in(control)}, {"dmesg", keep_in(result.dmesg)}};
+    std::string kernel_trace;
+    if (!options_.kernel_events.empty()) ports.push_back({"trace", keep_in(kernel_trace)});
 
     Command command;
     const fs::path archive = pack(job, work.path());
@@ -365,6 +395,7 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
         child.stop();
         read_control(control, result);
         if (timed) result.trace = read_stats(work.path() / "stats");
+        take_kernel_events(kernel_trace, options_.trace, result);
         if (result.end != GuestResult::End::Finished) result.end = end == GuestResult::End::Finished ? GuestResult::End::Died : end;
     }
     for (Port& port : ports) {

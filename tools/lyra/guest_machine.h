@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/trace_perfetto.h"
 #include "tools/lyra/cli.h"
 #include "tools/lyra/process.h"
 #include "tools/lyra/work_dir.h"
@@ -25,10 +26,15 @@ struct GuestOptions {
     std::vector<std::string> timing;      ///< timing parameters to replace, NAME=VALUE
     double timeout_s = 0;                 ///< 0: no limit
     std::string share, log, trace;        ///< empty: none
+    std::vector<std::string> kernel_events;    ///< of the guest's kernel (kernel_events.h) for the trace of a deterministic run
     std::vector<std::string> device_options;   ///< more properties of the device, NAME=VALUE
     std::vector<std::string> kernel_words;     ///< more words for the kernel's command line
     std::vector<std::string> qemu_words;       ///< more words for QEMU's command line
 };
+
+/// Runs a script of tools/guest, which builds something that is not in the cache yet. @return the folder of it
+/// @throws EnvironmentError  it failed, after its own words on standard error
+std::filesystem::path build_artefact(const char* script, const std::vector<std::string>& arguments);
 
 void add_guest_options(CLI::App& app, GuestOptions& options);
 
@@ -48,6 +54,7 @@ struct GuestResult {
         uint64_t hash = 0, events = 0, virtual_ns = 0;
     };
     std::optional<Trace> trace;           ///< of a deterministic run
+    std::vector<KernelEvent> kernel_events;    ///< those that were asked for; a Perfetto trace has them too
     std::vector<std::pair<std::string, double>> times;   ///< stage, seconds since the kernel started
     double start_s = 0, total_s = 0;      ///< host: QEMU's start to the first stage is unknown, to the end is total_s
     uint64_t host_bytes = 0;              ///< most memory of QEMU beside the guest's and the GPU's, looked at once a second; 0: not known

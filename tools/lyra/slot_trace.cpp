@@ -3,29 +3,23 @@
 
 #include <algorithm>
 #include <map>
-#include <sstream>
-#include <string>
+
+#include "common/trace_text.h"
 
 namespace lyra::cli {
 
 SlotTrace::SlotTrace(std::istream& trace) {
     std::map<uint64_t, uint64_t> slots;  // queue id: address of the descriptor in it
-    std::string text;
-    for (size_t line = 0; std::getline(trace, text); ++line) {
-        std::istringstream words(text);
-        uint64_t ns = 0, arguments[4] = {};
-        std::string event;
-        words >> ns >> event;
-        if (event != "queue_mapped" && event != "queue_unmapped" && event != "dispatch_begin") continue;
-        for (uint64_t& argument : arguments) words >> argument;
-        if (event == "queue_mapped") {
-            slots[arguments[0]] = arguments[3];
-        } else if (event == "queue_unmapped") {
-            unmaps_.push_back({line, slots[arguments[0]]});
-        } else {
-            launches_.push_back({line, arguments[2], slots[arguments[1]]});
+    size_t line = 0;
+    read_text_trace(trace, [&](const TraceRecord& e) {
+        switch (e.id) {
+            case EventId::queue_mapped: slots[e.args[0]] = e.args[3]; break;
+            case EventId::queue_unmapped: unmaps_.push_back({line, slots[e.args[0]]}); break;
+            case EventId::dispatch_begin: launches_.push_back({line, e.args[2], slots[e.args[1]]}); break;
+            default: break;
         }
-    }
+        ++line;
+    });
 }
 
 long SlotTrace::unmapped(uint64_t who, uint64_t window, size_t first) const {

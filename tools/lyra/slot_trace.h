@@ -11,6 +11,7 @@ namespace lyra::cli {
 /// Queues are named by the number of work-groups of a grid that only they launch.
 class SlotTrace {
 public:
+    /// @throws std::runtime_error  a line that is not an event
     explicit SlotTrace(std::istream& trace);
 
     /// How often the queue that launches grids of who work-groups lost its slot between two grids of window work-groups: the one with

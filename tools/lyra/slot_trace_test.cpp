@@ -9,20 +9,20 @@ namespace lyra::cli {
 namespace {
 
 TEST(SlotTrace, CountsWhoLostItsSlotWhile) {
-    std::istringstream in("10 queue_mapped 1 8 256 700\n"
-                          "11 queue_mapped 2 9 512 800\n"
-                          "20 dispatch_begin 1 1 17 4096\n"
-                          "21 queue_unmapped 1\n"
-                          "22 dispatch_begin 2 2 3 4096\n"
-                          "23 queue_mapped 1 8 256 700\n"
-                          "24 queue_unmapped 1\n"
-                          "25 dispatch_begin 3 2 3 4096\n"
-                          "26 queue_unmapped 2\n"
-                          "27 queue_mapped 5 8 256 700\n"
-                          "28 queue_unmapped 5\n"
-                          "29 queue_mapped 5 9 512 800\n"
-                          "30 dispatch_begin 4 5 3 4096\n"
-                          "31 queue_unmapped 5\n");
+    std::istringstream in("10\tqueue_mapped\t1\t8\t256\t700\n"
+                          "11\tqueue_mapped\t2\t9\t512\t800\n"
+                          "20\tdispatch_begin\t1\t1\t17\t4096\n"
+                          "21\tqueue_unmapped\t1\n"
+                          "22\tdispatch_begin\t2\t2\t3\t4096\n"
+                          "23\tqueue_mapped\t1\t8\t256\t700\n"
+                          "24\tqueue_unmapped\t1\n"
+                          "25\tdispatch_begin\t3\t2\t3\t4096\n"
+                          "26\tqueue_unmapped\t2\n"
+                          "27\tqueue_mapped\t5\t8\t256\t700\n"
+                          "28\tqueue_unmapped\t5\n"
+                          "29\tqueue_mapped\t5\t9\t512\t800\n"
+                          "30\tdispatch_begin\t4\t5\t3\t4096\n"
+                          "31\tqueue_unmapped\t5\n");
     const SlotTrace trace(in);
     EXPECT_EQ(trace.unmapped(17, 3, 0), 2) << "in two slots";
     EXPECT_EQ(trace.unmapped(17, 3, 1), 1);

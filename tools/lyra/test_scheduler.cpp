@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lyra/test_scheduler.h"
 
+#include <algorithm>
 #include <fstream>
 
+#include "common/trace_text.h"
+#include "cp-firmware-model/packets/pm4.h"
 #include "tools/lyra/guest_checks.h"
+#include "tools/lyra/hip_program.h"
 #include "tools/lyra/slot_trace.h"
 
 namespace lyra::cli {
@@ -143,6 +147,13 @@ void test_scheduler(const GuestOptions& options, Report& report) {
     const std::string reload = "for way in process static; do " + dir + "echo $way >$dir/unmap; echo fixed >$dir/policy\n"
                                "rmmod amdgpu && modprobe amdgpu || exit 1; done; " + dir + "cat $dir/policy $dir/unmap && ls /dev/kfd";
     checks.push_back({"the driver can be unloaded and loaded again", reload.c_str(), 0, {"[none]", "[all]", "/dev/kfd"}, {}});
+    const std::string waits = kFunctions +
+        "cd /sys/kernel/debug/dri; regs=$(echo */amdgpu_regs | cut -d' ' -f1)\n"
+        // CP_IQ_WAIT_TIME2: QUE_SLEEP 7:0, SCH_WAVE 15:8
+        "waits() { dd if=$regs bs=4 count=1 skip=$((0xc2c0 / 4)) 2>/dev/null | od -A n -t x4 | tr -d ' '; }\n"
+        "echo 7 >$dir/grace_period; echo 9 >$dir/dequeue_retry; echo before $(waits); cat ${regs%/*}/amdgpu_gpu_recover; echo after $(waits)\n"
+        "cd /job; echo fixed >$dir/policy; touch start; ./client name=after samples=3";
+    checks.push_back({"the CP's waits outlast a reset of the GPU", waits.c_str(), 0, {"before 40400709", "after 40400709", "\"lost_work\":0"}, {}, kLong});
     GuestOptions guest = options;
     guest.kfd = "lyra";
     guest.stock_driver = false;
@@ -151,6 +162,65 @@ void test_scheduler(const GuestOptions& options, Report& report) {
     std::ifstream file(guest.trace);
     const SlotTrace trace(file);
     for (const Way& way : kWays) check_slots(trace, way, report);
+}
+
+namespace {
+
+/// Each answer of the hardware scheduler that the driver saw comes after what it asked for, and a packet of the device is between them.
+std::string compare_clocks(const std::vector<KernelEvent>& driver, const std::filesystem::path& device) {
+    std::vector<uint64_t> unmaps;
+    std::ifstream file(device);
+    read_text_trace(file, [&](const TraceRecord& e) {
+        if (e.id == EventId::packet && e.args[1] == 0 && e.args[2] == static_cast<uint64_t>(pm4::Opcode::UNMAP_QUEUES)) unmaps.push_back(e.time_ns);
+    });
+    uint64_t asked = 0, answers = 0;
+    for (const KernelEvent& event : driver) {
+        if (event.name == "kfd_unmap_queues" && asked == 0) asked = event.time_ns;
+        if (event.name != "kfd_hws_done") continue;
+        const auto between = [&](uint64_t ns) { return asked < ns && ns < event.time_ns; };
+        if (asked == 0 || std::none_of(unmaps.begin(), unmaps.end(), between))
+            return fmt::format("the device has no UNMAP_QUEUES between {} and {} ns", asked, event.time_ns);
+        asked = 0;
+        ++answers;
+    }
+    return answers == 0 ? fmt::format("no kfd_hws_done in {} events of the driver", driver.size()) : "";
+}
+
+}  // namespace
+
+void test_kernel_events(const GuestOptions& options, Report& report) {
+    WorkDir work;
+    GuestOptions guest = options;
+    guest.deterministic = true;
+    guest.kfd = "lyra";
+    guest.trace = (work.path() / "trace.tsv").string();
+    guest.kernel_events = {"amdkfd"};
+    if (guest.timeout_s == 0) guest.timeout_s = 900;
+    compile_hip(source_dir() / "examples/vector_add.hip", work.path() / "program", {});
+    GuestJob job;
+    job.files.emplace_back("program", work.path() / "program");
+    job.run = "#!/bin/sh\nchmod +x program\nexec ./program\n";
+    GuestMachine machine(guest);
+    machine.prepare();
+    std::string out;
+    const auto keep = [&](const char* data, size_t bytes) { out.append(data, bytes); };
+    const GuestResult result = machine.run(job, keep, keep);
+    if (result.end == GuestResult::End::Interrupted) throw Interrupted();
+    std::string why;
+    if (result.end != GuestResult::End::Finished || result.status != 0 || !result.errors.empty())
+        why = fmt::format("boot log: {}\n{}\n{}", result.log.string(), out, fmt::join(result.errors, "\n"));
+    else why = compare_clocks(result.kernel_events, guest.trace);
+    report.add("scheduler", "the driver's trace events are in the device's clock", why.empty() ? Verdict::Passed : Verdict::Failed, why);
+}
+
+void test_kunit(Report& report) {
+    const std::filesystem::path linux_of_tests = build_artefact("build_kunit.sh", {}) / "linux";
+    const Captured result = capture({linux_of_tests.string(), "kunit.enable=1", "mem=256M", "kunit_shutdown=halt"}, true);
+    if (interrupted) throw Interrupted();
+    constexpr unsigned kTests = 15;
+    const std::string totals = fmt::format("# Totals: pass:{0} fail:0 skip:0 total:{0}\n", kTests);
+    const bool good = result.out.find(totals) != std::string::npos && result.out.find("\nok 1 kfd_sched\n") != std::string::npos;
+    report.add("scheduler", "KUnit: policies", good ? Verdict::Passed : Verdict::Failed, good ? "" : result.out + result.err);
 }
 
 void test_session(Report& report) {

@@ -10,6 +10,12 @@ namespace lyra::cli {
 /// Clients of two priorities under each policy, in one guest.
 void test_scheduler(const GuestOptions& options, Report& report);
 
+/// The driver's trace events and the device's are in one clock.
+void test_kernel_events(const GuestOptions& options, Report& report);
+
+/// The KUnit tests of the series, in User Mode Linux.
+void test_kunit(Report& report);
+
 /// What docs/user/prototype.md tells a user to do.
 void test_session(Report& report);
 

@@ -2,17 +2,9 @@
 #include "tools/lyra/timeline.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <map>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 
-#include <fmt/format.h>
-
-#include "common/trace.h"
+#include "common/trace_text.h"
 #include "cp-firmware-model/packets/pm4.h"
 
 namespace lyra::cli {
@@ -22,59 +14,16 @@ namespace {
 constexpr uint64_t kAql = 1, kPm4 = 0;       // the packet event's kind
 constexpr uint64_t kAqlKernelDispatch = 2;   // HSA_PACKET_TYPE_KERNEL_DISPATCH
 
-struct Line {
-    uint64_t ns = 0;
-    EventId id{};
-    std::array<uint64_t, kMaxEventArgs> args{};
-};
-
-std::optional<EventId> event_of(std::string_view name) {
-    for (size_t n = 0; n < std::size(kEvents); ++n) {
-        if (name == kEvents[n].name) return static_cast<EventId>(n);
-    }
-    return {};
-}
-
-Line parse(std::string_view text, uint64_t number) {
-    const auto bad = [&] { return std::runtime_error(fmt::format("line {} of the trace is not an event: '{}'", number, text.substr(0, 80))); };
-    auto next = [rest = text]() mutable -> std::optional<std::string_view> {
-        if (rest.data() == nullptr) return {};
-        const size_t tab = rest.find('\t');
-        const std::string_view word = rest.substr(0, tab);
-        rest = tab == std::string_view::npos ? std::string_view() : rest.substr(tab + 1);
-        return word;
-    };
-    const auto value = [&](std::string_view word) {
-        uint64_t out = 0;
-        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
-        if (error != std::errc{} || end != word.data() + word.size()) throw bad();
-        return out;
-    };
-    Line line;
-    line.ns = value(next().value());
-    const std::optional<std::string_view> name = next();
-    const std::optional<EventId> id = name ? event_of(*name) : std::nullopt;
-    if (!id) throw bad();
-    line.id = *id;
-    size_t count = 0;
-    while (const std::optional<std::string_view> word = next()) {
-        if (count == line.args.size()) throw bad();
-        line.args[count++] = value(*word);
-    }
-    if (count != event_arg_count(*id)) throw bad();
-    return line;
-}
-
 /// Follows the device from event to event.
 class Reader {
 public:
     explicit Reader(const TimelineOptions& options) : options_(options) {}
 
-    void take(const Line& e) {
-        if (begin_ns_ == 0) begin_ns_ = e.ns;
-        now_ns_ = e.ns;
+    void take(const TraceRecord& e) {
+        if (begin_ns_ == 0) begin_ns_ = e.time_ns;
+        now_ns_ = e.time_ns;
         switch (e.id) {
-            case EventId::doorbell: rung_[e.args[0]].push_back({e.ns, e.args[1]}); break;
+            case EventId::doorbell: rung_[e.args[0]].push_back({e.time_ns, e.args[1]}); break;
             case EventId::queue_mapped: doorbell_[e.args[0]] = e.args[2]; break;
             case EventId::queue_unmapped: unmapped(e); break;
             case EventId::packet: packet(e); break;
@@ -144,7 +93,7 @@ private:
         return ns;
     }
 
-    void packet(const Line& e) {
+    void packet(const TraceRecord& e) {
         const uint64_t queue = e.args[0], kind = e.args[1], opcode = e.args[2], position = e.args[3];
         if (kind == kAql && opcode == kAqlKernelDispatch) position_[queue] = position;
         if (kind != kPm4) return;
@@ -157,15 +106,15 @@ private:
     }
 
     /// A queue goes: the unmap that the HIQ's oldest doorbell told of. (The packet itself is in the trace when it is complete.)
-    void unmapped(const Line& e) {
+    void unmapped(const TraceRecord& e) {
         const auto kernel = running_.find(doorbell_[e.args[0]]);
         if (kernel == running_.end() || kernel->second.sample != SIZE_MAX) return;  // nobody loses anything
         if (begun_) ++out_.saved_queues;
         const std::vector<Ring>& rings = rung_[doorbell_[hiq_]];
-        const uint64_t asked = rings.empty() ? e.ns : rings.front().ns;
-        for_waiting([&](sim::Sample& s) { note_unmap(s, asked, e.ns); });
+        const uint64_t asked = rings.empty() ? e.time_ns : rings.front().ns;
+        for_waiting([&](sim::Sample& s) { note_unmap(s, asked, e.time_ns); });
         last_asked_ns_ = asked;
-        last_unmapped_ns_ = e.ns;
+        last_unmapped_ns_ = e.time_ns;
     }
 
     static void note_unmap(sim::Sample& s, uint64_t asked, uint64_t unmapped) {
@@ -174,18 +123,18 @@ private:
         s.t5_saved = s.t6_fence = unmapped;
     }
 
-    void begin(const Line& e) {
+    void begin(const TraceRecord& e) {
         const uint64_t queue = e.args[1], groups = e.args[2], doorbell = doorbell_[queue];
         Kernel kernel;
-        kernel.begin_ns = e.ns;
+        kernel.begin_ns = e.time_ns;
         const uint64_t rung = rung_for(doorbell, position_[queue]);
         if (groups == kMarkGroups) return mark();
         if (groups > 1) {
-            if (const auto it = last_begin_.find(doorbell); it != last_begin_.end() && !begun_) periods_.push_back(e.ns - it->second);
-            last_begin_[doorbell] = e.ns;
+            if (const auto it = last_begin_.find(doorbell); it != last_begin_.end() && !begun_) periods_.push_back(e.time_ns - it->second);
+            last_begin_[doorbell] = e.time_ns;
         } else if (seen_[doorbell]++ >= options_.warm_up) {
             sim::Sample s;
-            s.t0_doorbell = rung != 0 ? rung : e.ns;
+            s.t0_doorbell = rung != 0 ? rung : e.time_ns;
             // The queue had no slot, or went to the hardware anew with the others, before its packet was read.
             if (last_unmapped_ns_ > s.t0_doorbell) note_unmap(s, last_asked_ns_, last_unmapped_ns_);
             kernel.sample = out_.samples.size();
@@ -196,32 +145,32 @@ private:
         running_[doorbell] = kernel;
     }
 
-    void started(const Line& e) {
+    void started(const TraceRecord& e) {
         const auto it = running_.find(doorbell_[e.args[1]]);
         if (it == running_.end() || it->second.sample == SIZE_MAX) return;
         sim::Sample& s = out_.samples[it->second.sample];
         if (s.t8_first_wave != 0) return;
-        s.t8_first_wave = e.ns;
+        s.t8_first_wave = e.time_ns;
         // It is saved unit by unit, and the unmap may go on when there is already room: what has been asked for counts.
         const std::vector<Ring>& rings = rung_[doorbell_[hiq_]];
         const bool others = std::any_of(running_.begin(), running_.end(), [](const auto& each) { return each.second.sample == SIZE_MAX; });
-        if (others && !rings.empty() && rings.front().ns >= s.t0_doorbell) note_unmap(s, rings.front().ns, e.ns);
-        s.t5_saved = std::min(s.t5_saved, e.ns);
+        if (others && !rings.empty() && rings.front().ns >= s.t0_doorbell) note_unmap(s, rings.front().ns, e.time_ns);
+        s.t5_saved = std::min(s.t5_saved, e.time_ns);
     }
 
-    void end(const Line& e) {
+    void end(const TraceRecord& e) {
         const auto it = running_.find(doorbell_[e.args[1]]);
         if (it == running_.end()) return;
         if (it->second.sample != SIZE_MAX) {
-            out_.samples[it->second.sample].t9_done = e.ns;
+            out_.samples[it->second.sample].t9_done = e.time_ns;
         } else if (begun_ && last_begin_.contains(it->first)) {
             // One that had begun before the samples did a part of its work then: the next one is the first.
             if (out_.best_effort == 0 && it->second.begin_ns < first_begin_) {
-                first_begin_ = e.ns;
+                first_begin_ = e.time_ns;
             } else {
                 ++out_.best_effort;
             }
-            last_end_ = e.ns;
+            last_end_ = e.time_ns;
         }
         running_.erase(it);
     }
@@ -249,8 +198,7 @@ double Timeline::retained() const {
 
 std::vector<Timeline> read_timelines(std::istream& in, const TimelineOptions& options) {
     Reader reader(options);
-    uint64_t number = 0;
-    for (std::string line; std::getline(in, line);) reader.take(parse(line, ++number));
+    read_text_trace(in, [&](const TraceRecord& record) { reader.take(record); });
     return reader.finish();
 }
 
