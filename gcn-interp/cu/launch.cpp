@@ -74,19 +74,20 @@ void set_work_item_ids(Wave& wave, const WorkgroupLaunch& launch, unsigned posit
     const unsigned components = std::min(Rsrc2::TidigCompCnt::get(launch.rsrc2) + 1, 3u);
     const std::array<uint32_t, 3>& size = launch.group_size;
     const uint32_t first = position * kLanes, rows = first / size[0];
-    if (first + kLanes <= size[0]) {
-        for (unsigned lane = 0; lane < kLanes; ++lane) wave.vgpr[0].lane[lane] = first + lane;
-        return;  // y and z are 0, as the registers are
-    }
-    // Counted, not divided: this is done for every wave.
-    uint32_t id[3] = {first % size[0], rows % size[1], rows / size[1]};
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
-        for (unsigned c = 0; c < components; ++c) wave.vgpr[c].lane[lane] = id[c];
-        if (++id[0] < size[0]) continue;
-        id[0] = 0;
-        if (++id[1] < size[1]) continue;
-        id[1] = 0;
-        ++id[2];
+    // In parts in which y and z stay what they are: this is done for every wave.
+    uint32_t x = first % size[0], y = rows % size[1], z = rows / size[1];
+    for (uint32_t lane = 0; lane < kLanes;) {
+        const auto end = static_cast<uint32_t>(std::min<uint64_t>(kLanes, uint64_t{lane} + size[0] - x));
+        uint32_t* const xs = wave.vgpr[0].lane;
+        for (uint32_t l = lane; l < end; ++l) xs[l] = x + (l - lane);
+        // The registers are 0.
+        if (components > 1 && y != 0) std::fill(wave.vgpr[1].lane + lane, wave.vgpr[1].lane + end, y);
+        if (components > 2 && z != 0) std::fill(wave.vgpr[2].lane + lane, wave.vgpr[2].lane + end, z);
+        lane = end;
+        x = 0;
+        if (++y < size[1]) continue;
+        y = 0;
+        ++z;
     }
 }
 

@@ -46,15 +46,16 @@ void scratch_addresses(const Wave& wave, const Inst& inst, SwizzledAddresses& a)
 /// all of them one.
 struct Run {
     uint8_t* host = nullptr;  ///< nullptr: look at each lane
-    uint32_t step = 0;        ///< bytes from one lane's element to the next one's: those of an element, or 0
+    uint32_t step = 0;        ///< bytes from one lane's element to the next one's: those of an element, 0, or `other`
 };
 
 /// Found in 32 bits, without an address for each lane.
-Run find_run(ExecContext& ctx, const Wave& wave, const Inst& inst, uint32_t bytes, Access access) {
+/// @param other  a step that is as good
+Run find_run(ExecContext& ctx, const Wave& wave, const Inst& inst, uint32_t bytes, Access access, uint32_t other = 0) {
     if (wave.exec != kAllLanes || inst.seg == kSegScratch || ctx.watch != nullptr || ctx.traffic != nullptr) return {};
     const uint32_t* low = vgpr_read_row(wave, inst.vaddr);
     const uint32_t step = low[1] - low[0];
-    if ((step != bytes && step != 0) || low[kLanes - 1] < low[0]) return {};  // the low halves may wrap, the addresses do not
+    if ((step != bytes && step != 0 && step != other) || low[kLanes - 1] < low[0]) return {};  // the low halves may wrap, the addresses do not
     uint32_t different = 0;
     for (uint32_t lane = 0; lane < kLanes; ++lane) different |= low[lane] ^ (low[0] + lane * step);
     uint64_t first = static_cast<uint64_t>(static_cast<int64_t>(inst.imm)) + low[0];
@@ -70,18 +71,24 @@ Run find_run(ExecContext& ctx, const Wave& wave, const Inst& inst, uint32_t byte
     const uint64_t top = first >> 48;
     if (inst.seg != kSegGlobal && top != 0 && (top == wave.shared_base >> 48 || top == wave.private_base >> 48)) return {};
     PageCursor cursor(*ctx.pages, wave.vmid, access);
-    return {cursor.at(first, step == 0 ? bytes : kLanes * bytes), step};
+    return {cursor.at(first, (kLanes - 1) * step + bytes), step};
 }
 
 template <Shape kShape>
 bool load_run(ExecContext& ctx, Wave& wave, const Inst& inst) {
-    const Run run = find_run(ctx, wave, inst, kShape.bytes, Access::Read);
+    // Neighbours share half of what they load: compilers make this of a[i] and a[i + 1].
+    constexpr bool kHalves = kShape.words() == 2 || kShape.words() == 4;
+    const Run run = find_run(ctx, wave, inst, kShape.bytes, Access::Read, kHalves ? kShape.bytes / 2 : 0);
     if (run.host == nullptr) return false;
     Destination<kShape> to(wave, inst.dst);
-    if (run.step != 0) {
-        load_block<kShape>(run.host, to);
-    } else {
+    if (run.step == 0) {
         load_one<kShape>(run.host, to);
+    } else if (run.step == kShape.bytes) {
+        load_block<kShape>(run.host, to);
+    } else if constexpr (kHalves) {
+        constexpr unsigned kWords = kShape.words() / 2;
+        deinterleave<kWords>(run.host, to.rows());
+        deinterleave<kWords>(run.host + kWords * 4, to.rows() + kWords);
     }
     return true;
 }

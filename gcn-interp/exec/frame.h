@@ -15,6 +15,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -221,27 +222,59 @@ struct RowPair {
     const uint32_t* high;
 };
 
-// Eight lanes of 64-bit elements. Their order is not that of the lanes but the one in which two vectors of dwords interleave without
-// crossing the halves of a 256-bit register; the same for all operands, and undone when the result is taken apart.
-inline constexpr unsigned kBlock = kDwords;
+// A block: as many lanes of 64-bit elements as a vector has dwords. Their order is not that of the lanes but the one in which two vectors
+// of dwords interleave without crossing 128-bit parts of a register; the same for all operands, and undone when the result is taken apart.
+template <unsigned kLanesOfBlock>
+struct Block;
+template <>
+struct Block<8> {
+    using Vector = Dwords;
+    static constexpr unsigned kHalf = 4;  ///< elements in a vector
+    [[gnu::always_inline]] static Vector first(Vector l, Vector h) { return __builtin_shufflevector(l, h, 0, 8, 1, 9, 4, 12, 5, 13); }
+    [[gnu::always_inline]] static Vector second(Vector l, Vector h) { return __builtin_shufflevector(l, h, 2, 10, 3, 11, 6, 14, 7, 15); }
+    [[gnu::always_inline]] static Vector low(Vector f, Vector s) { return __builtin_shufflevector(f, s, 0, 2, 8, 10, 4, 6, 12, 14); }
+    [[gnu::always_inline]] static Vector high(Vector f, Vector s) { return __builtin_shufflevector(f, s, 1, 3, 9, 11, 5, 7, 13, 15); }
+};
+template <>
+struct Block<16> {
+    using Vector [[gnu::vector_size(64)]] = uint32_t;
+    static constexpr unsigned kHalf = 8;
+    [[gnu::always_inline]] static Vector first(Vector l, Vector h) {
+        return __builtin_shufflevector(l, h, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+    }
+    [[gnu::always_inline]] static Vector second(Vector l, Vector h) {
+        return __builtin_shufflevector(l, h, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+    }
+    [[gnu::always_inline]] static Vector low(Vector f, Vector s) {
+        return __builtin_shufflevector(f, s, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+    }
+    [[gnu::always_inline]] static Vector high(Vector f, Vector s) {
+        return __builtin_shufflevector(f, s, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+    }
+};
+/// Lanes of a block; 0: the back end has no vectors for it.
+constexpr unsigned block_lanes(Backend backend) { return backend == Backend::Portable ? 0 : backend == Backend::Avx2 ? 8 : 16; }
 
 /// element = low | high << 32
+template <class B>
 [[gnu::always_inline]] inline void interleave_block(const uint32_t* low, const uint32_t* high, uint64_t* out) {
-    const auto l = load_vector<Dwords>(low), h = load_vector<Dwords>(high);
-    store_vector(out, __builtin_shufflevector(l, h, 0, 8, 1, 9, 4, 12, 5, 13));
-    store_vector(out + kQwords, __builtin_shufflevector(l, h, 2, 10, 3, 11, 6, 14, 7, 15));
+    const auto l = load_vector<typename B::Vector>(low), h = load_vector<typename B::Vector>(high);
+    store_vector(out, B::first(l, h));
+    store_vector(out + B::kHalf, B::second(l, h));
 }
-[[gnu::always_inline]] inline Dwords deinterleave_low(const uint64_t* in) {
-    return __builtin_shufflevector(load_vector<Dwords>(in), load_vector<Dwords>(in + kQwords), 0, 2, 8, 10, 4, 6, 12, 14);
+template <class B>
+[[gnu::always_inline]] inline typename B::Vector deinterleave_low(const uint64_t* in) {
+    return B::low(load_vector<typename B::Vector>(in), load_vector<typename B::Vector>(in + B::kHalf));
 }
-[[gnu::always_inline]] inline Dwords deinterleave_high(const uint64_t* in) {
-    return __builtin_shufflevector(load_vector<Dwords>(in), load_vector<Dwords>(in + kQwords), 1, 3, 9, 11, 5, 7, 13, 15);
+template <class B>
+[[gnu::always_inline]] inline typename B::Vector deinterleave_high(const uint64_t* in) {
+    return B::high(load_vector<typename B::Vector>(in), load_vector<typename B::Vector>(in + B::kHalf));
 }
-template <bool kMasked>
-[[gnu::always_inline]] inline void store_block(uint32_t* row, const uint32_t* mask, Dwords value) {
+template <class B, bool kMasked>
+[[gnu::always_inline]] inline void store_block(uint32_t* row, const uint32_t* mask, typename B::Vector value) {
     if constexpr (kMasked) {
-        const auto lanes = load_vector<Dwords>(mask);
-        value = (value & lanes) | (load_vector<Dwords>(row) & ~lanes);
+        const auto lanes = load_vector<typename B::Vector>(mask);
+        value = (value & lanes) | (load_vector<typename B::Vector>(row) & ~lanes);
     }
     store_vector(row, value);
 }
@@ -287,8 +320,9 @@ struct Signature {
         }
     }
 
-    template <auto kFn, bool kMasked, std::size_t... I>
+    template <auto kFn, bool kMasked, unsigned kBlock, std::size_t... I>
     static void blocks(const Rows& rows, std::index_sequence<I...>) {
+        using B = Block<kBlock>;
         constexpr auto kSlots = slots();
         using Plain = typename Result::Plain;
         const ModeView mode = kUsesMode ? *rows.mode : kDefaultMode;
@@ -298,7 +332,7 @@ struct Signature {
             const auto take = [&](std::size_t i, bool is_wide, bool is_row) {
                 if (!is_row) return;  // nobody has set its slot
                 const uint32_t* low = rows.low[kSlots[i]] + base;
-                interleave_block(low, is_wide ? rows.high[kSlots[i]] + base : low, in[i]);
+                interleave_block<B>(low, is_wide ? rows.high[kSlots[i]] + base : low, in[i]);
             };
             (take(I, wide<A>(), !std::is_same_v<A, const ModeView&>), ...);
             LYRA_INDEPENDENT_LANES
@@ -315,13 +349,13 @@ struct Signature {
                     out[l] = Value<Plain>::low(r);
                 }
             }
-            if constexpr (Result::kHasCarry) store_block<false>(rows.carry + base, nullptr, deinterleave_low(carried));
+            if constexpr (Result::kHasCarry) store_block<B, false>(rows.carry + base, nullptr, deinterleave_low<B>(carried));
             if constexpr (Result::kHasValue) {
                 const uint32_t* mask = kMasked ? rows.mask + base : nullptr;
                 constexpr bool kWideResult = Value<Plain>::kElem.bits == 64;
-                const Dwords low = deinterleave_low(out);
-                if constexpr (kWideResult) store_block<kMasked>(rows.dst_high + base, mask, deinterleave_high(out));
-                store_block<kMasked>(rows.dst_low + base, mask, low);
+                const auto low = deinterleave_low<B>(out);
+                if constexpr (kWideResult) store_block<B, kMasked>(rows.dst_high + base, mask, deinterleave_high<B>(out));
+                store_block<B, kMasked>(rows.dst_low + base, mask, low);
             }
         }
     }
@@ -350,10 +384,10 @@ struct Signature {
         }
     }
 
-    template <auto kFn, bool kMasked, bool kBlocks, std::size_t... I>
+    template <auto kFn, bool kMasked, unsigned kBlock, std::size_t... I>
     static void spread(const Rows& rows, std::index_sequence<I...> indices) {
         constexpr auto kSlots = slots();
-        if constexpr (kWide && kBlocks) return blocks<kFn, kMasked>(rows, indices);
+        if constexpr (kWide && kBlock != 0) return blocks<kFn, kMasked, kBlock>(rows, indices);
         if constexpr (kCostly<kFn>) {
             if (rows.lanes == kFewLanes) {
                 loop<kFn, kMasked, kFewLanes>(rows, RowPair{rows.low[kSlots[I]], rows.high[kSlots[I]]}...);
@@ -363,10 +397,9 @@ struct Signature {
         loop<kFn, kMasked, kLanes>(rows, RowPair{rows.low[kSlots[I]], rows.high[kSlots[I]]}...);
     }
 
-    /// @param kBlocks  the back end has vectors of eight dwords
-    template <auto kFn, bool kMasked, bool kBlocks>
+    template <auto kFn, bool kMasked, Backend kBackend>
     static void compute(const Rows& rows) {
-        spread<kFn, kMasked, kBlocks>(rows, std::index_sequence_for<A...>{});
+        spread<kFn, kMasked, block_lanes(kBackend)>(rows, std::index_sequence_for<A...>{});
     }
 
     static constexpr OpDesc describe() {
@@ -405,9 +438,9 @@ struct SignatureOf<R (*)(A...)> : Signature<R, A...> {};
 template <auto kFn, bool kMasked>
 struct Loop {
     using Sig = SignatureOf<std::remove_cv_t<decltype(kFn)>>;
-    [[gnu::noinline, gnu::flatten, LYRA_PORTABLE]] static void portable(const Rows& rows) { Sig::template compute<kFn, kMasked, false>(rows); }
-    [[gnu::noinline, gnu::flatten, LYRA_AVX2]] static void avx2(const Rows& rows) { Sig::template compute<kFn, kMasked, true>(rows); }
-    [[gnu::noinline, gnu::flatten, LYRA_AVX512]] static void avx512(const Rows& rows) { Sig::template compute<kFn, kMasked, true>(rows); }
+    [[gnu::noinline, gnu::flatten, LYRA_PORTABLE]] static void portable(const Rows& rows) { Sig::template compute<kFn, kMasked, Backend::Portable>(rows); }
+    [[gnu::noinline, gnu::flatten, LYRA_AVX2]] static void avx2(const Rows& rows) { Sig::template compute<kFn, kMasked, Backend::Avx2>(rows); }
+    [[gnu::noinline, gnu::flatten, LYRA_AVX512]] static void avx512(const Rows& rows) { Sig::template compute<kFn, kMasked, Backend::Avx512>(rows); }
     template <Backend kBackend>
     static constexpr ComputeFn on() {
         if constexpr (kBackend == Backend::Avx512) {
@@ -497,6 +530,18 @@ inline bool fetch_sources_quickly(const Wave& wave, const Inst& inst, const OpDe
     return (fetch_source_quickly(wave, inst, I, desc.src[I], desc.reads_dst, scratch, rows) && ...);
 }
 
+/// The modifiers of an instruction, all in one look: they are neighbours in Inst.
+inline uint64_t modifier_bytes(const Inst& inst) {
+    uint64_t bytes;
+    std::memcpy(&bytes, reinterpret_cast<const unsigned char*>(&inst) + offsetof(Inst, imm2), sizeof bytes);
+    return bytes;
+}
+constexpr uint64_t modifier_byte(std::size_t offset) { return uint64_t{0xff} << 8 * (offset - offsetof(Inst, imm2)); }
+inline constexpr uint64_t kSignModifiers = modifier_byte(offsetof(Inst, neg)) | modifier_byte(offsetof(Inst, abs));
+inline constexpr uint64_t kResultModifiers =
+    modifier_byte(offsetof(Inst, omod)) | modifier_byte(offsetof(Inst, op_sel)) | modifier_byte(offsetof(Inst, clamp));
+static_assert(std::endian::native == std::endian::little && offsetof(Inst, clamp) - offsetof(Inst, imm2) < 8);
+
 /// The plain encodings in three ways, each for what the one before leaves over: quick() is straight from register rows to register row
 /// and calls nothing before it is done, so that it needs no frame; plain() takes every operand and sign modifiers; run_general() the rest.
 template <Op kOp, auto kLane, Backend kBackend>
@@ -508,7 +553,7 @@ struct Run {
     template <bool kMasked>
     static void finish(ExecContext& ctx, const Inst& inst) {
         if constexpr (kDesc.has_carry) {
-            LaneOf<kLane>::Sig::template compute<kFn, kMasked, kBackend != Backend::Portable>(ctx.rows);
+            LaneOf<kLane>::Sig::template compute<kFn, kMasked, kBackend>(ctx.rows);
             write_mask(ctx.wave, inst, pack_mask<kBackend>(ctx.rows.carry) & ctx.wave.exec, kDesc.writes_exec);
         } else {
             Loop<kFn, kMasked>::template on<kBackend>()(ctx.rows);
@@ -516,16 +561,15 @@ struct Run {
     }
 
     /// @return false when something asks for more than plain arithmetic in the default MODE
-    static bool ordinary(const Wave& wave, const Inst& inst) {
+    static bool ordinary(const Wave& wave, const Inst& inst, uint64_t modifiers) {
         if constexpr (kDesc.dst.half_float || kDesc.keeps_other_half) return false;
-        const bool modified = inst.omod | inst.op_sel | static_cast<uint8_t>(inst.clamp);
-        return !modified && ((wave.mode ^ kModeDefault) & kDesc.mode_mask) == 0;
+        return (modifier_bytes(inst) & modifiers) == 0 && ((wave.mode ^ kModeDefault) & kDesc.mode_mask) == 0;
     }
 
     static bool quick_operands(ExecContext& ctx, const Inst& inst) {
         const Wave& wave = ctx.wave;
         Rows& rows = ctx.rows;
-        if (!ordinary(wave, inst) || (inst.neg | inst.abs)) return false;
+        if (!ordinary(wave, inst, kResultModifiers | kSignModifiers)) return false;
         if (!fetch_sources_quickly(wave, inst, kDesc, ctx.scratch, rows, kSources)) return false;
         if constexpr (kDesc.extra != Extra::None) {
             if (!fetch_extra_quickly(wave, inst, kDesc.extra, ctx.scratch, rows)) return false;
@@ -543,7 +587,7 @@ struct Run {
 
     static void plain(ExecContext& ctx, const Inst& inst) {
         Wave& wave = ctx.wave;
-        if (!ordinary(wave, inst)) return run_general<kBackend>(ctx, inst, kDesc);
+        if (!ordinary(wave, inst, kResultModifiers)) return run_general<kBackend>(ctx, inst, kDesc);
         if (!kDesc.has_carry && wave.exec == 0) return;
         Scratch& scratch = ctx.scratch;
         Rows& rows = ctx.rows;

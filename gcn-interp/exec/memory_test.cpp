@@ -49,6 +49,26 @@ TEST_F(VectorMemory, GlobalLoadsOfEverySize) {
     }
 }
 
+TEST_F(VectorMemory, NeighboursMayShareHalfOfWhatTheyLoad) {
+    fill();
+    run(R"(
+        v_lshlrev_b32 v2, 3, v0
+        global_load_dwordx4 v[4:7], v2, s[0:1] offset:4
+        v_lshlrev_b32 v3, 2, v0
+        global_load_dwordx2 v[8:9], v3, s[0:1]
+        v_add_u32 v3, 4092, v3
+        global_load_dwordx2 v[10:11], v3, s[0:1] offset:-252
+        v_lshlrev_b32 v12, 3, v0
+        global_load_dwordx4 v[12:15], v12, s[0:1] offset:3584
+    )");
+    for (unsigned lane = 0; lane < 64; ++lane) {
+        for (unsigned i = 0; i < 4; ++i) EXPECT_EQ(v(4 + i, lane), word(1 + 2 * lane + i));
+        for (unsigned i = 0; i < 2; ++i) EXPECT_EQ(v(8 + i, lane), word(lane + i));
+        for (unsigned i = 0; i < 2; ++i) EXPECT_EQ(v(10 + i, lane), word((4092 - 252) / 4 + lane + i)) << "the last one reaches the next page";
+        for (unsigned i = 0; i < 4; ++i) EXPECT_EQ(v(12 + i, lane), word(3584 / 4 + 2 * lane + i)) << "so does this";
+    }
+}
+
 TEST_F(VectorMemory, StoresRespectExecAndHighHalves) {
     run(std::string(kLaneAddress) + R"(
         v_mov_b32 v4, 0xaabbccdd

@@ -44,6 +44,7 @@ uint64_t select_sources(const Wave& wave, const Inst& inst, const OpDesc& desc, 
         }
     } else if (is_sdwa(inst.format)) {
         for (unsigned n = 0; n < 2 && n < desc.sources; ++n) {
+            if (inst.src_sel[n] == sdwa::kDword) continue;
             sdwa_source(inst.src_sel[n], inst.sext[n], rows.low[n], scratch.src[n][0].lane);
             rows.low[n] = scratch.src[n][0].lane;
         }
@@ -62,7 +63,7 @@ uint64_t select_sources(const Wave& wave, const Inst& inst, const OpDesc& desc, 
 /// Put 16-bit and sub-dword results in their place of the destination. old: the destination before.
 void place_result(const Inst& inst, const OpDesc& desc, const uint32_t* old, uint32_t* value) {
     if (is_sdwa(inst.format)) {
-        sdwa_destination(inst, value, old, value);
+        if (inst.dst_sel != sdwa::kDword) sdwa_destination(inst, value, old, value);
     } else if (desc.dst.bits == 16 && inst.format == Format::VOP3 && (inst.op_sel & 8)) {
         for (unsigned l = 0; l < kLanes; ++l) value[l] = (value[l] << 16) | (old[l] & 0xffff);
     } else if (desc.keeps_other_half) {

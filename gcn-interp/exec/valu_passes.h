@@ -8,6 +8,7 @@
 
 #include "gcn-interp/exec/valu_operand.h"
 #include "gcn-interp/wave/fp.h"
+#include "gcn-interp/wave/sdwa.h"
 
 namespace lyra::gcn::passes {
 

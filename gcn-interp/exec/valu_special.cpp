@@ -81,6 +81,7 @@ void exec_v_mqsad_u32_u8(ExecContext& ctx, const Inst& encoded) {
     Scratch scratch;
     Rows rows{};
     rows.lanes = kLanes;
+    rows.high[0] = nullptr;  // GCC does not see that a wide source sets it
     const Elem wide{64, false, false}, narrow{};
     fetch_source(wave, inst, 0, wide, false, scratch, rows);
     fetch_source(wave, inst, 1, narrow, false, scratch, rows);

@@ -38,8 +38,7 @@ Backend host_backend() {
     static const Backend chosen = [] {
         const char* name = std::getenv("LYRA_BACKEND");
         if (const auto named = name ? backend_of(name) : std::nullopt; named && supported(*named)) return *named;
-        // AVX-512 only when asked for: no processor that has it has run the comparison with the reference model yet.
-        return supported(Backend::Avx2) ? Backend::Avx2 : Backend::Portable;
+        return supported(Backend::Avx512) ? Backend::Avx512 : supported(Backend::Avx2) ? Backend::Avx2 : Backend::Portable;
     }();
     return chosen;
 }

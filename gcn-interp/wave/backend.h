@@ -52,7 +52,7 @@ inline constexpr Backend kWidest = Backend::Avx512;
 
 /// This processor can run it.
 bool supported(Backend backend);
-/// AVX2 where this processor has it, else the portable one; LYRA_BACKEND in the environment names another. Asked once, at the first call.
+/// The widest that this processor has; LYRA_BACKEND in the environment names another. Asked once, at the first call.
 Backend host_backend();
 /// nullopt for a name that is none.
 std::optional<Backend> backend_of(std::string_view name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Selection of lanes (DPP) and of bytes and words (SDWA) on 64-lane rows; step 6 of the data flow.
+// Selection of lanes (DPP) on 64-lane rows; step 6 of the data flow.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,5 @@ namespace lyra::gcn {
 /// Source 0 as lanes see it through DPP. Lanes without a source read 0.
 /// @return lanes that may be written: row and bank masks, and without BOUND_CTRL only lanes that have a source
 uint64_t dpp_select(const Inst& inst, uint64_t exec, const uint32_t* in, uint32_t* out);
-
-/// Byte or word of a source; sel as in Inst.
-void sdwa_source(uint8_t sel, bool sign_extended, const uint32_t* in, uint32_t* out);
-
-/// Put a result into the selected byte or word of the old destination. out may be value.
-void sdwa_destination(const Inst& inst, const uint32_t* value, const uint32_t* old, uint32_t* out);
 
 }  // namespace lyra::gcn

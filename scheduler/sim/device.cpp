@@ -79,6 +79,7 @@ void Simulation::end() {
         ClientResult& r = result_.clients[q.client];
         ++r.kernels;
         r.work_ns += client(q).kernel_ns;
+        if (!client(q).latency_critical) r.work_ns += client(q).turnaround_ns;
         if (client(q).latency_critical) {
             q.sample.t9_done = now_ + e_.timing.end_of_pipe_ns;
             result_.samples.push_back(q.sample);
@@ -88,8 +89,11 @@ void Simulation::end() {
     for (const unsigned n : ended) {
         wake_waiters(queues_[n]);
         for (const unsigned each : queues_[n].dependents) post(now_ + e_.timing.end_of_pipe_ns, Kind::Arrive, each);
-        if (client(queues_[n]).arrival == Arrival::Closed) submit(queues_[n]);
+        kernel_done(n);
     }
+    // The interrupt at the end of a kernel wakes the scheduler when somebody waits to come back; plain polling does not use it.
+    const bool any_parked = std::any_of(queues_.begin(), queues_.end(), [](const Queue& q) { return !q.listed; });
+    if (e_.detection != Detection::Poll && any_parked && !ended.empty()) plan_look(now_ + e_.timing.end_of_pipe_ns + e_.driver.notify_ns);
     try_begin();
     plan_end();
     over_ = over_ || !more_samples();

@@ -38,6 +38,9 @@ struct ClientClass {
     /// A class for whose queue's present or next kernel, as it is when a kernel of this class arrives, that one waits: it begins with a
     /// barrier packet on the other's completion signal.
     std::string waits_for;
+    /// Not 0: it has one kernel at a time, as the clients of `lyra measure`, and rings for the next one so long after the end of the one
+    /// before at the earliest. 0: kernels that have come wait in the queue.
+    uint64_t turnaround_ns = 0;
     bool latency_critical = false;    ///< its kernels are the samples
 };
 
@@ -104,7 +107,7 @@ struct ClientResult {
     std::string name;
     bool latency_critical = false;
     uint64_t kernels = 0;        ///< done
-    uint64_t work_ns = 0;        ///< of kernels, as if each had been alone; of one that is not done what it has done
+    uint64_t work_ns = 0;        ///< of kernels, as if each had been alone, with best-effort clients' turnaround; of one that is not done what it has done
     uint64_t longest_off_ns = 0; ///< wanted, and was not on the hardware
 };
 

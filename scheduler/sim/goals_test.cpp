@@ -101,7 +101,7 @@ TEST(Goals, LinearInTheContextsBytes) {
 TEST(Goals, ManyQueues) {
     const double one = run("notify.toml", 1000).at(0).us(99);
     double p99[49] = {};
-    for (const Row& row : run("load.toml", 200)) {
+    for (const Row& row : run("load.toml", 1000)) {
         if (row.of("action.unmap") == "static") p99[std::stoul(row.of("client.effort.count"))] = row.us(99);
     }
     EXPECT_GE(p99[24], one) << "descriptors are stored while waves are saved";

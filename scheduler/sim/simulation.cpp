@@ -96,7 +96,7 @@ void Simulation::relate() {
 bool Simulation::stuck() const {
     bool kept = false;
     for (const Queue& q : queues_) {
-        if ((q.resident && q.on_hardware) || q.begins || q.wakes) return false;
+        if ((q.resident && q.on_hardware) || q.begins || q.wakes || q.rings) return false;
         if (!wants(q)) continue;
         if (q.listed && !blocked(q)) return false;
         if (!blocked(q)) continue;
@@ -109,6 +109,7 @@ bool Simulation::stuck() const {
 void Simulation::handle(const Event& event) {
     switch (event.kind) {
     case Kind::Arrive: return arrive(event.queue);
+    case Kind::Ring: return ring(event.queue);
     case Kind::Begin: return begin(event.queue);
     case Kind::Wake: queues_[event.queue].wakes = false; return try_begin();
     case Kind::Look: return look();
@@ -143,6 +144,10 @@ Result Simulation::run() {
     }
     result_.duration_ns = now_;
     for (const Queue& q : queues_) {
+        if (wants(q) && !q.on_hardware) {
+            uint64_t& longest = result_.clients[q.client].longest_off_ns;
+            longest = std::max(longest, now_ - q.off_since_ns);
+        }
         if (q.resident) result_.clients[q.client].work_ns += client(q).kernel_ns - static_cast<uint64_t>(std::max(q.left_ns, 0.0));
     }
     return std::move(result_);

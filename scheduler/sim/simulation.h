@@ -20,11 +20,11 @@ public:
     Result run();
 
 private:
-    enum class Kind : uint8_t { Arrive, Begin, Wake, Look, Stop, Free, Saved, Mapped, End, Rotate, Rotated };
+    enum class Kind : uint8_t { Arrive, Ring, Begin, Wake, Look, Stop, Free, Saved, Mapped, End, Rotate, Rotated };
     struct Event {
         uint64_t at_ns, number;
         Kind kind;
-        unsigned queue;      ///< Arrive, Begin, Wake
+        unsigned queue;      ///< Arrive, Ring, Begin, Wake
         uint64_t version;    ///< Look, End, Rotate: an older one is void
         bool operator>(const Event& other) const { return at_ns != other.at_ns ? at_ns > other.at_ns : number > other.number; }
     };
@@ -44,6 +44,9 @@ private:
         size_t next_trace = 0;
         bool in_burst = false;
         uint64_t phase_until_ns = 0;  ///< Bursty
+        unsigned backlog = 0;   ///< kernels that have come while the client was not free to ring
+        uint64_t free_ns = 0;   ///< when it is
+        bool rings = false;     ///< it will
         /// On the run list; has a slot; its waves still leave; its kernel has waves, here or saved; its first packet is being executed;
         /// its first packet has waited, and the packet processor has not looked yet.
         bool listed = true, on_hardware = true, leaves = false, resident = false, begins = false, wakes = false;
@@ -86,6 +89,8 @@ private:
     void next_arrival(unsigned queue, bool first);
     uint64_t next_in_bursts(Queue& q);
     void arrive(unsigned queue);
+    void ring(unsigned queue);
+    void kernel_done(unsigned queue);
     void submit(Queue& q);
     bool more_samples() const;
 

@@ -142,6 +142,7 @@ ClientClass read_client(const toml::table& table, unsigned number, const std::fi
     reader.whole("weight", c.queue.weight, 0, 1e6);
     reader.time("deadline_us", c.queue.deadline_ns);
     reader.time("kernel_us", c.kernel_ns);
+    reader.time("turnaround_us", c.turnaround_ns);
     reader.whole("context_bytes", c.context_bytes, 0, 1e12);
     bool fills = c.room != 0;
     reader.flag("fills", fills);

@@ -45,9 +45,38 @@ uint64_t Simulation::next_in_bursts(Queue& q) {
 
 void Simulation::arrive(unsigned queue) {
     Queue& q = queues_[queue];
-    submit(q);
+    if (client(q).turnaround_ns != 0 && (q.rings || wants(q))) {
+        ++q.backlog;
+    } else if (now_ < q.free_ns) {
+        q.rings = true;
+        post(q.free_ns, Kind::Ring, queue);
+    } else {
+        submit(q);
+    }
     next_arrival(queue, false);
     try_begin();
+}
+
+void Simulation::ring(unsigned queue) {
+    queues_[queue].rings = false;
+    submit(queues_[queue]);
+    try_begin();
+}
+
+/// What its client does then.
+void Simulation::kernel_done(unsigned queue) {
+    Queue& q = queues_[queue];
+    const ClientClass& c = client(q);
+    const bool closed = c.arrival == Arrival::Closed;
+    if (c.turnaround_ns == 0) {
+        if (closed) submit(q);
+        return;
+    }
+    q.free_ns = now_ + e_.timing.end_of_pipe_ns + c.turnaround_ns;
+    if (!closed && q.backlog == 0) return;
+    if (!closed) --q.backlog;
+    q.rings = true;
+    post(q.free_ns, Kind::Ring, queue);
 }
 
 /// A kernel's packets and its doorbell.

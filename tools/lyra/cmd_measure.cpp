@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <sstream>
 
 #include <nlohmann/json.hpp>
@@ -43,7 +44,11 @@ struct Measured {
     Timeline timeline;
     uint64_t lost_work = 0, hash = 0;
     bool stuck = false;
-    std::vector<std::pair<std::string, uint64_t>> clients;  ///< kernels done
+    struct Client {
+        std::string name;
+        uint64_t kernels = 0;  ///< done
+    };
+    std::map<uint64_t, Client> clients;  ///< by id: the order in which they warm up
 };
 
 void read_clients_lines(const std::string& out, std::vector<Measured>& measured) {
@@ -56,14 +61,14 @@ void read_clients_lines(const std::string& out, std::vector<Measured>& measured)
         }
         const ordered_json client = ordered_json::parse(line, nullptr, false);
         const auto number = [&](const char* key) { return client.contains(key) && client[key].is_number_unsigned(); };
-        if (!client.is_object() || !number("experiment") || !number("lost_work") || !number("kernels") || !client.contains("client") ||
+        if (!client.is_object() || !number("experiment") || !number("lost_work") || !number("kernels") || !number("id") || !client.contains("client") ||
             !client["client"].is_string())
             throw wrong();
         const auto experiment = client["experiment"].get<uint64_t>();
         if (experiment >= measured.size()) throw wrong();
         Measured& m = measured[experiment];
         m.lost_work += client["lost_work"].get<uint64_t>();
-        m.clients.emplace_back(client["client"].get<std::string>(), client["kernels"].get<uint64_t>());
+        m.clients[client["id"].get<uint64_t>()] = {client["client"].get<std::string>(), client["kernels"].get<uint64_t>()};
     }
 }
 
@@ -187,7 +192,12 @@ results::Configuration describe(const sim::Configuration& configuration, const M
     out.simulated_ms = us(m.timeline.duration_ns) / 1000;
     out.lost_work = m.lost_work;
     out.deadlocked = m.stuck;
-    for (const auto& [name, kernels] : m.clients) out.clients.push_back({name, kernels, {}});
+    // The device has seen the clients' queues in the order of their warm-up, unless it saw others as well.
+    const std::vector<uint64_t>& off = m.timeline.longest_off_ns;
+    for (const auto& [id, client] : m.clients) {
+        out.clients.push_back({client.name, client.kernels, {}});
+        if (off.size() == m.clients.size()) out.clients.back().longest_off_us = us(off[out.clients.size() - 1]);
+    }
     out.trace_hash = fmt::format("{:016x}", m.hash);
     return out;
 }

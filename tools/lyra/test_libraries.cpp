@@ -96,8 +96,9 @@ void test_libraries(const GuestOptions& options, bool all, Report& report) {
         const char* passed = keep(fmt::format("[  PASSED  ] {} test{}.", program.tests, program.tests == 1 ? "" : "s"));
         checks.push_back({name, script, 0, {passed}, {"[  FAILED  ]", "[  SKIPPED ]"}, program.timeout_s});
     }
-    checks.push_back({"dmesg has no warning of the device", "! dmesg --level=emerg,alert,crit,err,warn | grep -iE 'amdgpu|kfd|drm|\\[TTM\\]'",
-                      0, {}, {}});
+    // The programs copy from read-only memory, which the runtime tries to pin first: the driver says that it cannot, as on hardware.
+    checks.push_back({"dmesg has no warning of the device", "! dmesg --level=emerg,alert,crit,err,warn | grep -iE 'amdgpu|kfd|drm|\\[TTM\\]' | "
+                      "grep -v 'init_user_pages: Failed to get user pages: -1$'", 0, {}, {}});
 #undef ROCBLAS
     run_checks(options, kGroup, "boots with the libraries", checks, job, report);
 }

@@ -23,8 +23,8 @@ public:
         if (begin_ns_ == 0) begin_ns_ = e.time_ns;
         now_ns_ = e.time_ns;
         switch (e.id) {
-            case EventId::doorbell: rung_[e.args[0]].push_back({e.time_ns, e.args[1]}); break;
-            case EventId::queue_mapped: doorbell_[e.args[0]] = e.args[2]; break;
+            case EventId::doorbell: rang(e); break;
+            case EventId::queue_mapped: mapped(e); break;
             case EventId::queue_unmapped: unmapped(e); break;
             case EventId::packet: packet(e); break;
             case EventId::dispatch_begin: begin(e); break;
@@ -48,6 +48,8 @@ private:
         last_begin_.clear();
         running_.clear();
         periods_.clear();
+        order_.clear();
+        off_.clear();
         last_asked_ns_ = last_unmapped_ns_ = first_begin_ = last_end_ = 0;
         begin_ns_ = now_ns_;
         begun_ = false;
@@ -62,6 +64,7 @@ private:
             const uint64_t from = std::max(s.t8_first_wave, first_begin_), to = std::min(s.t9_done, last_end_);
             if (from < to) out_.critical_ns += to - from;
         }
+        for (const uint64_t doorbell : order_) out_.longest_off_ns.push_back(off_[doorbell].longest_ns);
         out_.duration_ns = now_ns_ - begin_ns_;
         experiments_.push_back(std::move(out_));
     }
@@ -73,6 +76,14 @@ private:
     struct Kernel {
         size_t sample = SIZE_MAX;  ///< of a latency-critical one
         uint64_t begin_ns = 0;
+    };
+
+    /// What a queue has to do, and how long it had no slot for it.
+    struct Off {
+        uint64_t rung = 0, read = 0;  ///< packets that doorbells told of, and that were read
+        bool off = false;
+        uint64_t since_ns = 0;        ///< of a queue that is off: 0 when it has nothing to do
+        uint64_t longest_ns = 0;
     };
 
     /// Calls f for each sample whose first wave is not there yet.
@@ -93,8 +104,24 @@ private:
         return ns;
     }
 
+    void rang(const TraceRecord& e) {
+        rung_[e.args[0]].push_back({e.time_ns, e.args[1]});
+        Off& off = off_[e.args[0]];
+        off.rung = std::max(off.rung, e.args[1] + 1);
+        if (off.off && off.since_ns == 0) off.since_ns = e.time_ns;
+    }
+
+    void mapped(const TraceRecord& e) {
+        doorbell_[e.args[0]] = e.args[2];
+        Off& off = off_[e.args[2]];
+        if (off.off && off.since_ns != 0) off.longest_ns = std::max(off.longest_ns, e.time_ns - off.since_ns);
+        off.off = false;
+        off.since_ns = 0;
+    }
+
     void packet(const TraceRecord& e) {
         const uint64_t queue = e.args[0], kind = e.args[1], opcode = e.args[2], position = e.args[3];
+        off_[doorbell_[queue]].read = position + 1;
         if (kind == kAql && opcode == kAqlKernelDispatch) position_[queue] = position;
         if (kind != kPm4) return;
         if (opcode == static_cast<uint64_t>(pm4::Opcode::RUN_LIST)) hiq_ = queue;
@@ -108,6 +135,9 @@ private:
     /// A queue goes: the unmap that the HIQ's oldest doorbell told of. (The packet itself is in the trace when it is complete.)
     void unmapped(const TraceRecord& e) {
         const auto kernel = running_.find(doorbell_[e.args[0]]);
+        Off& off = off_[doorbell_[e.args[0]]];
+        off.off = true;
+        off.since_ns = kernel != running_.end() || off.rung > off.read ? e.time_ns : 0;
         if (kernel == running_.end() || kernel->second.sample != SIZE_MAX) return;  // nobody loses anything
         if (begun_) ++out_.saved_queues;
         const std::vector<Ring>& rings = rung_[doorbell_[hiq_]];
@@ -129,6 +159,7 @@ private:
         kernel.begin_ns = e.time_ns;
         const uint64_t rung = rung_for(doorbell, position_[queue]);
         if (groups == kMarkGroups) return mark();
+        if (std::find(order_.begin(), order_.end(), doorbell) == order_.end()) order_.push_back(doorbell);
         if (groups > 1) {
             if (const auto it = last_begin_.find(doorbell); it != last_begin_.end() && !begun_) periods_.push_back(e.time_ns - it->second);
             last_begin_[doorbell] = e.time_ns;
@@ -182,7 +213,8 @@ private:
     std::map<uint64_t, uint64_t> doorbell_, position_;    // by queue
     std::map<uint64_t, uint64_t> seen_, last_begin_;      // by doorbell
     std::map<uint64_t, Kernel> running_;                  // by doorbell
-    std::vector<uint64_t> periods_;
+    std::map<uint64_t, Off> off_;                         // by doorbell
+    std::vector<uint64_t> periods_, order_;               // order_: doorbells, by their queues' first kernels
     uint64_t hiq_ = ~uint64_t{0};
     uint64_t last_asked_ns_ = 0, last_unmapped_ns_ = 0, first_begin_ = 0, last_end_ = 0;
     uint64_t begin_ns_ = 0, now_ns_ = 0;

@@ -23,6 +23,8 @@ struct Timeline {
     uint64_t critical_ns = 0;     ///< of that time, when kernels of one work-group were running
     uint64_t saved_queues = 0;    ///< queues that were unmapped during the samples, with a kernel of theirs
     uint64_t duration_ns = 0;     ///< of the experiment, its warm-up included
+    /// Of each queue, in the order of their first kernels: for how long it had work and no slot of the hardware, at most.
+    std::vector<uint64_t> longest_off_ns;
 
     /// Part of the time which latency-critical kernels left over that became best-effort work; 0 when it cannot be known.
     double retained() const;

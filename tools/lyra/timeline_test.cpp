@@ -169,6 +169,35 @@ TEST(Timeline, WarmUpIsNoSampleAndRetainedIsWorkOverTimeLeft) {
     EXPECT_DOUBLE_EQ(t.retained(), 200.0 / (1670 - 1401 - 10));
 }
 
+TEST(Timeline, HowLongAQueueHadWorkAndNoSlot) {
+    const Timeline t = read(kMapped + R"(100 doorbell 256 0
+101 packet 1 1 2 0
+102 dispatch_begin 1 1 64 4096
+103 dispatch_started 1 1
+200 doorbell 512 0
+201 packet 2 1 2 0
+202 dispatch_begin 2 2 1 8192
+300 queue_unmapped 1
+303 dispatch_started 2 2
+304 dispatch_end 2 2
+1000 queue_mapped 3 8 256 2
+1100 dispatch_end 1 3
+1200 queue_unmapped 2
+1300 queue_unmapped 3
+5000 doorbell 256 1
+5400 queue_mapped 4 8 256 2
+5401 packet 4 1 2 1
+9000 doorbell 512 1
+9010 queue_mapped 5 8 512 2
+9020 doorbell 512 2
+9030 queue_unmapped 5
+9050 queue_mapped 6 8 512 2
+)");
+    ASSERT_EQ(t.longest_off_ns.size(), 2u);
+    EXPECT_EQ(t.longest_off_ns[0], 700u) << "an idle queue counts from its doorbell: 400";
+    EXPECT_EQ(t.longest_off_ns[1], 20u) << "packets that nobody has read";
+}
+
 TEST(Timeline, RefusesWhatIsNoTrace) {
     EXPECT_THROW(read("x doorbell 1 2\n"), std::runtime_error);
     EXPECT_THROW(read("1 nothing\n"), std::runtime_error);

@@ -14,6 +14,7 @@
 // Exit status 1: work was lost or done twice.
 #include <hip/hip_runtime.h>
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -371,8 +372,8 @@ uint64_t experiment(const Options& options, Stream& stream, Links& links, const 
     }
     const double end = now_us();
     if (samples != 0) make_file(files.stop);
-    std::printf("{\"experiment\":%zu,\"client\":\"%s\",\"kernels\":%llu,\"lost_work\":%llu,\"seconds\":%.6f,\"sleeps\":%u}\n", number,
-                options.text("name", "").c_str(), static_cast<unsigned long long>(client.kernels() - warm_up),
+    std::printf("{\"experiment\":%zu,\"id\":%llu,\"client\":\"%s\",\"kernels\":%llu,\"lost_work\":%llu,\"seconds\":%.6f,\"sleeps\":%u}\n", number,
+                static_cast<unsigned long long>(options.number("id", 0)), options.text("name", "").c_str(), static_cast<unsigned long long>(client.kernels() - warm_up),
                 static_cast<unsigned long long>(client.lost()), (end - start) / 1e6, client.sleeps());
     std::fflush(stdout);
     if (files.pipe) tell(files.done);
@@ -439,6 +440,9 @@ int main(int argc, char** argv) {
             clients.back().back().words[word.substr(0, equals)] = word.substr(equals + 1);
         }
     }
+    // Otherwise the kernel lets each sleep end with the next timer within 50 us, which is often the scheduler's: arrivals would follow
+    // its polling. Threads inherit it.
+    if (prctl(PR_SET_TIMERSLACK, 1ul) != 0) std::fprintf(stderr, "client: arrivals may be 50 us late\n");
     std::vector<Stream> streams;
     Links links;
     for (const Experiments& each : clients) {
