@@ -12,11 +12,11 @@ namespace lyra::sim {
 
 /// Kernels on the GPU go on.
 void Simulation::pass(uint64_t to) {
-    const auto active = std::count_if(queues_.begin(), queues_.end(), [](const Queue& q) { return q.resident && q.on_hardware; });
+    const auto active = std::count_if(queues_.begin(), queues_.end(), [&](const Queue& q) { return runs(q); });
     if (active != 0) {
         const double share = static_cast<double>(to - now_) / static_cast<double>(active);
         for (Queue& q : queues_) {
-            if (q.resident && q.on_hardware) q.left_ns -= share;
+            if (runs(q)) q.left_ns -= share;
         }
     }
     now_ = to;
@@ -26,7 +26,7 @@ void Simulation::plan_end() {
     double least = -1;
     unsigned active = 0;
     for (const Queue& q : queues_) {
-        if (!q.resident || !q.on_hardware) continue;
+        if (!runs(q)) continue;
         ++active;
         if (least < 0 || q.left_ns < least) least = q.left_ns;
     }
@@ -71,7 +71,7 @@ void Simulation::end() {
     std::vector<unsigned> ended;
     for (unsigned n = 0; n < queues_.size(); ++n) {
         Queue& q = queues_[n];
-        if (!q.resident || !q.on_hardware || q.left_ns > 0.5) continue;
+        if (!runs(q) || q.left_ns > 0.5) continue;
         ended.push_back(n);
         q.resident = false;
         ++q.done;
@@ -166,7 +166,11 @@ void Simulation::park(const std::vector<unsigned>& queues, uint64_t& bytes) {
     plan_end();
 }
 
-void Simulation::map(const std::vector<unsigned>& round) {
+void Simulation::map(const std::vector<unsigned>& round, uint64_t restore_ns) {
+    if (restore_ns != 0) {
+        restoring_until_ns_ = now_ + restore_ns;
+        post(restoring_until_ns_, Kind::Restored);
+    }
     for (const unsigned n : round) {
         Queue& q = queues_[n];
         if (!q.on_hardware && wants(q)) {
@@ -175,6 +179,7 @@ void Simulation::map(const std::vector<unsigned>& round) {
         }
         if (!q.on_hardware && q.sample.displaced && q.sample.t7_mapped == 0) q.sample.t7_mapped = now_;
         q.on_hardware = true;
+        q.restored_ns = now_ + (q.resident ? restore_ns : 0);
     }
     ++rotate_version_;
     const bool all = std::all_of(queues_.begin(), queues_.end(), [](const Queue& q) { return !q.listed || q.on_hardware; });
@@ -201,7 +206,7 @@ void Simulation::rotate() {
 
 void Simulation::rotated() {
     for (Queue& q : queues_) q.leaves = false;
-    map(round_);
+    map(round_, 0);
 }
 
 }  // namespace lyra::sim

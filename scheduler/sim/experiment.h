@@ -71,7 +71,11 @@ struct DriverTimes {
     uint64_t look_ns = 3'000;        ///< look at the queues and decide
     uint64_t submit_ns = 1'000;      ///< write packets and ring the HIQ's doorbell
     uint64_t fence_ns = 2'300;       ///< until the driver sees that the fence has been written
-    uint64_t notify_ns = 6'200;      ///< interrupt or timer, until the scheduler's thread runs
+    uint64_t notify_ns = 6'200;      ///< the device's interrupt, until the scheduler's thread runs
+    uint64_t timer_ns = 2'000;       ///< the timer, until it runs
+    /// For so long each look keeps the guest's only processor: clients with a turnaround do not ring meanwhile. 0: they have processors of
+    /// their own.
+    uint64_t round_ns = 0;
 };
 
 struct Experiment {

@@ -64,7 +64,7 @@ void Simulation::set_up() {
         }
     }
     relate();
-    map(next_round());
+    map(next_round(), 0);
     for (unsigned n = 0; n < queues_.size(); ++n) next_arrival(n, true);
     plan_look(random_below(e_.period_ns));
 }
@@ -118,6 +118,7 @@ void Simulation::handle(const Event& event) {
     case Kind::Saved: return saved();
     case Kind::Mapped: return mapped();
     case Kind::End: return end();
+    case Kind::Restored: return plan_end();
     case Kind::Rotate: return rotate();
     case Kind::Rotated: return rotated();
     }

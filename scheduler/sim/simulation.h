@@ -20,7 +20,7 @@ public:
     Result run();
 
 private:
-    enum class Kind : uint8_t { Arrive, Ring, Begin, Wake, Look, Stop, Free, Saved, Mapped, End, Rotate, Rotated };
+    enum class Kind : uint8_t { Arrive, Ring, Begin, Wake, Look, Stop, Free, Saved, Mapped, End, Restored, Rotate, Rotated };
     struct Event {
         uint64_t at_ns, number;
         Kind kind;
@@ -55,6 +55,7 @@ private:
         double left_ns = 0;  ///< of the kernel that has begun, alone
         uint64_t taken_ns = 0;      ///< when the packet processor began with its first packet, which has not begun to run
         uint64_t off_since_ns = 0;
+        uint64_t restored_ns = 0;  ///< when its saved waves go on
         Sample sample;
     };
     struct Action {
@@ -69,6 +70,8 @@ private:
     bool blocked(const Queue& q) const {
         return !q.resident && !q.waiting.empty() && q.other >= 0 && queues_[static_cast<unsigned>(q.other)].done < q.waiting.front().waits_for;
     }
+    /// Its waves make progress.
+    bool runs(const Queue& q) const { return q.resident && q.on_hardware && q.restored_ns <= now_; }
     bool is_static(const Queue& q) const { return e_.unmap == Unmap::Static && client(q).queue.priority >= e_.static_priority; }
     void post(uint64_t at, Kind kind, unsigned queue = 0, uint64_t version = 0) { events_.push({at, ++number_, kind, queue, version}); }
     uint64_t random_below(uint64_t n) { return n == 0 ? 0 : random_() % n; }
@@ -89,6 +92,7 @@ private:
     void next_arrival(unsigned queue, bool first);
     uint64_t next_in_bursts(Queue& q);
     void arrive(unsigned queue);
+    uint64_t client_free_ns(const Queue& q) const;
     void ring(unsigned queue);
     void kernel_done(unsigned queue);
     void submit(Queue& q);
@@ -104,7 +108,7 @@ private:
     std::vector<unsigned> next_round();
     uint64_t restore_ns(const std::vector<unsigned>& round) const;
     void park(const std::vector<unsigned>& queues, uint64_t& bytes);
-    void map(const std::vector<unsigned>& round);
+    void map(const std::vector<unsigned>& round, uint64_t restore_ns);
     void rotate();
     void rotated();
 
@@ -131,11 +135,13 @@ private:
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
     uint64_t number_ = 0, now_ = 0, end_version_ = 0, look_version_ = 0, rotate_version_ = 0;
     uint64_t planned_look_ns_ = QSCHED_NEVER;  ///< QSCHED_NEVER: none
+    uint64_t round_until_ns_ = 0;              ///< the scheduler's thread keeps the processor
     uint64_t busy_until_ns_ = 0;               ///< until then adaptive polling has its short period
     uint64_t core_timer_ns_ = QSCHED_NEVER;
     unsigned cursor_ = 0;              ///< first queue of the next round of the run list
     std::vector<unsigned> round_;      ///< Rotated: who comes
     uint64_t rotating_until_ns_ = 0;
+    uint64_t restoring_until_ns_ = 0;  ///< a dequeue begins when all waves are back
     bool over_ = false;
     Action action_;
     Result result_;

@@ -223,6 +223,8 @@ Experiment read_experiment(const toml::table& root, const std::filesystem::path&
         r.time("submit_us", e.driver.submit_ns);
         r.time("fence_us", e.driver.fence_ns);
         r.time("notify_us", e.driver.notify_ns);
+        r.time("timer_us", e.driver.timer_ns);
+        r.time("round_us", e.driver.round_ns);
     });
     if (const toml::node* node = reader.take("timing")) {
         const toml::table* table = node->as_table();

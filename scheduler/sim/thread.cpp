@@ -30,6 +30,7 @@ void Simulation::plan_look(uint64_t at) {
 void Simulation::look() {
     planned_look_ns_ = QSCHED_NEVER;
     if (action_.busy) return;  // it looks again when that is done
+    round_until_ns_ = now_ + e_.driver.round_ns;
     core_timer_ns_ = tell_core(now_ + e_.driver.look_ns);
     for (unsigned n = 0; n < queues_.size(); ++n) {
         const bool allowed = qsched_allowed(&sched_, queues_[n].id);
@@ -44,7 +45,7 @@ void Simulation::look() {
 }
 
 /// The period begins at the end of a look, and the thread wakes a while after it.
-uint64_t Simulation::next_look_ns() { return now_ + e_.driver.look_ns + look_period() + e_.driver.notify_ns; }
+uint64_t Simulation::next_look_ns() { return std::max(now_ + e_.driver.look_ns, round_until_ns_) + look_period() + e_.driver.timer_ns; }
 
 void Simulation::tell(qsched_event_type type, const Queue& q, uint64_t seen) {
     const uint16_t other = type == QSCHED_BLOCKED ? queues_[static_cast<unsigned>(q.other)].id : uint16_t{QSCHED_NO_QUEUE};
@@ -139,7 +140,8 @@ uint64_t Simulation::unmap_packets() const {
 
 /// Waves stop and are saved.
 void Simulation::stop() {
-    if (now_ < rotating_until_ns_) return post(rotating_until_ns_, Kind::Stop);
+    const uint64_t until = std::max(rotating_until_ns_, restoring_until_ns_);
+    if (now_ < until) return post(until, Kind::Stop);
     const std::vector<unsigned> stopped = to_stop();
     for (const unsigned n : action_.take) queues_[n].listed = false;
     park(stopped, action_.bytes);
@@ -188,12 +190,12 @@ void Simulation::saved() {
     }
     round_ = next_round();
     const uint64_t packets = e_.timing.doorbell_ns + lines * e_.timing.list_packet_ns;
-    post(now_ + e_.driver.submit_ns + packets + restore_ns(round_), Kind::Mapped);
+    post(now_ + e_.driver.submit_ns + packets, Kind::Mapped);
 }
 
 void Simulation::mapped() {
     action_ = {};
-    map(round_);
+    map(round_, restore_ns(round_));
     plan_look(e_.detection == Detection::Notify ? now_ + 1 : next_look_ns());
 }
 

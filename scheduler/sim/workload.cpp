@@ -47,9 +47,9 @@ void Simulation::arrive(unsigned queue) {
     Queue& q = queues_[queue];
     if (client(q).turnaround_ns != 0 && (q.rings || wants(q))) {
         ++q.backlog;
-    } else if (now_ < q.free_ns) {
+    } else if (const uint64_t free = client_free_ns(q); now_ < free) {
         q.rings = true;
-        post(q.free_ns, Kind::Ring, queue);
+        post(free, Kind::Ring, queue);
     } else {
         submit(q);
     }
@@ -57,7 +57,12 @@ void Simulation::arrive(unsigned queue) {
     try_begin();
 }
 
+uint64_t Simulation::client_free_ns(const Queue& q) const {
+    return client(q).turnaround_ns == 0 ? 0 : std::max(q.free_ns, round_until_ns_);
+}
+
 void Simulation::ring(unsigned queue) {
+    if (now_ < round_until_ns_) return post(round_until_ns_, Kind::Ring, queue);
     queues_[queue].rings = false;
     submit(queues_[queue]);
     try_begin();
