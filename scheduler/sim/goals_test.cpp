@@ -49,7 +49,7 @@ std::vector<Row> run(const std::string& name, uint64_t samples) {
 TEST(Goals, PollingEvery5Ms) {
     const Row row = run("poll-5ms.toml", 6000).at(0);
     EXPECT_GE(row.us(50), 2500.0);
-    EXPECT_LE(row.us(50), 2800.0);
+    EXPECT_LE(row.us(50), 2700.0);
     EXPECT_LE(row.us(99), 5300.0);
     EXPECT_GE(row.us(99), 4900.0);
 }
