@@ -9,9 +9,15 @@
 
 #include "hw/pci/msi.h"
 #include "lyra_glue.h"
+#if __has_include("system/cpus.h") /* QEMU 10.0 and newer */
+#include "system/cpus.h"
+#else
+#include "sysemu/cpus.h"
+#endif
 
 enum {
     LYRA_MSI_AGAIN_NS = 1000,
+    LYRA_AHEAD_NS = 1000000, /* bounds how long the host's own input waits */
 };
 
 /* ---- interrupt ---- */
@@ -69,9 +75,39 @@ void lyra_glue_advance(LyraState *s)
     }
 }
 
+/*
+ * While all processors are halted nobody in the guest can look before an interrupt comes, and those come from timers, whose times are known,
+ * or from us. Up to there the device needs no timer of its own for each piece, of which each costs two switches between QEMU's threads.
+ */
+static void lyra_run_ahead(LyraState *s)
+{
+    int64_t deadline = qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, QEMU_TIMER_ATTR_ALL);
+    uint64_t at = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL), next = at;
+    uint64_t limit = at + (deadline < 0 || deadline > LYRA_AHEAD_NS ? LYRA_AHEAD_NS : deadline);
+
+    while (next <= limit && !s->msi_pending) {
+        at = next;
+        next = lyra_run_until(s->device, at);
+    }
+    if (s->msi_pending) {
+        next = at; /* by lyra_glue_advance(), when the guest is there too */
+    }
+    if (next > INT64_MAX) {
+        timer_del(s->timer);
+    } else {
+        timer_mod(s->timer, next);
+    }
+}
+
 static void lyra_timer(void *opaque)
 {
-    lyra_glue_advance(opaque);
+    LyraState *s = opaque;
+
+    lyra_glue_advance(s);
+    if (timer_pending(s->timer) && !s->msi_pending && all_cpu_threads_idle()) {
+        timer_del(s->timer);
+        lyra_run_ahead(s);
+    }
 }
 
 /* ---- time and log ---- */
