@@ -80,6 +80,17 @@ std::string killed(const std::string& unmap) {
            "./client name=after samples=3 && dmesg | grep -ci 'kernel bug\\|call trace\\|refcount\\|use-after-free\\|page fault'";
 }
 
+/// The priority that the scheduler takes the queue of a client of high priority for: of a user who may ask for it, of one who may not, and of
+/// that one where the limit is higher. Each process has queues of normal priority (7) besides.
+std::string unprivileged() {
+    return kFunctions + "chmod 777 .; chmod 666 /dev/kfd /dev/dri/*; echo fixed >$dir/policy; touch start\n"
+           "nobody='setpriv --reuid=65534 --regid=65534 --clear-groups'\n"
+           "highest() { rm -f ready stop; $1 ./client priority=high kernel_us=1000 groups=1 ready=ready & until_there ready; sleep 0.2\n"
+           "awk 'NF == 9 && $3 > most { most = $3 } END { print \"highest\", most }' /sys/kernel/debug/kfd/sched; kill -9 $!; wait; until_none_mapped; }\n"
+           "highest; highest \"$nobody\"; echo 9 >$dir/unprivileged_priority; highest \"$nobody\"\n"
+           "echo 7 >$dir/unprivileged_priority; echo none >$dir/policy; rm -f stop";
+}
+
 /// What the device has seen of the experiment with this way.
 void check_slots(const SlotTrace& trace, const Way& way, Report& report) {
     // From the second kernel with the scheduler on: its queues may be mapped anew at first.
@@ -144,6 +155,8 @@ void test_scheduler(const GuestOptions& options, Report& report) {
                       {"static 0", "left 0", "\"lost_work\":0", "\n0\n"}, {}, kLong});
     checks.push_back({"unmap static: processes that are killed while parked, and while static, leave nothing behind", killed_static.c_str(), 1,
                       {"static 1", "left 0", "\"lost_work\":0", "\n0\n"}, {}, kLong});
+    const std::string limited = unprivileged();
+    checks.push_back({"a user without CAP_SYS_NICE gets no high priority", limited.c_str(), 0, {"highest 11\nhighest 7\nhighest 9\n"}, {}, kLong});
     const std::string reload = "for way in process static; do " + dir + "echo $way >$dir/unmap; echo fixed >$dir/policy\n"
                                "rmmod amdgpu && modprobe amdgpu || exit 1; done; " + dir + "cat $dir/policy $dir/unmap && ls /dev/kfd";
     checks.push_back({"the driver can be unloaded and loaded again", reload.c_str(), 0, {"[none]", "[all]", "/dev/kfd"}, {}});
