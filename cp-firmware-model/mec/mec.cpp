@@ -272,6 +272,8 @@ bool Mec::try_dequeue(Hqd& hqd) {
         const bool drained = pm4_.drained(hqd) && (!hqd.aql() || aql_.drained(hqd));
         if (drained && !hqd.saving) {
             if (!dequeue_seen(hqd, true)) return false;
+            // Waves that were restored and ended since the queue's last turn: what was saved of them must not come back.
+            if (hqd.restoring) watch_restore(hqd);
         } else if (hqd.dequeue == Dequeue::Save) {
             if (!step_save(hqd)) return false;
         } else if (dispatcher_.only_halted_waves(hqd.id())) {

@@ -86,7 +86,7 @@ std::string unprivileged() {
     return kFunctions + "chmod 777 .; chmod 666 /dev/kfd /dev/dri/*; echo fixed >$dir/policy; touch start\n"
            "nobody='setpriv --reuid=65534 --regid=65534 --clear-groups'\n"
            "highest() { rm -f ready stop; $1 ./client priority=high kernel_us=1000 groups=1 ready=ready & until_there ready; sleep 0.2\n"
-           "awk 'NF == 9 && $3 > most { most = $3 } END { print \"highest\", most }' /sys/kernel/debug/kfd/sched; kill -9 $!; wait; until_none_mapped; }\n"
+           "awk 'NF == 9 && $3 + 0 > most { most = $3 } END { print \"highest\", most }' /sys/kernel/debug/kfd/sched; kill -9 $!; wait; until_none_mapped; }\n"
            "highest; highest \"$nobody\"; echo 9 >$dir/unprivileged_priority; highest \"$nobody\"\n"
            "echo 7 >$dir/unprivileged_priority; echo none >$dir/policy; rm -f stop";
 }
