@@ -37,7 +37,7 @@ Trace random_trace(uint64_t seed) {
         const auto priority = static_cast<uint8_t>(5 * below(4));
         const auto weight = static_cast<uint32_t>(1 + below(3));
         const uint64_t deadline_ns = below(2) * kMs * (1 + below(20));
-        trace.steps.push_back({at, StepKind::Add, 0, -1, {priority, weight, deadline_ns}});
+        trace.steps.push_back({at, one_in(4) ? StepKind::Ask : StepKind::Add, 0, -1, {priority, weight, deadline_ns}});
         ++queues;
     };
     while (queues < 3 + seed % 4) add();
@@ -65,11 +65,11 @@ Trace random_trace(uint64_t seed) {
 
 /// Without a queue that no other step names, or without another step. @return false: it is needed for others
 bool take_away(Trace& trace, size_t step) {
-    if (trace.steps[step].kind == StepKind::Add) {
+    if (adds(trace.steps[step].kind)) {
         const auto self = static_cast<unsigned>(std::count_if(trace.steps.begin(), trace.steps.begin() + static_cast<std::ptrdiff_t>(step),
-                                                              [](const Step& s) { return s.kind == StepKind::Add; }));
+                                                              [](const Step& s) { return adds(s.kind); }));
         for (const Step& s : trace.steps) {
-            if (s.kind != StepKind::Add && s.kind != StepKind::End && (s.queue == self || s.other == static_cast<int>(self))) return false;
+            if (!adds(s.kind) && s.kind != StepKind::End && (s.queue == self || s.other == static_cast<int>(self))) return false;
         }
         for (Step& s : trace.steps) {
             s.queue -= s.queue > self;

@@ -10,6 +10,7 @@ namespace {
 
 constexpr uint64_t kSaveNs = 80'000, kRestoreNs = 60'000;
 constexpr uint64_t kStopNs = 20'000;  ///< of the save: so long waves run on
+constexpr uint64_t kCoarseNs = 1'000'000;
 constexpr uint64_t kSwitchNs = 2 * (kSaveNs + kRestoreNs);
 
 class Harness {
@@ -112,13 +113,16 @@ void Harness::tell(qsched_event_type type, Queue& q) {
 
 /// Steps that change nothing are left out: so a trace stays one when steps are taken from it.
 void Harness::take(const Step& step) {
-    if (step.kind == StepKind::Add) {
+    if (adds(step.kind)) {
         qsched_queue_params params = step.params;
+        const uint8_t most = step.kind == StepKind::Ask ? kUnprivilegedPriority : uint8_t{QSCHED_MAX_PRIORITY};
+        const uint8_t granted = std::min(params.priority, most);
+        if (!is(Fault::CapIgnored)) params.priority = granted;
         if (is(Fault::PriorityBackwards)) params.priority = static_cast<uint8_t>(QSCHED_MAX_PRIORITY - params.priority);
         send(QSCHED_TIMER, nullptr);
         Queue q;
         q.seen.used = true;
-        q.seen.priority = step.params.priority;
+        q.seen.priority = granted;
         q.id = qsched_add(&core_, &params);
         queues_.push_back(q);
         return send(QSCHED_TIMER, nullptr);
@@ -184,7 +188,7 @@ void Harness::drive(Queue& q) {
         q.state = State::Saving;
         q.early_ns = q.seen.kept_ns;
         q.stop_ns = now_ + (q.torn ? 0 : kStopNs);
-        q.until_ns = now_ + kSaveNs;
+        q.until_ns = now_ + kSaveNs + (is(Fault::AnswerLate) ? kCoarseNs : 0);
     } else if (q.asked && q.state == State::Saving && is(Fault::MapWhileSaving)) {
         q.state = State::Mapped;
         q.seen.kept_ns = q.checkpoint_ns;

@@ -48,14 +48,20 @@ inline constexpr FaultInfo kFaults[] = {
 
 const char* invariant_name(Invariant invariant);
 
-enum class StepKind : uint8_t { Add, Wants, Idle, Blocked, Unblocked, Remove, End };
+enum class StepKind : uint8_t {
+    Add,
+    Ask,  ///< Add, by a user who may not have a high priority
+    Wants, Idle, Blocked, Unblocked, Remove, End
+};
+inline bool adds(StepKind kind) { return kind == StepKind::Add || kind == StepKind::Ask; }
+inline constexpr uint8_t kUnprivilegedPriority = 7;  ///< what Ask gives at most
 
 struct Step {
     uint64_t at_ns = 0;
     StepKind kind = StepKind::End;
     unsigned queue = 0;         ///< number in the trace
     int other = -1;             ///< Blocked
-    qsched_queue_params params{};  ///< Add
+    qsched_queue_params params{};  ///< Add, Ask
 };
 
 struct Trace {

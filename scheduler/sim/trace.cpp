@@ -17,7 +17,7 @@ constexpr Parameter kParameters[] = {
     {"hysteresis_ns", &qsched_params::hysteresis_ns}, {"starvation_ns", &qsched_params::starvation_ns},
     {"turn_ns", &qsched_params::turn_ns},             {"ageing_ns", &qsched_params::ageing_ns},
 };
-constexpr const char* kStepNames[] = {"add", "wants", "idle", "blocked", "unblocked", "remove", "end"};
+constexpr const char* kStepNames[] = {"add", "ask", "wants", "idle", "blocked", "unblocked", "remove", "end"};
 
 uint64_t number(const std::string& word) {
     if (word.empty() || word.size() > 18 || word.find_first_not_of("0123456789") != std::string::npos)
@@ -61,6 +61,7 @@ Step read_step(const std::vector<std::string>& words, unsigned queues) {
     };
     switch (step.kind) {
     case StepKind::Add:
+    case StepKind::Ask:
         words_are(3, 5);
         step.params.priority = static_cast<uint8_t>(std::min<uint64_t>(number(words[2]), QSCHED_MAX_PRIORITY));
         step.params.weight = words.size() > 3 ? static_cast<uint32_t>(std::min<uint64_t>(number(words[3]), UINT32_MAX)) : 1;
@@ -97,7 +98,7 @@ Trace read_trace(const std::string& text) {
             }
             const Step step = read_step(words, queues);
             if (!trace.steps.empty() && step.at_ns < trace.steps.back().at_ns) throw std::invalid_argument("goes back in time");
-            if (step.kind == StepKind::Add && ++queues > QSCHED_MAX_QUEUES) throw std::invalid_argument("too many queues");
+            if (adds(step.kind) && ++queues > QSCHED_MAX_QUEUES) throw std::invalid_argument("too many queues");
             trace.steps.push_back(step);
         } catch (const std::invalid_argument& error) {
             throw std::invalid_argument("line " + std::to_string(at) + ": " + error.what());
@@ -115,7 +116,7 @@ std::string write_trace(const Trace& trace) {
     if (trace.params.inherit) out << "inherit 1\n";
     for (const Step& step : trace.steps) {
         out << step.at_ns << ' ' << kStepNames[static_cast<size_t>(step.kind)];
-        if (step.kind == StepKind::Add) {
+        if (adds(step.kind)) {
             out << ' ' << unsigned{step.params.priority};
             if (step.params.weight > 1 || step.params.deadline_ns != 0) out << ' ' << step.params.weight;
             if (step.params.deadline_ns != 0) out << ' ' << step.params.deadline_ns;
