@@ -16,4 +16,7 @@ std::string run_checks(const GuestOptions& options, const char* group, const std
 /// Compiled beside the checks, so that they can be named in them.
 void compile_for_guest(GuestJob& job, const WorkDir& work, const char* source, const char* file, const std::vector<std::string>& options);
 
+/// The programs of kfdtest-ports/guest/kfd, built when they are not yet.
+void add_driver_programs(GuestJob& job);
+
 }  // namespace lyra::cli

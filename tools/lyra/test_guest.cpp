@@ -75,13 +75,7 @@ void test_driver(const GuestOptions& options, Report& report) {
     compile_for_guest(job, work, "examples/vector_add.hip", "vector_add", {});
     compile_for_guest(job, work, "tools/lyra/testdata/faults.hip", "faults", {});
     compile_for_guest(job, work, "kfdtest-ports/guest/kfd/debug_target.hip", "debug_target", {"-O2"});
-    const Captured built = capture({(source_dir() / "kfdtest-ports/guest/build_programs.sh").string(), "--cache", cache_dir().string()}, false);
-    if (interrupted) throw Interrupted();
-    if (built.status != 0) throw EnvironmentError("kfdtest-ports/guest/build_programs.sh failed");
-    const std::string folder = built.out.substr(0, built.out.find_last_not_of('\n') + 1);
-    for (const auto& entry : fs::directory_iterator(folder.substr(folder.rfind('\n') + 1))) {
-        job.files.emplace_back(entry.path().filename().string(), entry.path());
-    }
+    add_driver_programs(job);
     GuestOptions guest = options;
     guest.trace = (work.path() / "trace.pftrace").string();
     const std::string output = run_checks(guest, kGroup, "boots for the driver's own calls", checks, job, report);

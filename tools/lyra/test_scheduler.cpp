@@ -109,6 +109,7 @@ void test_scheduler(const GuestOptions& options, Report& report) {
     WorkDir work;
     GuestJob job;
     compile_for_guest(job, work, "tools/measure/client.hip", "client", {"-O2"});
+    add_driver_programs(job);
     const std::string dir = "dir=$(echo /sys/class/drm/card*/device/kfd_sched); ";
     const std::string off = dir + "cat $dir/policy";
     const std::string refused = dir + "echo bogus >$dir/policy";
@@ -155,6 +156,9 @@ void test_scheduler(const GuestOptions& options, Report& report) {
                       {"static 0", "left 0", "\"lost_work\":0", "\n0\n"}, {}, kLong});
     checks.push_back({"unmap static: processes that are killed while parked, and while static, leave nothing behind", killed_static.c_str(), 1,
                       {"static 1", "left 0", "\"lost_work\":0", "\n0\n"}, {}, kLong});
+    const std::string disabled = kFunctions + "chmod +x disabled; before=$(value parked); echo adaptive >$dir/detection; echo 2000 >$dir/period_us\n"
+                                 "echo fixed >$dir/policy; ./disabled; echo none >$dir/policy; echo \"parked $(($(value parked) - before))\"";
+    checks.push_back({"a queue that was disabled and enabled again works, and was not parked", disabled.c_str(), 0, {"disabled: PASSED", "parked 0\n"}, {}, kLong});
     const std::string limited = unprivileged();
     checks.push_back({"a user without CAP_SYS_NICE gets no high priority", limited.c_str(), 0, {"highest 11\nhighest 7\nhighest 9\n"}, {}, kLong});
     const std::string reload = "for way in process static; do " + dir + "echo $way >$dir/unmap; echo fixed >$dir/policy\n"
