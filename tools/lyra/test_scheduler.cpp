@@ -41,7 +41,7 @@ constexpr Way kWays[] = {
 /// Shell functions: a counter of the scheduler, waiting for a file, user queues that have a slot, static queues.
 const std::string kFunctions =
     "cd /job; dir=$(echo /sys/class/drm/card*/device/kfd_sched); chmod +x client; rm -f ready* start stop\n"
-    "mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null\n"
+    "mount -t debugfs none /sys/kernel/debug 2>/dev/null\n"  // "debugfs" is a program in this folder
     "value() { sed -n \"s/^$1 //p\" /sys/kernel/debug/kfd/sched; }\n"
     "until_there() { n=0; while ! [ -e $1 ] && [ $n -lt 3000 ]; do sleep 0.02; n=$((n+1)); done; }\n"
     // CP_MQD_BASE_ADDR, _HI, CP_HQD_ACTIVE, CP_HQD_VMID are the first registers of a slot.
