@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Builds AMD's kfdtest from Debian's roct-thunk-interface source tarball and prints the folder that holds the program.
+# Builds AMD's kfdtest from Debian's roct-thunk-interface source tarball, and tools/hardware/preempt_timing with the same thunk, and prints the
+# folder that holds the programs.
 #
 #   build_kfdtest.sh [--cache DIR] [--print]
 #
 #   --cache DIR   where results are kept (default: $LYRA_CACHE, then $XDG_CACHE_HOME/lyra, then ~/.cache/lyra)
 #   --print       only print the folder; exit 1 when it is not made yet
 #
-# The folder is DIR/kfdtest-HASH; HASH covers this script. LLVM and the thunk are linked statically, so that the guest needs
+# The folder is DIR/kfdtest-HASH; HASH covers this script and the timing program. LLVM and the thunk are linked statically, so that the guest needs
 # only its own libdrm, libnuma, libz and C++ run-time library. About two minutes on two cores.
 set -eu
 
@@ -24,7 +25,8 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-out=$cache/kfdtest-$(sha256sum <"$here/build_kfdtest.sh" | cut -c1-12)
+hardware=$here/../../tools/hardware
+out=$cache/kfdtest-$(cat "$here/build_kfdtest.sh" "$hardware"/*.cpp "$hardware"/*.h "$hardware"/*.inc | sha256sum | cut -c1-12)
 if [ -x "$out/kfdtest" ]; then
     echo "$out"
     exit 0
@@ -98,11 +100,18 @@ link_static() {
         -lnuma -lz -lzstd -ltinfo -lpthread -lrt -lm -Wl,--gc-sections
     strip kfdtest-static
 }
+build_timing() {
+    g++ -std=c++17 -O2 -I"$work/prefix/include" -o "$work/preempt_timing" "$hardware/preempt_timing.cpp" "$work/prefix/lib/libhsakmt.a" \
+        -ldrm -ldrm_amdgpu -lnuma -lpthread -lrt
+    strip "$work/preempt_timing"
+}
 step "fetch the thunk's source" fetch
 step "build the thunk" build_thunk
 step "build kfdtest (about two minutes)" build_tests
 step "link" link_static
+step "build the timing program" build_timing
 mkdir -p "$work/out"
+cp "$work/preempt_timing" "$work/out/"
 cp "$work/kfdtest/kfdtest-static" "$work/out/kfdtest"
 rm -rf "$out"
 mv "$work/out" "$out"

@@ -269,7 +269,7 @@ void test_isa(const Options& options, Report& report) {
 void test_commands(const Options& options, Report& report) {
     // What is made once does not count in anybody's time: guest, GPU and the compiler's root.
     GuestMachine(options.guest).prepare();
-    build_artefact("build_root.sh", {});
+    build_artefact("tools/guest/build_root.sh", {});
     for (const CommandCheck& check : command_checks()) {
         std::vector<std::string> argv{own_program().string()};
         argv.insert(argv.end(), check.arguments.begin(), check.arguments.end());

@@ -120,11 +120,7 @@ void compile_for_guest(GuestJob& job, const WorkDir& work, const char* source, c
 }
 
 void add_driver_programs(GuestJob& job) {
-    const Captured built = capture({(source_dir() / "kfdtest-ports/guest/build_programs.sh").string(), "--cache", cache_dir().string()}, false);
-    if (interrupted) throw Interrupted();
-    if (built.status != 0) throw EnvironmentError("kfdtest-ports/guest/build_programs.sh failed");
-    const std::string folder = built.out.substr(0, built.out.find_last_not_of('\n') + 1);
-    for (const auto& entry : std::filesystem::directory_iterator(folder.substr(folder.rfind('\n') + 1))) {
+    for (const auto& entry : std::filesystem::directory_iterator(build_artefact("kfdtest-ports/guest/build_programs.sh", {}))) {
         job.files.emplace_back(entry.path().filename().string(), entry.path());
     }
 }

@@ -187,14 +187,14 @@ void read_control(const std::string& control, GuestResult& result) {
 }  // namespace
 
 fs::path build_artefact(const char* script, const std::vector<std::string>& arguments) {
-    std::vector<std::string> argv{(source_dir() / "tools/guest" / script).string(), "--cache", cache_dir().string()};
+    std::vector<std::string> argv{(source_dir() / script).string(), "--cache", cache_dir().string()};
     argv.insert(argv.end(), arguments.begin(), arguments.end());
     const Captured result = capture(argv, false);
     std::string path = result.out;
     while (!path.empty() && path.back() == '\n') path.pop_back();
     path = path.substr(path.rfind('\n') + 1);
     if (interrupted) throw Interrupted();
-    if (result.status != 0 || path.empty()) throw EnvironmentError(fmt::format("tools/guest/{} failed", script));
+    if (result.status != 0 || path.empty()) throw EnvironmentError(fmt::format("{} failed", script));
     return path;
 }
 
@@ -249,9 +249,9 @@ GuestMachine::GuestMachine(const GuestOptions& options) : options_(options) {
 }
 
 void GuestMachine::prepare() {
-    qemu_ = build_artefact("build_qemu.sh", {});
-    image_ = build_artefact("build_image.sh", {"--kernel", options_.kernel});
-    if (!options_.kfd.empty()) driver_ = build_artefact("build_kfd.sh", {"--kernel", options_.kernel, options_.kfd}) / "amdgpu.ko";
+    qemu_ = build_artefact("tools/guest/build_qemu.sh", {});
+    image_ = build_artefact("tools/guest/build_image.sh", {"--kernel", options_.kernel});
+    if (!options_.kfd.empty()) driver_ = build_artefact("tools/guest/build_kfd.sh", {"--kernel", options_.kernel, options_.kfd}) / "amdgpu.ko";
 }
 
 std::string GuestMachine::kernel_words() const {

@@ -32,7 +32,7 @@ struct GuestOptions {
     std::vector<std::string> qemu_words;       ///< more words for QEMU's command line
 };
 
-/// Runs a script of tools/guest, which builds something that is not in the cache yet. @return the folder of it
+/// Runs a script of the source tree (its path there), which builds something that is not in the cache yet. @return the folder of it
 /// @throws EnvironmentError  it failed, after its own words on standard error
 std::filesystem::path build_artefact(const char* script, const std::vector<std::string>& arguments);
 

@@ -50,16 +50,6 @@ std::string with(std::string text, const std::string& word, unsigned value) {
     return text;
 }
 
-fs::path build_kfdtest() {
-    const fs::path script = source_dir() / "kfdtest-ports/guest/build_kfdtest.sh";
-    const Captured result = capture({script.string(), "--cache", cache_dir().string()}, false);
-    if (interrupted) throw Interrupted();
-    const size_t end = result.out.find_last_not_of('\n');
-    if (result.status != 0 || end == std::string::npos) throw EnvironmentError("kfdtest could not be built");
-    const std::string lines = result.out.substr(0, end + 1);
-    return fs::path(lines.substr(lines.rfind('\n') + 1)) / "kfdtest";
-}
-
 KfdtestOutcome judge(int status, const std::string& output) {
     if (status != 0 || output.find("[  PASSED  ] 1 test") == std::string::npos) return KfdtestOutcome::Failed;
     return is_vacuous(output) ? KfdtestOutcome::Vacuous : KfdtestOutcome::Passed;
@@ -232,7 +222,7 @@ void run_in_one_kind(const GuestOptions& options, const fs::path& program, const
 
 void run_kfdtest(const GuestOptions& options, const std::vector<KfdtestCase>& cases, unsigned watchdog_s,
                  const std::function<void(const KfdtestResult&)>& done, const std::string& before) {
-    const fs::path program = build_kfdtest();
+    const fs::path program = build_artefact("kfdtest-ports/guest/build_kfdtest.sh", {}) / "kfdtest";
     std::map<std::string, std::vector<KfdtestCase>> kinds;
     for (const KfdtestCase& test : cases) kinds[test.guest].push_back(test);
     for (const auto& [needs, group] : kinds) run_in_one_kind(guest_for(options, needs), program, group, watchdog_s, done, before);

@@ -76,6 +76,7 @@ void test_driver(const GuestOptions& options, Report& report) {
     compile_for_guest(job, work, "tools/lyra/testdata/faults.hip", "faults", {});
     compile_for_guest(job, work, "kfdtest-ports/guest/kfd/debug_target.hip", "debug_target", {"-O2"});
     add_driver_programs(job);
+    job.files.emplace_back("preempt_timing", build_artefact("kfdtest-ports/guest/build_kfdtest.sh", {}) / "preempt_timing");
     GuestOptions guest = options;
     guest.trace = (work.path() / "trace.pftrace").string();
     const std::string output = run_checks(guest, kGroup, "boots for the driver's own calls", checks, job, report);

@@ -231,7 +231,7 @@ void test_kernel_events(const GuestOptions& options, Report& report) {
 }
 
 void test_kunit(Report& report) {
-    const std::filesystem::path linux_of_tests = build_artefact("build_kunit.sh", {}) / "linux";
+    const std::filesystem::path linux_of_tests = build_artefact("tools/guest/build_kunit.sh", {}) / "linux";
     const Captured result = capture({linux_of_tests.string(), "kunit.enable=1", "mem=256M", "kunit_shutdown=halt"}, true);
     if (interrupted) throw Interrupted();
     constexpr unsigned kTests = 15;
