@@ -133,13 +133,16 @@ void ComputeUnit::look_at(unsigned slot) {
 void ComputeUnit::look_at_changed() {
     uint64_t changed = changed_ & ((uint64_t{1} << kWaveSlots) - 1);
     changed_ = 0;
+    if (changed != 0) paced_->earliest_known = false;
     for (; changed != 0; changed &= changed - 1) look_at(static_cast<unsigned>(std::countr_zero(changed)));
 }
 
 uint64_t ComputeUnit::next_clk() {
     if (live_ == 0) return kNever;
     look_at_changed();
-    return *std::min_element(paced_->next.begin(), paced_->next.end());
+    if (!paced_->earliest_known) paced_->earliest = *std::min_element(paced_->next.begin(), paced_->next.end());
+    paced_->earliest_known = true;
+    return paced_->earliest;
 }
 
 /// When the wave may go on. One that something else has set running since the last look goes on now.
@@ -160,7 +163,10 @@ uint64_t ComputeUnit::run_until(uint64_t limit_clk) {
     paced.room = false;
     while (live_ != 0) {
         look_at_changed();
+        if (paced.earliest_known && paced.earliest >= limit_clk) break;
         const auto [earliest, second, first] = first_two(paced.next);
+        paced.earliest = earliest;
+        paced.earliest_known = true;
         if (earliest >= limit_clk) break;
         const uint64_t ahead = second == kNever ? kNever : std::max(second, earliest) + env_.timing.wave_turn_clk;
         Wave& wave = waves_[first];

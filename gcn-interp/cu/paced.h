@@ -37,6 +37,8 @@ struct WavePace {
 struct ComputeUnit::Paced {
     std::array<WavePace, kWaveSlots> waves{};
     std::array<uint64_t, kWaveSlots> next{};  ///< when each may go on, kNever for those that wait for something; see changed_
+    uint64_t earliest = kNever;               ///< the least of next
+    bool earliest_known = false;              ///< none of next has changed since that was looked for
     std::array<uint64_t, kSimdsPerCu> vector_free{}, scalar_free{};
     uint64_t memory_free = 0, lds_free = 0;  ///< one path of each per compute unit
     uint64_t now_clk = 0;                    ///< how far it has come
