@@ -8,7 +8,7 @@
 #   --cache DIR   where results are kept (default: $LYRA_CACHE, then $XDG_CACHE_HOME/lyra, then ~/.cache/lyra)
 #   --print       only print the folder; exit 1 when it is not made yet
 #
-# The folder is DIR/kunit-HASH; HASH covers the kernel's version, the patches named KUnit and the policy core. Five minutes on two cores, 1.6 GB for
+# The folder is DIR/kunit-HASH; HASH covers the kernel's version, the patches and the policy core. Five minutes on two cores, 1.6 GB for
 # that time. Needs flex, bison and bc.
 set -eu
 
@@ -35,7 +35,7 @@ amdkfd=drivers/gpu/drm/amd/amdkfd
 
 image=$("$here/build_image.sh" --cache "$cache" --kernel "$kernel")
 upload=$(sed -n 's/^linux-image-[^_]*_\([^_]*\)_.*/\1/p' "$image/VERSIONS")
-hash=$({ cat "$here/build_kunit.sh" && echo "$upload" && cat "$patches"/*KUnit*.patch "$source_dir"/scheduler/core/*.[ch] "$source_dir"/scheduler/core/*.def; } | sha256sum | cut -c1-12)
+hash=$({ cat "$here/build_kunit.sh" && echo "$upload" && cat "$patches"/*.patch "$source_dir"/scheduler/core/*.[ch] "$source_dir"/scheduler/core/*.def; } | sha256sum | cut -c1-12)
 out=$cache/kunit-$hash
 if [ -f "$out/linux" ]; then
     echo "$out"
@@ -87,9 +87,8 @@ fetch() (
 )
 
 apply() (
-    # Those of the driver are not compiled here.
-    for patch in "$patches"/*KUnit*.patch; do
-        patch -d "$work/source" -p1 --no-backup-if-mismatch -s <"$patch"
+    sed -e 's/#.*//' -e '/^ *$/d' "$patches/series" | while read -r patch; do
+        patch -d "$work/source" -p1 --no-backup-if-mismatch -s <"$patches/$patch"
     done
     "$source_dir/kfd-patches/export_core.sh" "$work/source/$amdkfd"
 )

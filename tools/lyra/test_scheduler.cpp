@@ -234,10 +234,13 @@ void test_kunit(Report& report) {
     const std::filesystem::path linux_of_tests = build_artefact("tools/guest/build_kunit.sh", {}) / "linux";
     const Captured result = capture({linux_of_tests.string(), "kunit.enable=1", "mem=256M", "kunit_shutdown=halt"}, true);
     if (interrupted) throw Interrupted();
-    constexpr unsigned kTests = 15;
-    const std::string totals = fmt::format("# Totals: pass:{0} fail:0 skip:0 total:{0}\n", kTests);
-    const bool good = result.out.find(totals) != std::string::npos && result.out.find("\nok 1 kfd_sched\n") != std::string::npos;
-    report.add("scheduler", "KUnit: policies", good ? Verdict::Passed : Verdict::Failed, good ? "" : result.out + result.err);
+    const std::pair<const char*, unsigned> suites[] = {{"kfd_sched", 15}, {"kfd_sched_aql", 13}};
+    for (unsigned n = 0; n < std::size(suites); ++n) {
+        const auto& [suite, tests] = suites[n];
+        const std::string end = fmt::format("# Totals: pass:{0} fail:0 skip:0 total:{0}\nok {1} {2}\n", tests, n + 1, suite);
+        const bool good = result.out.find(end) != std::string::npos;
+        report.add("scheduler", fmt::format("KUnit: {}", suite), good ? Verdict::Passed : Verdict::Failed, good ? "" : result.out + result.err);
+    }
 }
 
 void test_session(Report& report) {
