@@ -159,6 +159,10 @@ void test_scheduler(const GuestOptions& options, Report& report) {
     const std::string disabled = kFunctions + "chmod +x disabled; before=$(value parked); echo adaptive >$dir/detection; echo 2000 >$dir/period_us\n"
                                  "echo fixed >$dir/policy; ./disabled; echo none >$dir/policy; echo \"parked $(($(value parked) - before))\"";
     checks.push_back({"a queue that was disabled and enabled again works, and was not parked", disabled.c_str(), 0, {"disabled: PASSED", "parked 0\n"}, {}, kLong});
+    const std::string hung = kFunctions + "chmod +x hung_queue; echo adaptive >$dir/detection; echo 2000 >$dir/period_us; echo fixed >$dir/policy\n"
+                             "for way in queue all; do echo $way >$dir/unmap; ./hung_queue parked || exit 1; done; echo none >$dir/policy";
+    checks.push_back({"a queue that hangs when it is to be parked is reset, and does not come back", hung.c_str(), 0,
+                      {"hung_queue: PASSED\ntold of a reset", "hung_queue: PASSED\n"}, {}, kLong});
     const std::string limited = unprivileged();
     checks.push_back({"a user without CAP_SYS_NICE gets no high priority", limited.c_str(), 0, {"highest 15\n", "highest 7\n", "highest 9\n"}, {}, kLong});
     const std::string reload = "for way in process static; do " + dir + "echo $way >$dir/unmap; echo fixed >$dir/policy\n"

@@ -86,7 +86,8 @@ struct QueueMemory {
 
 class AqlQueue {
 public:
-    explicit AqlQueue(Gpu& gpu, uint32_t packets = 64);
+    static constexpr unsigned kNormalPriority = 7;
+    explicit AqlQueue(Gpu& gpu, uint32_t packets = 64, unsigned priority = kNormalPriority);
     ~AqlQueue();
     AqlQueue(const AqlQueue&) = delete;
     AqlQueue& operator=(const AqlQueue&) = delete;
@@ -107,6 +108,7 @@ private:
     Gpu& gpu_;
     QueueMemory memory_;
     uint32_t id_ = 0;
+    unsigned priority_;
     bool exists_ = false;
     uint64_t next_ = 0;
     void* doorbells_ = nullptr;

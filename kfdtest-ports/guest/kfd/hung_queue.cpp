@@ -2,6 +2,7 @@
 // A queue whose waves stay in the trap handler cannot be saved: its pre-emption fails, and the driver resets it. The process is
 // told; its other queue and other processes go on. Kernels that cannot reset one queue (6.1) reset the whole GPU.
 // usage: hung_queue queue|gpu      what has to be reset
+//        hung_queue parked         a queue, because the driver's scheduler wants to take it away for one of higher priority
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -21,6 +22,8 @@ namespace {
 
 /// The driver waits 9 s for a pre-emption; a reset of the GPU under emulation takes some more.
 constexpr double kPatience = 60;
+/// Work-groups of one wave: some of them wait for room, so that the scheduler sees work, also that of the other queue.
+constexpr unsigned kMoreThanTheGpu = 64 * 40 + 1;
 constexpr const char *kQueueReset = "is reset", *kGpuReset = "GPU reset(";
 
 void set_trap_handler(Gpu& gpu, const Memory& code) {
@@ -63,11 +66,12 @@ pid_t start_neighbour(int& stop) {
 }  // namespace
 
 int main(int count, char** arguments) {
-    if (count != 2) fail("usage: hung_queue queue|gpu");
+    if (count != 2) fail("usage: hung_queue queue|gpu|parked");
+    const bool parked = std::strcmp(arguments[1], "parked") == 0;
     const bool whole_gpu = std::strcmp(arguments[1], "gpu") == 0;
     const unsigned queue_resets = log_lines(kQueueReset), gpu_resets = log_lines(kGpuReset);
     int stop = -1;
-    const pid_t neighbour = whole_gpu ? -1 : start_neighbour(stop);
+    const pid_t neighbour = whole_gpu || parked ? -1 : start_neighbour(stop);
 
     const pid_t hostile = fork_child();
     if (hostile == 0) {
@@ -78,16 +82,20 @@ int main(int count, char** arguments) {
         set_trap_handler(gpu, handler);
         const Memory words = gpu.allocate(16), flag = gpu.allocate(4);
         *words.as<uint64_t>() = flag.address();
-        AqlQueue hung(gpu);
-        const unsigned signal = hung.dispatch(trap, 4, 64, words);
+        AqlQueue hung(gpu, 64, 0);
+        std::unique_ptr<AqlQueue> other;
+        if (parked) other = std::make_unique<AqlQueue>(gpu);
+        const unsigned signal = hung.dispatch(trap, parked ? kMoreThanTheGpu : 4, 64, words);
         if (!wait_for(30, [&] { return *flag.as<volatile uint32_t>() != 0; })) fail("the hostile kernel does not run");
-        sleep_ms(50);  // all four waves are in the trap handler
+        sleep_ms(50);  // all waves are in the trap handler
 
         kfd_event_data data;
         const double began = now_s();
-        std::unique_ptr<AqlQueue> other;
+        Counting grid(gpu, 8, 20, 100, 9);
         if (whole_gpu) {
             if (hung.update(50) != ETIME) fail("pre-emption of the hung queue does not time out");
+        } else if (parked) {
+            grid.start(*other, code);
         } else {
             other = std::make_unique<AqlQueue>(gpu);  // pre-empts every queue
         }
@@ -97,8 +105,7 @@ int main(int count, char** arguments) {
         if (data.hw_exception_data.reset_cause != KFD_HW_EXCEPTION_GPU_HANG) fail("wrong cause");
         if (hung.done(signal)) fail("the hostile kernel has ended");
         if (other) {
-            Counting grid(gpu, 8, 20, 100, 9);
-            grid.start(*other, code);
+            if (!parked) grid.start(*other, code);
             if (!wait_for(kPatience, [&] { return grid.done(*other); })) fail("the other queue of the process does not work");
             if (!grid.right()) fail("the other queue of the process has wrong results");
             std::printf("the other queue of the process works\n");

@@ -28,7 +28,7 @@ static_assert(sizeof(DispatchPacket) == kPacketBytes);
 
 }  // namespace
 
-AqlQueue::AqlQueue(Gpu& gpu, uint32_t packets) : gpu_(gpu) {
+AqlQueue::AqlQueue(Gpu& gpu, uint32_t packets, unsigned priority) : gpu_(gpu), priority_(priority) {
     const cwsr::AreaSizes sizes = cwsr::area_sizes(gpu.compute_units(), gpu.shader_engines());
     memory_.ring_bytes = static_cast<uint32_t>(packets * kPacketBytes);
     memory_.save_bytes = sizes.total();
@@ -48,7 +48,7 @@ AqlQueue::AqlQueue(Gpu& gpu, uint32_t packets) : gpu_(gpu) {
     create.gpu_id = gpu.id();
     create.queue_type = KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
     create.queue_percentage = 100;
-    create.queue_priority = 7;
+    create.queue_priority = priority_;
     create.eop_buffer_address = memory_.end_of_pipe.address();
     create.eop_buffer_size = kPage;
     create.ctx_save_restore_address = memory_.save_area.address();
@@ -108,7 +108,7 @@ int AqlQueue::update(unsigned percentage) {
     update.queue_id = id_;
     update.ring_size = memory_.ring_bytes;
     update.queue_percentage = percentage;
-    update.queue_priority = 7;
+    update.queue_priority = priority_;
     return gpu_.call(AMDKFD_IOC_UPDATE_QUEUE, &update) == 0 ? 0 : errno;
 }
 
