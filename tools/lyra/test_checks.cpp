@@ -101,7 +101,7 @@ const std::vector<GuestCheck>& checks_of_the_driver() {
         PROGRAM("queues are shared after that", "oversubscribed", "100", 180),
         {"the log still tells of nothing else", "! " DEVICE_LOG " | grep -vE '" RESETS_AND_CROWDS "'", 0, {}, {}},
         {"the timing program for hardware times pre-emption and dispatch", "chmod +x preempt_timing; ./preempt_timing --quick", 0,
-         {"\"idle_queue\",\"update_0_us\":{\"n\":20", "\"waves_per_cu\":4", "\"waves_per_cu\":16", "\"first_wave_us\":{\"n\":20"}, {}, 180},
+         {"\"idle_queue\",\"update_0_us\":{\"n\":20", "\"waves_per_cu\":4", "\"waves_per_cu\":16", "\"first_wave_us\":{\"n\":20"}, {}, 180, "6.12"},
         FAULT("a wrong store", "store", "Memory access fault by GPU"),
         FAULT("a store where no address is", "aperture", "HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION"),
         FAULT("a trap", "trap", "HSA_STATUS_ERROR_EXCEPTION"),
