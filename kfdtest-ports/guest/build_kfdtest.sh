@@ -14,8 +14,7 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 guest=$here/../../tools/guest
-cache=${LYRA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lyra}
-print_only=no
+. "$guest/artefact.sh"
 while [ $# -gt 0 ]; do
     case $1 in
     --cache) cache=$2 && shift ;;
@@ -26,35 +25,7 @@ while [ $# -gt 0 ]; do
 done
 
 hardware=$here/../../tools/hardware
-out=$cache/kfdtest-$(cat "$here/build_kfdtest.sh" "$hardware"/*.cpp "$hardware"/*.h "$hardware"/*.inc | sha256sum | cut -c1-12)
-if [ -x "$out/kfdtest" ]; then
-    echo "$out"
-    exit 0
-fi
-if [ $print_only = yes ]; then
-    echo "$out"
-    exit 1
-fi
-
-mkdir -p "$cache"
-exec 9>"$cache/kfdtest.lock"
-flock 9
-if [ -x "$out/kfdtest" ]; then # made while this script waited
-    echo "$out"
-    exit 0
-fi
-work=$(mktemp -d "$cache/.kfdtest.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM HUP
-log=$work/log
-step() {
-    echo "kfdtest: $1" >&2
-    shift
-    if ! "$@" >>"$log" 2>&1; then
-        tail -n 40 "$log" >&2
-        exit 1
-    fi
-}
+artefact kfdtest "$(hash_of "$here/build_kfdtest.sh" "$hardware"/*.cpp "$hardware"/*.h "$hardware"/*.inc)" kfdtest
 
 # Only the original tarball is needed; apt checks it against nothing when the .dsc is missing, so its hash, which the signed
 # source index holds, is checked here.
@@ -110,9 +81,7 @@ step "build the thunk" build_thunk
 step "build kfdtest (about two minutes)" build_tests
 step "link" link_static
 step "build the timing program" build_timing
-mkdir -p "$work/out"
+mkdir "$work/out"
 cp "$work/preempt_timing" "$work/out/"
 cp "$work/kfdtest/kfdtest-static" "$work/out/kfdtest"
-rm -rf "$out"
-mv "$work/out" "$out"
-echo "$out"
+publish 2

@@ -13,8 +13,7 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$here/../..
-cache=${LYRA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lyra}
-print_only=no
+. "$top/tools/guest/artefact.sh"
 while [ $# -gt 0 ]; do
     case $1 in
     --cache) cache=$2 && shift ;;
@@ -26,29 +25,9 @@ done
 
 # What the programs share with the device: the layout of save areas, and the reader of saved images.
 shared="cwsr/area.cpp cwsr/image.cpp cwsr/image_dump.cpp cwsr/save_area.cpp"
-hash=$(cd "$top" && cat kfdtest-ports/guest/build_programs.sh kfdtest-ports/guest/kfd/* cwsr/*.h cwsr/*.def $shared common/bits.h common/hash.h |
-    sha256sum | cut -c1-12)
-out=$cache/guest-programs-$hash
-if [ -d "$out" ]; then
-    echo "$out"
-    exit 0
-fi
-if [ $print_only = yes ]; then
-    echo "$out"
-    exit 1
-fi
-
-mkdir -p "$cache"
-exec 9>"$cache/guest-programs.lock"
-flock 9
-if [ -d "$out" ]; then # made while this script waited
-    echo "$out"
-    exit 0
-fi
+artefact guest-programs "$(cd "$top" && hash_of kfdtest-ports/guest/build_programs.sh kfdtest-ports/guest/kfd/* cwsr/*.h cwsr/*.def $shared \
+    common/bits.h common/hash.h)" wave_state
 root=$("$top/tools/guest/build_root.sh" --cache "$cache" 9>&-)
-work=$(mktemp -d "$cache/.guest-programs.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM HUP
 mkdir -p "$work/include/linux" "$work/include/drm" "$work/out"
 cp "$root/usr/include/linux/kfd_ioctl.h" "$work/include/linux/"
 cp "$root/usr/include/drm/drm.h" "$root/usr/include/drm/drm_mode.h" "$work/include/drm/"
@@ -90,7 +69,4 @@ for source in $(grep -l '^int main(' "$here"/kfd/*.cpp); do
     g++ -static -o "$work/out/$name" "$work/$name.o" $objects
     strip "$work/out/$name"
 done
-rm -rf "$out"
-mv "$work/out" "$out"
-ls -dt "$cache"/guest-programs-* | tail -n +4 | xargs -r rm -rf
-echo "$out"
+publish 3

@@ -52,13 +52,19 @@ debian_mirrors() {
         END { flush() }'
 }
 
-# apt_sources TYPE CODENAME COMPONENTS...: lines for a sources.list of that release.
+# apt_sources TYPE SUITE COMPONENTS...: lines for a sources.list of that suite. sid and backports have no security suite, and sid's
+# Release file may be past its date.
 apt_sources() {
     _type=$1 _release=$2
     shift 2
     debian_mirrors | sort -u | while read -r _uri _kind _ring; do
-        [ "$_kind" = security ] && _suite=$_release-security || _suite=$_release
-        echo "$_type [signed-by=$_ring] $_uri $_suite $*"
+        _options=signed-by=$_ring _suite=$_release
+        case $_release:$_kind in
+        sid:security | *-backports:security) continue ;;
+        sid:*) _options="$_options check-valid-until=no" ;;
+        *:security) _suite=$_release-security ;;
+        esac
+        echo "$_type [$_options] $_uri $_suite $*"
     done
 }
 

@@ -9,7 +9,7 @@
 #
 #   --lib DIR        folder of liblyra.so.1 (default: LD_LIBRARY_PATH as it is)
 #   --cache DIR      as for build_qemu.sh
-#   --kernel V       6.12 or 6.1
+#   --kernel V       a kernel of guests.tsv (6.12)   --release R  a release of guests.tsv (trixie)
 #   --no-driver      do not load amdgpu before the job
 #   --stock-driver   load Debian's file of amdgpu, not the quick copy of it
 #   --no-device      a guest without the GPU
@@ -25,7 +25,7 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-cache= kernel=6.12 driver=amdgpu device=lyra props= accel=tcg cpu=max,la57=off smp=1 mem=4G append= extra= share= log= mode=job
+cache= kernel=6.12 release=trixie driver=amdgpu device=lyra props= accel=tcg cpu=max,la57=off smp=1 mem=4G append= extra= share= log= mode=job
 times=no limit=300 cmd= script= files=
 while [ $# -gt 0 ]; do
     case $1 in
@@ -35,6 +35,7 @@ while [ $# -gt 0 ]; do
     --lib) LD_LIBRARY_PATH=$2 && export LD_LIBRARY_PATH && shift ;;
     --cache) cache=$2 && shift ;;
     --kernel) kernel=$2 && shift ;;
+    --release) release=$2 && shift ;;
     --no-driver) driver=none ;;
     --stock-driver) append="$append lyra.module=stock" ;;
     --no-device) device= driver=none ;;
@@ -57,7 +58,7 @@ while [ $# -gt 0 ]; do
 done
 : "${cache:=${LYRA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lyra}}"
 qemu=$("$here/build_qemu.sh" --cache "$cache")
-image=$("$here/build_image.sh" --cache "$cache" --kernel "$kernel")
+image=$("$here/build_image.sh" --cache "$cache" --kernel "$kernel" --release "$release")
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

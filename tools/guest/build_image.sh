@@ -2,94 +2,86 @@
 # SPDX-License-Identifier: MIT
 # Makes the guest image (kernel, initramfs, disk) and prints its folder.
 #
-#   build_image.sh [--cache DIR] [--kernel 6.12|6.1] [--print]
+#   build_image.sh [--cache DIR] [--release R] [--kernel V] [--packages A,B,...] [--print]
 #
-#   --cache DIR   where results are kept (default: $LYRA_CACHE, then $XDG_CACHE_HOME/lyra, then ~/.cache/lyra)
-#   --kernel V    Debian kernel: 6.12 of trixie (default) or 6.1 of bookworm
-#   --print       only print the folder; exit 1 when it is not made yet
+#   --cache DIR      where results are kept (default: $LYRA_CACHE, then $XDG_CACHE_HOME/lyra, then ~/.cache/lyra)
+#   --release R      Debian release of the userland, a row of guests.tsv (default: its first)
+#   --kernel V       Debian kernel, a row of guests.tsv (default: its first)
+#   --packages LIST  more packages of that release, separated by commas
+#   --print          only print the folder; exit 1 when it is not made yet
 #
-# The folder is DIR/image-V-HASH with vmlinux, vmlinuz, initramfs, root.erofs and VERSIONS; HASH covers the scripts and lists of
+# The folder is DIR/image-R-V-HASH with vmlinux, vmlinuz, initramfs, root.erofs and VERSIONS; HASH covers the scripts and lists of
 # this folder that the image is made of. Modules and firmware are Debian's files, unpacked: nothing in them is changed.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-cache=${LYRA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lyra}
-kernel=6.12
-print_only=no
+. "$here/artefact.sh"
+release=$(awk '$1 == "release" { print $2; exit }' "$here/guests.tsv")
+kernel=$(awk '$1 == "kernel" { print $2; exit }' "$here/guests.tsv")
+packages=
 while [ $# -gt 0 ]; do
     case $1 in
     --cache) cache=$2 && shift ;;
+    --release) release=$2 && shift ;;
     --kernel) kernel=$2 && shift ;;
+    --packages) packages=$2 && shift ;;
     --print) print_only=yes ;;
     *) echo "build_image.sh: unknown argument $1" >&2 && exit 2 ;;
     esac
     shift
 done
-case $kernel in
-6.12) release=trixie ;;
-6.1) release=bookworm ;;
-*) echo "build_image.sh: --kernel is 6.12 or 6.1" >&2 && exit 2 ;;
-esac
-
-hash=$(cat "$here/build_image.sh" "$here/build_root.sh" "$here/packages-guest.txt" "$here/image-exclude.txt" \
-    "$here"/init/* | sha256sum | cut -c1-12)
-out=$cache/image-$kernel-$hash
-if [ -f "$out/root.erofs" ]; then
-    echo "$out"
-    exit 0
+suite=$(awk -v name="$kernel" '$1 == "kernel" && $2 == name { print $3 }' "$here/guests.tsv")
+firmware=$(awk -v name="$kernel" '$1 == "kernel" && $2 == name { print $4 }' "$here/guests.tsv")
+if [ -z "$suite" ]; then
+    echo "build_image.sh: there is no kernel $kernel in guests.tsv" >&2
+    exit 2
 fi
-if [ $print_only = yes ]; then
-    echo "$out"
-    exit 1
+why=$(awk -F '\t' -v r="$release" -v k="$kernel" '$1 == "without" && $2 == r && $3 == k { print $4 }' "$here/guests.tsv")
+if [ -n "$why" ]; then
+    echo "build_image.sh: release $release does not work with kernel $kernel: $why" >&2
+    exit 2
 fi
 
-root=$("$here/build_root.sh" --cache "$cache")
-exec 9>"$cache/image.lock"
-flock 9
-if [ -f "$out/root.erofs" ]; then # made while this script waited
-    echo "$out"
-    exit 0
-fi
-# In the cache, so that the root can be hard-linked into it.
-work=$(mktemp -d "$cache/.image.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM HUP
-log=$work/log
-step() {
-    echo "image: $1" >&2
-    shift
-    # Not in a condition: there "set -e" would have no effect inside.
-    set +e
-    (
-        set -e
-        "$@"
-    ) >"$log" 2>&1
-    result=$?
-    set -e
-    if [ $result != 0 ]; then
-        tail -n 30 "$log" | cut -c1-300 >&2
-        echo "image: failed: $*" >&2
-        exit 1
-    fi
-}
+set -- --cache "$cache" --release "$release" --packages "$packages"
+root=$("$here/build_root.sh" "$@" --print) || [ $print_only = yes ] || root=$("$here/build_root.sh" "$@")
+artefact "image-$release-$kernel" "$({ cat "$here/build_image.sh" "$here/image-exclude.txt" "$here"/init/* &&
+    echo "${root##*/} $suite $firmware"; } | hash_of)" root.erofs
 
 # Debian's kernel and firmware packages, kept in the cache; apt asks whether there are newer ones only when they are missing.
+debs=$cache/debs-$kernel
+. "$here/apt_private.sh"
+download() ( # SUITE COMPONENT PACKAGES...; linux-image-amd64 stands for the packages that the newest kernel is in
+    set -e
+    apt=$(mktemp -d "$work/apt.XXXXXX")
+    apt_sources deb "$1" "$2" >"$apt/sources.list"
+    shift 2
+    apt_private "$apt"
+    if [ "$1" = linux-image-amd64 ]; then
+        image=$(apt-cache depends linux-image-amd64 | sed -n 's/^ *Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n 1)
+        version=${image#linux-image-}
+        set -- "$image"
+        # Kernel, modules and lists are packages of their own since 7.2.
+        if apt-cache show "linux-binary-$version" >/dev/null 2>&1; then
+            set -- "$image" "linux-binary-$version" "linux-modules-$version" "linux-base-$version"
+        fi
+    fi
+    cd "$debs"
+    apt-get download -q "$@"
+)
+
 fetch() (
     set -e
-    debs=$cache/debs-$kernel
     if ! [ -f "$debs/complete" ]; then
-        . "$here/apt_private.sh"
         rm -rf "$debs"
-        mkdir -p "$work/apt" "$debs"
-        apt_sources deb "$release" main non-free-firmware >"$work/apt/sources.list"
-        apt_private "$work/apt"
-        image=$(apt-cache depends linux-image-amd64 | sed -n 's/^ *Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n 1)
-        cd "$debs"
-        apt-get download -q "$image" firmware-amd-graphics
+        mkdir -p "$debs"
+        download "$suite" main linux-image-amd64
+        download "$firmware" non-free-firmware firmware-amd-graphics
         touch "$debs/complete"
     fi
     mkdir "$work/kernel" "$work/firmware"
-    dpkg-deb -x "$debs"/linux-image-*.deb "$work/kernel"
+    for deb in "$debs"/linux-*.deb; do
+        dpkg-deb -x "$deb" "$work/kernel"
+    done
     dpkg-deb -x "$debs"/firmware-amd-graphics_*.deb "$work/firmware"
     # bookworm's packages still use /lib
     for tree in "$work/kernel" "$work/firmware"; do
@@ -209,7 +201,9 @@ make_disk() (
 # emulation (half a second). vmlinuz itself is kept for machines that cannot start it so.
 unpack_kernel() (
     set -e
-    cp "$work/kernel/boot"/vmlinuz-* "$work/out/vmlinuz"
+    for file in "$work/kernel/boot"/vmlinuz-* "$work/kernel/usr/lib/modules"/*/vmlinuz; do
+        [ ! -f "$file" ] || cp "$file" "$work/out/vmlinuz"
+    done
     python3 - "$work/out/vmlinuz" "$work/out/vmlinux" <<'EOF'
 import re, subprocess, sys
 image = open(sys.argv[1], "rb").read()
@@ -224,11 +218,13 @@ sys.exit("no ELF file found in " + sys.argv[1])
 EOF
 )
 
+# What a guest of this image runs: the kernel's packages, then "NAME VERSION" of the userland's.
 versions() (
     set -e
-    cd "$cache/debs-$kernel"
+    cd "$debs"
     ls ./*.deb | sed 's,^./,,'
-    dpkg-query --admindir="$root/var/lib/dpkg" -W -f '${Package} ${Version}\n' libhsakmt1 libhsa-runtime64-1 libamdhip64-5 hipcc
+    dpkg-query --admindir="$root/var/lib/dpkg" -W -f '${db:Status-Abbrev} ${Package} ${Version}\n' 'libhsakmt1' 'libhsa-runtime64-1' \
+        'libamdhip64-*' 'hipcc' 2>/dev/null | sed -n 's/^ii *//p'
 ) >"$work/out/VERSIONS"
 
 mkdir "$work/out"
@@ -240,8 +236,4 @@ step "make the quick copy of the driver" quick_driver
 step "make the initramfs" make_initramfs
 step "make the disk" make_disk
 versions
-rm -rf "$out"
-mv "$work/out" "$out"
-# The last two are kept: half a gigabyte each.
-ls -dt "$cache/image-$kernel"-* | tail -n +3 | xargs -r rm -rf
-echo "$out"
+publish 4

@@ -17,9 +17,8 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 source_dir=$(cd "$here/../.." && pwd)
-cache=${LYRA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lyra}
+. "$here/artefact.sh"
 kernel=6.12
-print_only=no
 what=lyra
 while [ $# -gt 0 ]; do
     case $1 in
@@ -65,44 +64,7 @@ deb=$(sed -n '/^linux-image-/p' "$image/VERSIONS")
 release=$(echo "$deb" | sed 's/^linux-image-\([^_]*\)_.*/\1/')
 upload=$(echo "$deb" | sed 's/^[^_]*_\([^_]*\)_.*/\1/')
 
-hash=$({ cat "$here/build_kfd.sh" && echo "$deb" && inputs; } | sha256sum | cut -c1-12)
-out=$cache/kfd-$hash
-if [ -f "$out/amdgpu.ko" ]; then
-    echo "$out"
-    exit 0
-fi
-if [ $print_only = yes ]; then
-    echo "$out"
-    exit 1
-fi
-
-exec 9>"$cache/kfd.lock"
-flock 9
-if [ -f "$out/amdgpu.ko" ]; then # made while this script waited
-    echo "$out"
-    exit 0
-fi
-work=$(mktemp -d "$cache/.kfd.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM HUP
-log=$work/log
-step() {
-    echo "kfd: $1" >&2
-    shift
-    # Not in a condition: there "set -e" would have no effect inside.
-    set +e
-    (
-        set -e
-        "$@"
-    ) >"$log" 2>&1 9>&-
-    result=$?
-    set -e
-    if [ $result != 0 ]; then
-        if grep -n 'error:' "$log" >"$work/errors"; then head -n 20 "$work/errors" | cut -c1-300 >&2; else tail -n 30 "$log" | cut -c1-300 >&2; fi
-        echo "kfd: failed: $*" >&2
-        exit 1
-    fi
-}
+artefact kfd "$({ cat "$here/build_kfd.sh" && echo "$deb" && inputs; } | hash_of)" amdgpu.ko
 
 # The compiler, and the headers of exactly this kernel: symbol versions are checked at load. The headers are unpacked, not
 # installed: they depend on the kernel and on what makes its initramfs.
@@ -204,7 +166,4 @@ else
     cp "$what" "$work/amdgpu.ko"
 fi
 step "check" finish
-rm -rf "$out"
-mv "$work/out" "$out"
-ls -dt "$cache"/kfd-????????????/ | tail -n +5 | xargs -r rm -rf
-echo "$out"
+publish 4

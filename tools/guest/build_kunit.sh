@@ -14,9 +14,8 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 source_dir=$(cd "$here/../.." && pwd)
-cache=${LYRA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lyra}
+. "$here/artefact.sh"
 kernel=6.12
-print_only=no
 while [ $# -gt 0 ]; do
     case $1 in
     --cache) cache=$2 && shift ;;
@@ -35,43 +34,7 @@ amdkfd=drivers/gpu/drm/amd/amdkfd
 
 image=$("$here/build_image.sh" --cache "$cache" --kernel "$kernel")
 upload=$(sed -n 's/^linux-image-[^_]*_\([^_]*\)_.*/\1/p' "$image/VERSIONS")
-hash=$({ cat "$here/build_kunit.sh" && echo "$upload" && cat "$patches"/*.patch "$source_dir"/scheduler/core/*.[ch] "$source_dir"/scheduler/core/*.def; } | sha256sum | cut -c1-12)
-out=$cache/kunit-$hash
-if [ -f "$out/linux" ]; then
-    echo "$out"
-    exit 0
-fi
-if [ $print_only = yes ]; then
-    echo "$out"
-    exit 1
-fi
-
-exec 9>"$cache/kunit.lock"
-flock 9
-if [ -f "$out/linux" ]; then # made while this script waited
-    echo "$out"
-    exit 0
-fi
-work=$(mktemp -d "$cache/.kunit.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM HUP
-step() {
-    echo "kunit: $1" >&2
-    shift
-    # Not in a condition: there "set -e" would have no effect inside.
-    set +e
-    (
-        set -e
-        "$@"
-    ) >"$work/log" 2>&1 9>&-
-    result=$?
-    set -e
-    if [ $result != 0 ]; then
-        tail -n 30 "$work/log" | cut -c1-300 >&2
-        echo "kunit: failed: $*" >&2
-        exit 1
-    fi
-}
+artefact kunit "$({ cat "$here/build_kunit.sh" && echo "$upload" && cat "$patches"/*.patch "$source_dir"/scheduler/core/*.[ch] "$source_dir"/scheduler/core/*.def; } | hash_of)" linux
 
 fetch() (
     . "$here/apt_private.sh"
@@ -104,7 +67,4 @@ compile() (
 step "fetch the source of kernel $upload (150 MB)" fetch
 step "apply the patches" apply
 step "compile for User Mode Linux (some minutes)" compile
-rm -rf "$out"
-mv "$work/out" "$out"
-ls -dt "$cache"/kunit-????????????/ | tail -n +3 | xargs -r rm -rf
-echo "$out"
+publish 2

@@ -13,8 +13,7 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-cache=${LYRA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lyra}
-print_only=no
+. "$here/artefact.sh"
 while [ $# -gt 0 ]; do
     case $1 in
     --cache) cache=$2 && shift ;;
@@ -24,43 +23,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-out=$cache/libraries-$(sha256sum <"$here/build_libraries.sh" | cut -c1-12)
-if [ -f "$out/libraries.erofs" ]; then
-    echo "$out"
-    exit 0
-fi
-if [ $print_only = yes ]; then
-    echo "$out"
-    exit 1
-fi
-
-mkdir -p "$cache"
-exec 9>"$cache/libraries.lock"
-flock 9
-if [ -f "$out/libraries.erofs" ]; then # made while this script waited
-    echo "$out"
-    exit 0
-fi
-work=$(mktemp -d "$cache/.libraries.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM HUP
-log=$work/log
-step() {
-    echo "libraries: $1" >&2
-    shift
-    set +e
-    (
-        set -e
-        "$@"
-    ) >"$log" 2>&1
-    result=$?
-    set -e
-    if [ $result != 0 ]; then
-        tail -n 30 "$log" >&2
-        echo "libraries: failed: $*" >&2
-        exit 1
-    fi
-}
+artefact libraries "$(hash_of "$here/build_libraries.sh")" libraries.erofs
 
 fetch() {
     mkdir -p "$work/apt" "$work/debs"
@@ -94,8 +57,4 @@ make_disk() {
 step "fetch Debian's rocRAND and rocBLAS (210 MB)" fetch
 step "unpack them" unpack
 step "make the disk" make_disk
-rm -rf "$out"
-mv "$work/out" "$out"
-# The last two are kept: 0.8 GB each.
-ls -dt "$cache"/libraries-* | tail -n +3 | xargs -r rm -rf
-echo "$out"
+publish 2

@@ -2,20 +2,26 @@
 # SPDX-License-Identifier: MIT
 # Compiles a HIP source file with the guest's own hipcc, natively (without emulation), in the guest's root file system.
 #
-#   hipcc.sh [--cache DIR] SOURCE OUTPUT [OPTIONS for hipcc]
+#   hipcc.sh [--cache DIR] [--release R] [--packages A,B,...] SOURCE OUTPUT [OPTIONS for hipcc]
 #
-# The target is gfx900 unless OPTIONS say otherwise (--offload-arch=...). The folder of SOURCE is copied, so that files
+# --release and --packages are those of build_root.sh. The target is gfx900 unless OPTIONS say otherwise (--offload-arch=...). The folder of SOURCE is copied, so that files
 # which it includes from there are found. Exit status: that of hipcc; 2 for a missing file.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${LYRA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lyra}
-if [ "${1-}" = --cache ]; then
-    cache=$2
+release= packages=
+while :; do
+    case ${1-} in
+    --cache) cache=$2 ;;
+    --release) release=$2 ;;
+    --packages) packages=$2 ;;
+    *) break ;;
+    esac
     shift 2
-fi
+done
 if [ $# -lt 2 ]; then
-    echo "usage: hipcc.sh [--cache DIR] SOURCE OUTPUT [OPTIONS]" >&2
+    echo "usage: hipcc.sh [--cache DIR] [--release R] [--packages A,B] SOURCE OUTPUT [OPTIONS]" >&2
     exit 2
 fi
 source=$1 output=$2
@@ -24,7 +30,7 @@ if ! [ -f "$source" ]; then
     echo "hipcc.sh: no such file: $source" >&2
     exit 2
 fi
-root=$("$here/build_root.sh" --cache "$cache")
+root=$("$here/build_root.sh" --cache "$cache" ${release:+--release "$release"} --packages "$packages")
 
 # A folder of its own inside the root: several compilations may run at a time.
 work=$(mktemp -d "$root/tmp/hip.XXXXXX")

@@ -233,7 +233,7 @@ int measure_main(Options& options) {
     }
     for (const sim::Configuration& configuration : configurations) check_measurable(configuration.experiment);
     WorkDir work;
-    compile_hip(source_dir() / "tools/measure/client.hip", work.path() / "client", {"-O2"});
+    compile_hip(source_dir() / "tools/measure/client.hip", work.path() / "client", {"-O2"}, options.guest);
     std::optional<results::AtomicFile> file_of_results;
     bool lost = false;
     try {

@@ -68,7 +68,7 @@ int run(Options& options) {
     const auto start = std::chrono::steady_clock::now();
     if (source) {
         progress.show("compiling ...");
-        compile_hip(program, work.path() / "program", options.compiler);
+        compile_hip(program, work.path() / "program", options.compiler, options.guest);
         job.files.emplace_back("program", work.path() / "program");
     } else {
         job.files.emplace_back("program", program);

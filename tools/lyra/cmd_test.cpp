@@ -269,7 +269,7 @@ void test_isa(const Options& options, Report& report) {
 void test_commands(const Options& options, Report& report) {
     // What is made once does not count in anybody's time: guest, GPU and the compiler's root.
     GuestMachine(options.guest).prepare();
-    build_artefact("tools/guest/build_root.sh", {});
+    build_artefact("tools/guest/build_root.sh", root_arguments(options.guest));
     for (const CommandCheck& check : command_checks()) {
         std::vector<std::string> argv{own_program().string()};
         argv.insert(argv.end(), check.arguments.begin(), check.arguments.end());
@@ -310,7 +310,7 @@ std::optional<GuestResult::Trace> deterministic_run(const GuestOptions& options,
 
 void test_deterministic(const Options& options, Report& report) {
     WorkDir work;
-    compile_hip(source_dir() / "examples/vector_add.hip", work.path() / "program", {});
+    compile_hip(source_dir() / "examples/vector_add.hip", work.path() / "program", {}, options.guest);
     GuestOptions guest = options.guest;
     guest.deterministic = true;
     if (guest.timeout_s == 0) guest.timeout_s = 900;

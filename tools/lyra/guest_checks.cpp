@@ -112,10 +112,11 @@ std::string run_checks(const GuestOptions& options, const char* group, const std
     return reader.output();
 }
 
-void compile_for_guest(GuestJob& job, const WorkDir& work, const char* source, const char* file, const std::vector<std::string>& options) {
+void compile_for_guest(GuestJob& job, const WorkDir& work, const char* source, const char* file, const std::vector<std::string>& options,
+                       const GuestOptions& guest) {
     Progress progress;
     progress.show(fmt::format("compiling {} ...", source));
-    compile_hip(source_dir() / source, work.path() / file, options);
+    compile_hip(source_dir() / source, work.path() / file, options, guest);
     job.files.emplace_back(file, work.path() / file);
 }
 

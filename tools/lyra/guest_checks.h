@@ -14,7 +14,8 @@ std::string run_checks(const GuestOptions& options, const char* group, const std
                        GuestJob job, Report& report);
 
 /// Compiled beside the checks, so that they can be named in them.
-void compile_for_guest(GuestJob& job, const WorkDir& work, const char* source, const char* file, const std::vector<std::string>& options);
+void compile_for_guest(GuestJob& job, const WorkDir& work, const char* source, const char* file, const std::vector<std::string>& options,
+                       const GuestOptions& guest);
 
 /// The programs of kfdtest-ports/guest/kfd, built when they are not yet.
 void add_driver_programs(GuestJob& job);

@@ -198,12 +198,32 @@ fs::path build_artefact(const char* script, const std::vector<std::string>& argu
     return path;
 }
 
+std::vector<std::string> root_arguments(const GuestOptions& options) {
+    return {"--release", options.release, "--packages", fmt::format("{}", fmt::join(options.packages, ","))};
+}
+
+std::vector<std::string> image_arguments(const GuestOptions& options) {
+    const std::string why = guest_table().objection(options.release, options.kernel);
+    if (!why.empty()) throw UserError(fmt::format("--release {} does not work with --kernel {}: {}", options.release, options.kernel, why));
+    std::vector<std::string> arguments = root_arguments(options);
+    arguments.insert(arguments.end(), {"--kernel", options.kernel});
+    return arguments;
+}
+
 void add_guest_options(CLI::App& app, GuestOptions& options) {
     app.add_option("--vram", options.vram, "size of the GPU's memory, a power of two")->check(CLI::Validator(check_vram, ""))->capture_default_str()->type_name("SIZE");
     app.add_option("--cus", options.cus, "number of compute units")->check(CLI::Range(1, 64))->capture_default_str()->type_name("N");
     app.add_option("--mem", options.mem, "size of the guest's memory")->check(CLI::Validator(check_mem, ""))->capture_default_str()->type_name("SIZE");
     app.add_option("--smp", options.smp, "number of the guest's processors")->check(CLI::Range(1, 64))->capture_default_str()->type_name("N");
-    app.add_option("--kernel", options.kernel, "the guest's kernel")->check(CLI::IsMember({"6.12", "6.1"}))->capture_default_str()->type_name("VERSION");
+    app.add_option("--kernel", options.kernel, "the guest's kernel")->check(CLI::IsMember(guest_table().kernels))->capture_default_str()->type_name("VERSION");
+    app.add_option("--release", options.release, "Debian release of the guest's userland and of hipcc")->check(CLI::IsMember(guest_table().releases))->capture_default_str()->type_name("NAME");
+    app.add_option("--packages", options.packages, "more Debian packages of that release for the compiler and the guest, such as libhipcub-dev,librocprim-dev")
+        ->delimiter(',')->allow_extra_args(false)->type_name("NAMES")
+        ->check(CLI::Validator([](const std::string& name) {
+            const bool good = !name.empty() && std::islower(static_cast<unsigned char>(name[0])) + std::isdigit(static_cast<unsigned char>(name[0])) != 0 &&
+                              name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+.-") == std::string::npos;
+            return good ? std::string() : fmt::format("'{}' is not the name of a Debian package", name);
+        }, ""));
     app.add_option("--accel", options.accel, "how the guest's processors run")->check(CLI::IsMember({"tcg", "kvm"}))->capture_default_str()->type_name("tcg|kvm");
     app.add_flag("--stock-driver", options.stock_driver,
                  "load Debian's amdgpu.ko itself: under TCG 10 s slower than its copy without ftrace's table (KVM: always)");
@@ -230,6 +250,7 @@ void add_guest_options(CLI::App& app, GuestOptions& options) {
 }
 
 GuestMachine::GuestMachine(const GuestOptions& options) : options_(options) {
+    image_arguments(options);
     if (options.accel == "kvm" && access("/dev/kvm", R_OK | W_OK) != 0) {
         throw UserError("--accel kvm: /dev/kvm cannot be used here");
     }
@@ -250,7 +271,7 @@ GuestMachine::GuestMachine(const GuestOptions& options) : options_(options) {
 
 void GuestMachine::prepare() {
     qemu_ = build_artefact("tools/guest/build_qemu.sh", {});
-    image_ = build_artefact("tools/guest/build_image.sh", {"--kernel", options_.kernel});
+    image_ = build_artefact("tools/guest/build_image.sh", image_arguments(options_));
     if (!options_.kfd.empty()) driver_ = build_artefact("tools/guest/build_kfd.sh", {"--kernel", options_.kernel, options_.kfd}) / "amdgpu.ko";
 }
 

@@ -10,6 +10,7 @@
 
 #include "common/trace_perfetto.h"
 #include "tools/lyra/cli.h"
+#include "tools/lyra/guest_table.h"
 #include "tools/lyra/process.h"
 #include "tools/lyra/work_dir.h"
 
@@ -17,7 +18,9 @@ namespace lyra::cli {
 
 /// Options of a guest; add_guest_options() gives the verbs the same flags for them.
 struct GuestOptions {
-    std::string vram = "2G", mem = "4G", kernel = "6.12", accel = "tcg";
+    std::string vram = "2G", mem = "4G", accel = "tcg";
+    std::string kernel = guest_table().kernels.front(), release = guest_table().releases.front();   ///< rows of guests.tsv
+    std::vector<std::string> packages;    ///< Debian packages that the compiler's root and the guest have beside their own
     unsigned cus = 8, smp = 1;
     bool stock_driver = false;            ///< Debian's amdgpu.ko itself; with KVM always
     std::string kfd;                      ///< another driver: "lyra", a source tree or a .ko; empty: Debian's
@@ -31,6 +34,11 @@ struct GuestOptions {
     std::vector<std::string> kernel_words;     ///< more words for the kernel's command line
     std::vector<std::string> qemu_words;       ///< more words for QEMU's command line
 };
+
+/// The arguments of the scripts of tools/guest that choose the guest's userland.
+std::vector<std::string> root_arguments(const GuestOptions& options);
+/// These and the kernel. Throws UserError when they cannot be combined.
+std::vector<std::string> image_arguments(const GuestOptions& options);
 
 /// Runs a script of the source tree (its path there), which builds something that is not in the cache yet. @return the folder of it
 /// @throws EnvironmentError  it failed, after its own words on standard error

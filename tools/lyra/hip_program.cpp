@@ -29,10 +29,12 @@ bool is_hip_source(const fs::path& file) {
     throw UserError(fmt::format("{} is neither an executable nor a HIP source file (.hip, .cpp, .cc, .cxx, .cu, .c)", file.string()));
 }
 
-void compile_hip(const fs::path& source, const fs::path& output, const std::vector<std::string>& options) {
+void compile_hip(const fs::path& source, const fs::path& output, const std::vector<std::string>& options, const GuestOptions& guest) {
     Command command;
-    command.argv = {(source_dir() / "tools/guest/hipcc.sh").string(), "--cache", cache_dir().string(), source.string(),
-                    output.string()};
+    command.argv = {(source_dir() / "tools/guest/hipcc.sh").string(), "--cache", cache_dir().string()};
+    const std::vector<std::string> root = root_arguments(guest);
+    command.argv.insert(command.argv.end(), root.begin(), root.end());
+    command.argv.insert(command.argv.end(), {source.string(), output.string()});
     command.argv.insert(command.argv.end(), options.begin(), options.end());
     command.out = STDERR_FILENO;
     Child compiler(command);

@@ -88,7 +88,7 @@ const std::vector<GuestCheck>& checks_of_the_driver() {
         PROGRAM("a debugger lists and changes the waves of a HIP program", "debugger", "./debug_target", 180, "6.12"),
         PROGRAM("checkpoint of a queue with running waves, and its restore in another process", "checkpoint", "", 180),
         PROGRAM("a hung queue is reset, its neighbours go on", "hung_queue", "queue", 180, "6.12"),
-        PROGRAM("a hung queue makes the driver reset the GPU", "hung_queue", "gpu", 180, "6.1"),
+        PROGRAM("a hung queue makes the driver reset the GPU", "hung_queue", "gpu", 180, nullptr, "6.12"),
         {"the log tells of nothing else", "! " DEVICE_LOG " | grep -vE '" RESETS_AND_CROWDS "'", 0, {}, {}},
         PROGRAM("the GPU is reset by debugfs", "gpu_reset", "recover", 180),
         PROGRAM("the GPU is reset when its scheduler hangs", "gpu_reset", "hang", 180),

@@ -15,7 +15,8 @@ struct GuestCheck {
     std::vector<const char*> contains;       ///< each is part of the output
     std::vector<const char*> lacks;          ///< none is part of the output
     unsigned timeout_s = 120;
-    const char* kernel = nullptr;            ///< only with this one, nullptr: with all
+    const char* since = nullptr;             ///< first kernel that has what is checked; nullptr: all
+    const char* before = nullptr;            ///< first kernel that no longer has it; nullptr: none
 };
 const std::vector<GuestCheck>& checks_after_boot();
 const std::vector<GuestCheck>& checks_at_the_end();

@@ -24,7 +24,7 @@ void test_programs(const GuestOptions& options, Report& report) {
     std::vector<std::string> scripts;  // checks keep pointers into them
     scripts.reserve(guest_programs().size());
     for (const GuestProgram& program : guest_programs()) {
-        compile_for_guest(job, work, program.source, program.file, program.options);
+        compile_for_guest(job, work, program.source, program.file, program.options, options);
         scripts.push_back(fmt::format("chmod +x {0}; ./{0} {1}", program.file, program.arguments));
         checks.push_back({program.name, scripts.back().c_str(), 0, {"PASSED"}, {"FAILED"}});
     }
@@ -70,17 +70,19 @@ void test_driver(const GuestOptions& options, Report& report) {
     GuestJob job;
     std::vector<GuestCheck> checks;
     for (const GuestCheck& check : checks_of_the_driver()) {
-        if (!check.kernel || options.kernel == check.kernel) checks.push_back(check);
+        const bool too_old = check.since && older_kernel(options.kernel, check.since);
+        const bool too_new = check.before && !older_kernel(options.kernel, check.before);
+        if (!too_old && !too_new) checks.push_back(check);
     }
-    compile_for_guest(job, work, "examples/vector_add.hip", "vector_add", {});
-    compile_for_guest(job, work, "tools/lyra/testdata/faults.hip", "faults", {});
-    compile_for_guest(job, work, "kfdtest-ports/guest/kfd/debug_target.hip", "debug_target", {"-O2"});
+    compile_for_guest(job, work, "examples/vector_add.hip", "vector_add", {}, options);
+    compile_for_guest(job, work, "tools/lyra/testdata/faults.hip", "faults", {}, options);
+    compile_for_guest(job, work, "kfdtest-ports/guest/kfd/debug_target.hip", "debug_target", {"-O2"}, options);
     add_driver_programs(job);
     job.files.emplace_back("preempt_timing", build_artefact("kfdtest-ports/guest/build_kfdtest.sh", {}) / "preempt_timing");
     GuestOptions guest = options;
     guest.trace = (work.path() / "trace.pftrace").string();
     const std::string output = run_checks(guest, kGroup, "boots for the driver's own calls", checks, job, report);
-    if (options.kernel != "6.12") return;  // the debugger needs it
+    if (older_kernel(options.kernel, "6.12")) return;  // the debugger needs it
     const std::vector<Digest> dumped = dumped_waves(output);
     std::string why = dumped.empty() ? "the debugger has listed no waves" : compare_with_trace(dumped, guest.trace);
     report.add("guest", "a debugger's registers are what the interpreter held", why.empty() ? Verdict::Passed : Verdict::Failed, why);

@@ -80,7 +80,7 @@ void test_libraries(const GuestOptions& options, bool all, Report& report) {
     WorkDir work;
     GuestJob job;
     job.disks.push_back(build_artefact("tools/guest/build_libraries.sh", {}) / "libraries.erofs");
-    compile_for_guest(job, work, "tools/lyra/testdata/rocblas.hip", "rocblas", {"-O2"});
+    compile_for_guest(job, work, "tools/lyra/testdata/rocblas.hip", "rocblas", {"-O2"}, options);
     std::deque<std::string> texts;  // checks keep pointers into them
     const auto keep = [&](std::string text) { return texts.emplace_back(std::move(text)).c_str(); };
     std::vector<GuestCheck> checks{

@@ -108,7 +108,7 @@ void check_slots(const SlotTrace& trace, const Way& way, Report& report) {
 void test_scheduler(const GuestOptions& options, Report& report) {
     WorkDir work;
     GuestJob job;
-    compile_for_guest(job, work, "tools/measure/client.hip", "client", {"-O2"});
+    compile_for_guest(job, work, "tools/measure/client.hip", "client", {"-O2"}, options);
     add_driver_programs(job);
     const std::string dir = "dir=$(echo /sys/class/drm/card*/device/kfd_sched); ";
     const std::string off = dir + "cat $dir/policy";
@@ -217,7 +217,7 @@ void test_kernel_events(const GuestOptions& options, Report& report) {
     guest.trace = (work.path() / "trace.tsv").string();
     guest.kernel_events = {"amdkfd"};
     if (guest.timeout_s == 0) guest.timeout_s = 900;
-    compile_hip(source_dir() / "examples/vector_add.hip", work.path() / "program", {});
+    compile_hip(source_dir() / "examples/vector_add.hip", work.path() / "program", {}, guest);
     GuestJob job;
     job.files.emplace_back("program", work.path() / "program");
     job.run = "#!/bin/sh\nchmod +x program\nexec ./program\n";
