@@ -13,6 +13,7 @@
 #include "qemu/units.h"
 
 #include "hw/pci/msi.h"
+#include "hw/pci/pci_bridge.h"
 #include "hw/pci/pcie.h"
 #include "hw/qdev-properties.h"
 #include "lyra_glue.h"
@@ -169,6 +170,20 @@ static bool lyra_check_properties(LyraState *s, Error **errp)
     return true;
 }
 
+/*
+ * A root port above the device announces that the root complex completes atomic operations, since ours reach guest memory.
+ * vfio-pci does the same to the root port of an assigned GPU. Linux 7.2 and later ask for such a port.
+ */
+static void lyra_announce_atomics(PCIDevice *pci)
+{
+    PCIDevice *port = pci_bridge_get_device(pci_get_bus(pci));
+
+    if (port && port->exp.exp_cap && pcie_cap_get_type(port) == PCI_EXP_TYPE_ROOT_PORT) {
+        pci_long_test_and_set_mask(port->config + port->exp.exp_cap + PCI_EXP_DEVCAP2,
+                                   PCI_EXP_DEVCAP2_ATOMIC_COMP32 | PCI_EXP_DEVCAP2_ATOMIC_COMP64);
+    }
+}
+
 static bool lyra_add_capabilities(PCIDevice *pci, Error **errp)
 {
     uint8_t *express;
@@ -184,9 +199,10 @@ static bool lyra_add_capabilities(PCIDevice *pci, Error **errp)
             return false;
         }
         /*
-         * The CPU's atomic operations work on VRAM, which is RAM, and ours reach the root complex: an endpoint integrated
-         * in it has no bridge that could say so, and Linux believes one whose requester enable is set already.
+         * The CPU's atomic operations work on VRAM, which is RAM, and ours reach the root complex. An endpoint integrated
+         * in it has no bridge that could say so: Linux before 7.2 trusts one whose requester enable is set already.
          */
+        lyra_announce_atomics(pci);
         express = pci->config + LYRA_CAP_EXPRESS;
         pci_long_test_and_set_mask(express + PCI_EXP_DEVCAP2,
                                    PCI_EXP_DEVCAP2_ATOMIC_COMP32 | PCI_EXP_DEVCAP2_ATOMIC_COMP64);

@@ -111,7 +111,7 @@ else
     set -- "$@" -append "$words"
 fi
 [ -z "$share" ] || set -- "$@" -virtfs "local,path=$share,mount_tag=share,security_model=none"
-[ -z "$device" ] || set -- "$@" -device "lyra$props"
+[ -z "$device" ] || set -- "$@" -device pcie-root-port,id=gpu,chassis=1,hotplug=off -device "lyra,bus=gpu$props"
 # shellcheck disable=SC2086
 if [ $mode = shell ]; then
     "$@" $extra

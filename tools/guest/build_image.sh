@@ -92,6 +92,32 @@ fetch() (
     done
 )
 
+# Puts the files of the packages of --packages back that the list of exclusions has taken, and those of what they depend on. -dev
+# packages and compilers are used natively only.
+restore_packages() (
+    set -e
+    awk -v wanted="$packages" '
+        /^Package: / { name = $2 }
+        /^(Depends|Pre-Depends): / { sub(/^[^:]*: /, ""); gsub(/\([^)]*\)|:any/, ""); gsub(/[,|]/, " "); needs[name] = needs[name] " " $0 }
+        function visit(name,    i, n, words) {
+            if (seen[name]++ || !(name in needs) && !first[name] || name ~ /^(hipcc$|clang-|llvm-|lld-|libclang|gcc-|g\+\+-|cpp-)/) return
+            if (name !~ /-dev$/ || first[name]) print name
+            if (name ~ /-dev$/ && !first[name]) return
+            n = split(needs[name], words, " ")
+            for (i = 1; i <= n; i++) visit(words[i])
+        }
+        END { n = split(wanted, names, ","); for (i = 1; i <= n; i++) first[names[i]] = 1; for (i = 1; i <= n; i++) visit(names[i]) }
+    ' "$root/var/lib/dpkg/status" | while read -r name; do
+        cat "$root/var/lib/dpkg/info/$name.list" "$root/var/lib/dpkg/info/$name:amd64.list" 2>/dev/null || true
+    done | sed -e 's,^/,,' -e '/\.a$/d' -e '\,^usr/include/,d' -e '\,^usr/share/\(doc\|man\|locale\)/,d' |
+        LC_ALL=C sort -u | (cd "$root" && while read -r file; do
+            [ -e "$work/root/$file" ] || [ -d "$file" ] || ! [ -e "$file" ] || echo "$file"
+        done | cpio -pdl --quiet "$work/root")
+    # rocBLAS has its kernels for each chip in files of their own: 1.5 GB of them are for others.
+    find "$work/root/usr/lib" -path '*/rocblas/*/library/*' \( -name '*gfx1*' -o -name '*gfx8*' -o -name '*gfx906*' -o -name '*gfx908*' \
+        -o -name '*gfx90a*' -o -name '*gfx94*' -o -name '*gfx95*' \) -delete
+)
+
 # The root without the compiler, as hard links: no file in it may be changed in place.
 stage_root() (
     set -e
@@ -101,6 +127,7 @@ stage_root() (
         # shellcheck disable=SC2086
         rm -rf $pattern
     done
+    restore_packages
     rm -rf lib/modules etc/hostname etc/fstab
     mkdir -p job dev proc sys tmp run mnt root var/tmp usr/lib/lyra usr/lib/firmware/amdgpu
     install -m 755 "$here/init/lyra_init" usr/lib/lyra/init

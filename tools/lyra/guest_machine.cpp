@@ -43,6 +43,8 @@ constexpr Accelerator kAccelerators[] = {
 /// kernel copies by eight bytes an instruction.
 constexpr const char* kDeterministicCpu = "max,la57=off,erms=off";
 constexpr const char* kInstructionCount = "shift=0,sleep=off,align=off";
+/// The slot of the GPU. Linux 7.2 and later let KFD use PCIe atomic operations only below a root port.
+constexpr const char* kRootPort = "pcie-root-port,id=gpu,chassis=1,hotplug=off";
 constexpr const char* kFixedDate = "base=2025-01-01T00:00:00,clock=vm";
 
 /// A stream from the guest: virtio port lyra.NAME.
@@ -283,7 +285,7 @@ std::string GuestMachine::kernel_words() const {
 }
 
 std::string GuestMachine::device_words() const {
-    std::string device = fmt::format("lyra,vram={},cus={}", options_.vram, options_.cus);
+    std::string device = fmt::format("lyra,bus=gpu,vram={},cus={}", options_.vram, options_.cus);
     if (!options_.trace.empty()) device += ",trace=" + comma_safe(fs::absolute(options_.trace).string());
     if (options_.deterministic) device += ",pump=virtual";
     if (!options_.timing.empty()) device += fmt::format(",timing={}", fmt::join(options_.timing, ",,"));
@@ -301,7 +303,7 @@ std::vector<std::string> GuestMachine::deterministic_machine(const fs::path& wor
         "-icount", kInstructionCount, "-rtc", kFixedDate, "-seed", std::to_string(options_.seed),
         "-kernel", (image_ / "vmlinux").string(), "-initrd", initrd.string(),
         "-device", "virtio-serial-pci,ioeventfd=off", "-serial", "file:" + comma_safe((work / "serial").string()),
-        "-device", device_words() + ",stats=" + comma_safe((work / "stats").string()),
+        "-device", kRootPort, "-device", device_words() + ",stats=" + comma_safe((work / "stats").string()),
     };
     argv.insert(argv.end(), options_.qemu_words.begin(), options_.qemu_words.end());
     return argv;
@@ -318,7 +320,7 @@ std::vector<std::string> GuestMachine::machine(const fs::path& serial_log) const
         "-kernel", (image_ / "vmlinux").string(), "-initrd", (image_ / "initramfs").string(),
         "-drive", "if=none,id=root,format=raw,readonly=on,file=" + comma_safe((image_ / "root.erofs").string()),
         "-device", "virtio-blk-pci,drive=root", "-device", "virtio-serial-pci",
-        "-serial", "file:" + comma_safe(serial_log.string()), "-device", device_words(),
+        "-serial", "file:" + comma_safe(serial_log.string()), "-device", kRootPort, "-device", device_words(),
     };
     if (!options_.share.empty()) {
         argv.insert(argv.end(), {"-virtfs", fmt::format("local,path={},mount_tag=share,security_model=none",
