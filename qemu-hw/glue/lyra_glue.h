@@ -6,12 +6,12 @@
 #ifndef LYRA_GLUE_H
 #define LYRA_GLUE_H
 
-#include "exec/memory.h"
-#if __has_include("hw/pci/pci_device.h") /* QEMU 8.0 and newer */
-#include "hw/pci/pci_device.h"
+#if __has_include("system/memory.h") /* QEMU 10.1 and newer */
+#include "system/memory.h"
 #else
-#include "hw/pci/pci.h"
+#include "exec/memory.h"
 #endif
+#include "hw/pci/pci_device.h"
 #include "lyra.h"
 #include "qemu/notify.h"
 #include "qemu/timer.h"

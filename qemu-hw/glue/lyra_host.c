@@ -9,11 +9,7 @@
 
 #include "hw/pci/msi.h"
 #include "lyra_glue.h"
-#if __has_include("system/cpus.h") /* QEMU 10.0 and newer */
 #include "system/cpus.h"
-#else
-#include "sysemu/cpus.h"
-#endif
 
 enum {
     LYRA_MSI_AGAIN_NS = 1000,

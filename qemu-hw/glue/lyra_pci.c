@@ -15,11 +15,19 @@
 #include "hw/pci/msi.h"
 #include "hw/pci/pci_bridge.h"
 #include "hw/pci/pcie.h"
+#if __has_include("hw/core/qdev-properties.h") /* QEMU 11.0 and newer */
+#include "hw/core/qdev-properties.h"
+#else
 #include "hw/qdev-properties.h"
+#endif
 #include "lyra_glue.h"
 #include "migration/vmstate.h"
-#include "sysemu/cpu-timers.h"
-#include "sysemu/sysemu.h"
+#if __has_include("exec/icount.h") /* QEMU 10.1 and newer */
+#include "exec/icount.h"
+#else
+#include "system/cpu-timers.h"
+#endif
+#include "system/system.h"
 
 enum {
     /* A device id that the driver does not list, so that it asks the discovery table what the device is. */
@@ -361,7 +369,7 @@ static void lyra_realize(PCIDevice *pci, Error **errp)
 
 /* ---- type ---- */
 
-static Property lyra_properties[] = {
+static const Property lyra_properties[] = {
     DEFINE_PROP_SIZE("vram", LyraState, vram_bytes, 2 * GiB),
     DEFINE_PROP_UINT32("cus", LyraState, compute_units, 8),
     DEFINE_PROP_UINT32("threads", LyraState, threads, 1),
@@ -371,7 +379,6 @@ static Property lyra_properties[] = {
     DEFINE_PROP_STRING("timing", LyraState, timing),
     DEFINE_PROP_STRING("fp-exceptions", LyraState, fp_exceptions),
     DEFINE_PROP_STRING("stats", LyraState, stats_path),
-    DEFINE_PROP_END_OF_LIST(),
 };
 
 static const struct {
@@ -434,7 +441,7 @@ static void lyra_class_init(ObjectClass *klass, void *data)
 
     dc->desc = "Lyra: emulated AMD GFX9 compute GPU";
     dc->vmsd = &lyra_vmstate;
-    dc->reset = lyra_pci_reset;
+    device_class_set_legacy_reset(dc, lyra_pci_reset);
     set_bit(DEVICE_CATEGORY_DISPLAY, dc->categories);
     device_class_set_props(dc, lyra_properties);
     for (i = 0; i < ARRAY_SIZE(lyra_descriptions); i++) {

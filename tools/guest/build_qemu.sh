@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 # Builds the QEMU that has `-device lyra` from Debian's QEMU source package and prints the folder of the result.
 #
-#   build_qemu.sh [--cache DIR] [--jobs N] [--print]
+#   build_qemu.sh [--cache DIR] [--qemu 10.0|11.1] [--jobs N] [--print]
 #
 #   --cache DIR   where results are kept (default: $LYRA_CACHE, then $XDG_CACHE_HOME/lyra, then ~/.cache/lyra)
+#   --qemu V      10.0 of trixie (default) or 11.1 of trixie-backports
 #   --jobs N      compile so many files at a time (default: all processors)
 #   --print       only print the folder; exit 1 when it is not built yet
 #
-# The folder is DIR/qemu-HASH with bin/qemu-system-x86_64 and share/qemu. HASH covers what goes in (glue, patches, lyra.h,
+# The folder is DIR/qemu-V-HASH with bin/qemu-system-x86_64 and share/qemu. HASH covers what goes in (glue, patches, lyra.h,
 # this script), but not liblyra itself: QEMU needs liblyra.so.1 only when it starts and takes it from LD_LIBRARY_PATH, so
 # a change of the device model builds no QEMU. The linker is satisfied by a library of empty functions made from lyra.h,
 # which is not installed.
@@ -16,34 +17,42 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 hw=$(cd "$here/../../qemu-hw" && pwd)
-patches=$hw/patches/qemu-7.2
 . "$here/artefact.sh"
 jobs=$(nproc)
+qemu=10.0
 while [ $# -gt 0 ]; do
     case $1 in
     --cache) cache=$2 && shift ;;
+    --qemu) qemu=$2 && shift ;;
     --jobs) jobs=$2 && shift ;;
     --print) print_only=yes ;;
     *) echo "build_qemu.sh: unknown argument $1" >&2 && exit 2 ;;
     esac
     shift
 done
+case $qemu in
+10.0) suite=trixie ;;
+11.1) suite=trixie-backports ;;
+*) echo "build_qemu.sh: --qemu is 10.0 or 11.1" >&2 && exit 2 ;;
+esac
 
-artefact qemu "$(hash_of "$here/build_qemu.sh" "$hw/include/lyra.h" "$hw"/glue/* "$patches"/*)" bin/qemu-system-x86_64
+artefact "qemu-$qemu" "$(hash_of "$here/build_qemu.sh" "$hw/include/lyra.h" "$hw"/glue/* "$hw"/patches/*)" bin/qemu-system-x86_64
 
-# The source package and the compiled tree are kept, so that a change of the glue compiles the glue only.
-built=$cache/qemu-work
+# The source package and the compiled tree are kept, so that a change of the glue compiles the glue only. meson comes from
+# the same suite, unpacked and not installed: QEMU wants a newer one than Debian 12 has.
+built=$cache/qemu-work-$qemu
 fetch_source() (
     set -e
-    mkdir -p "$built"
     . "$here/apt_private.sh"
-    rm -rf "$built/apt" "$built/package"
-    mkdir -p "$built/apt" "$built/package.new"
-    apt_sources deb-src bookworm main >"$built/apt/sources.list"
-    apt_private "$built/apt"
-    cd "$built/package.new"
-    apt-get source -q --download-only qemu
-    mv "$built/package.new" "$built/package"
+    rm -rf "$built"
+    mkdir -p "$work/apt" "$work/package" "$built"
+    { apt_sources deb-src "$suite" main && apt_sources deb trixie main; } >"$work/apt/sources.list"
+    apt_private "$work/apt"
+    cd "$work/package"
+    apt-get source -q --download-only "qemu/$suite"
+    apt-get download -q meson
+    dpkg-deb -x meson_*.deb "$built/meson"
+    mv "$work/package" "$built/package"
 )
 
 # A shared library with every function of lyra.h, so that QEMU can be linked before liblyra is there.
@@ -65,14 +74,16 @@ EOF
 unpack() (
     set -e
     rm -rf "$built/src" "$built/build"
-    dpkg-source --no-check -x "$built"/package/qemu_7.2*.dsc "$built/src"
-    for patch in "$patches"/*.patch; do
+    dpkg-source --no-check -x "$built"/package/qemu_*.dsc "$built/src"
+    for patch in "$hw"/patches/*.patch; do
         patch -d "$built/src" -p1 <"$patch"
     done
-    cp "$patches/lyra.mak" "$built/src/configs/devices/x86_64-softmmu/lyra.mak"
+    echo 'source lyra/Kconfig' >>"$built/src/hw/misc/Kconfig"
+    echo "subdir('lyra')" >>"$built/src/hw/misc/meson.build"
+    cp "$hw/patches/lyra.mak" "$built/src/configs/devices/x86_64-softmmu/lyra.mak"
 )
 
-# cp -u keeps the time of what is the same, so that only what differs is compiled.
+# What is the same keeps its time, so that only what differs is compiled.
 add_glue() (
     set -e
     mkdir -p "$built/lyra/include" "$built/src/hw/misc/lyra"
@@ -90,7 +101,8 @@ configure_qemu() (
     if command -v ccache >/dev/null; then
         cc_command="ccache cc"
     fi
-    PKG_CONFIG_PATH=$built/lyra "$built/src/configure" --prefix="$cache/qemu" --cc="$cc_command" \
+    # The system's Python, which has the venv module, not one that comes first in PATH.
+    PYTHONPATH=$built/meson/usr/lib/python3/dist-packages PKG_CONFIG_PATH=$built/lyra "$built/src/configure" --python=/usr/bin/python3 --prefix="$cache/qemu" --cc="$cc_command" \
         --target-list=x86_64-softmmu --with-devices-x86_64=lyra \
         --without-default-features --without-default-devices --disable-user --disable-werror \
         --enable-system --enable-tcg --enable-kvm --enable-virtfs --enable-attr --enable-cap-ng --enable-fdt \
@@ -117,10 +129,10 @@ install_qemu() (
     done
 )
 
-tree=$(cat "$here/build_qemu.sh" "$patches"/* | sha256sum)
+tree=$(cat "$here/build_qemu.sh" "$hw"/patches/* | sha256sum)
 if [ "$(cat "$built/tree" 2>/dev/null)" != "$tree" ]; then
     rm -f "$built/tree"
-    ls "$built"/package/qemu_7.2*.dsc >/dev/null 2>&1 || step "fetch Debian's source package" fetch_source
+    ls "$built"/package/qemu_*.dsc >/dev/null 2>&1 || step "fetch Debian's source package" fetch_source
     step "unpack" unpack
     step "add the device" add_glue
     step "make the link library" link_library
