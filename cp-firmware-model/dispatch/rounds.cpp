@@ -141,7 +141,8 @@ std::unique_lock<std::mutex> Dispatcher::Rounds::hold(unsigned cu) {
     std::unique_lock<std::mutex> held;
     if (parallel_) {
         held = std::unique_lock(lock_, std::try_to_lock);
-        for (unsigned n = 0; n < kLockSpins && !held; ++n) held.try_lock();
+        for (unsigned n = 0; n < kLockSpins && !held && !held.try_lock(); ++n) {
+        }
         if (!held) held.lock();
     }
     d_.current_cu_ = cu;

@@ -322,10 +322,13 @@ Mec::PipeOrder Mec::order_of(unsigned number) {
     PipeHold& hold = pipes_[number].hold;
     const uint64_t quantum = hold.queue < slots_.size() ? priority_of(slots_[hold.queue]).quantum_ns : 0;
     const bool over = quantum != 0 && env_.now_ns() - hold.since_ns >= quantum;
-    std::sort(order.queue.begin(), order.queue.begin() + order.count, [&](const Hqd* a, const Hqd* b) {
+    const auto before = [&](const Hqd* a, const Hqd* b) {
         const unsigned first = priority_of(*a).queue, second = priority_of(*b).queue;
         return first != second ? first > second : hold.place(a->id(), over) < hold.place(b->id(), over);
-    });
+    };
+    // Insertion sort: of so few std::sort makes the same, but GCC 14 warns of its code for many.
+    Hqd** const begin = order.queue.data();
+    for (Hqd** at = begin + 1; at != begin + order.count; ++at) std::rotate(std::upper_bound(begin, at, *at, before), at, at + 1);
     if (over) hold = {};
     return order;
 }

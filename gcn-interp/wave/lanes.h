@@ -26,12 +26,15 @@ using Dwords [[gnu::vector_size(32)]] = uint32_t;
 using Qwords [[gnu::vector_size(32)]] = uint64_t;
 inline constexpr unsigned kDwords = 8, kQwords = 4;
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpsabi"  // the warning is about calls
 template <class Vector>
 [[gnu::always_inline]] inline Vector load_vector(const void* from) {
     Vector v;
     std::memcpy(&v, from, sizeof v);
     return v;
 }
+#pragma GCC diagnostic pop
 template <class Vector>
 [[gnu::always_inline]] inline void store_vector(void* to, const Vector& v) {
     std::memcpy(to, &v, sizeof v);

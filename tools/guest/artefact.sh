@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: MIT
 # To be sourced by the scripts that make something once and keep it in the cache.
 #
-# The sourcing script handles the options --cache and --print by setting these two:
+# The sourcing script handles the options --cache and --print by setting these two. LYRA_PRINT_ONLY=yes is --print for the scripts
+# that it calls as well: nothing is made.
 cache=${LYRA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lyra}
-print_only=no
+print_only=${LYRA_PRINT_ONLY:-no}
+# Ordinary users do not have the folders in which modprobe and chroot are.
+PATH=$PATH:/usr/sbin:/sbin
+
+# How the result is asked for, a line each: the script's place in the source tree, the folder it was called in, its arguments. It
+# lies beside the result. `lyra clean` asks again; a result that no answer names is stale.
+recipe=$(realpath --relative-to="$here/../.." "$here/${0##*/}" && pwd && printf '%s\n' "$@")
 
 # artefact KIND HASH FILE: the result is the folder $out = CACHE/KIND-HASH; it is complete when FILE is in it. Prints it and ends
 # the script when it is complete (exit 0) or with --print (exit 1). Otherwise takes the lock of KIND and makes $work, a folder of
@@ -58,10 +65,11 @@ step() {
 # publish KEEP: moves $work/out to its place, prints it and removes all but the KEEP most recently used results of this kind.
 publish() {
     rm -rf "$out"
+    printf '%s\n' "$recipe" >"$out.recipe"
     mv "$work/out" "$out"
     touch "$out"
     # shellcheck disable=SC2012
-    ls -dt "$cache/$kind"-* | grep -E "/$kind-[0-9a-f]{12}\$" | tail -n +$(($1 + 1)) | xargs -r rm -rf
+    ls -dt "$cache/$kind"-* | grep -E "/$kind-[0-9a-f]{12}\$" | tail -n +$(($1 + 1)) | sed 'p; s/$/.recipe/' | xargs -r rm -rf
     echo "$out"
 }
 

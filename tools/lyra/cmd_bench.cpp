@@ -28,7 +28,6 @@ struct Options {
     bool json = false;
 };
 
-constexpr const char* kBitcode = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode";  // Debian's rocm-device-libs
 constexpr unsigned kBatch = 200;                      // AQL packets; the ring has 256
 constexpr uint64_t kCopyBytes = uint64_t{1} << 22;
 constexpr int kLoops = 2000;                          // of 64 instructions
@@ -41,13 +40,28 @@ constexpr const char* kClasses[] = {"valu_mix",      "valu_f32",        "valu_fm
                                     "load_scattered", "store_contiguous", "lds_read",     "lds_read_uniform", "lds_write",
                                     "lds_atomic"};
 
+/// Folder of the device libraries: Debian's rocm-device-libs, or rocm-device-libs-17 (Debian 13).
+std::string device_libraries() {
+    for (const char* folder : {"/usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "/usr/lib/llvm-17/lib/clang/17/amdgcn/bitcode"}) {
+        if (std::filesystem::exists(std::filesystem::path(folder) / "ocml.bc")) return folder;
+    }
+    throw EnvironmentError("the device libraries (ocml.bc) are missing: install the package rocm-device-libs or rocm-device-libs-17");
+}
+
 void compile(const std::filesystem::path& source, const std::filesystem::path& object) {
     const std::vector<std::string> command{"clang-19",     "-x",       "cl",      "-cl-std=CL2.0",
                                            "-target",      "amdgcn-amd-amdhsa",   "-mcpu=gfx900",
-                                           std::string("--rocm-device-lib-path=") + kBitcode,
+                                           "--rocm-device-lib-path=" + device_libraries(),
                                            "-O3",          source,     "-o",      object};
     const Captured done = capture(command, true, 120);
     if (done.status != 0) throw EnvironmentError(fmt::format("clang-19 does not compile {}:\n{}", source.string(), done.err));
+}
+
+/// What a benchmark says when it gives up, else nothing. Version 1.8 of the library has other names for it.
+template <typename Run>
+std::string failure_of(const Run& run) {
+    if constexpr (requires { run.error_occurred; }) return run.error_occurred ? run.error_message : "";
+    else return run.skipped ? run.skip_message : "";
 }
 
 /// Keeps the best repetition of each benchmark: what disturbs a run only makes it slower.
@@ -59,8 +73,8 @@ public:
             if (run.run_type != Run::RT_Iteration) continue;
             const std::string name = run.run_name.function_name;
             progress_.show(name);
-            if (run.error_occurred) {
-                errors_[name] = run.error_message;
+            if (const std::string why = failure_of(run); !why.empty()) {
+                errors_[name] = why;
                 continue;
             }
             keep(seconds_, name, run.cpu_accumulated_time / static_cast<double>(run.iterations));

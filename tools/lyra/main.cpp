@@ -21,6 +21,8 @@ constexpr Verb kVerbs[] = {
     {"sweep", "run an experiment's configurations as jobs of any job engine", set_up_sweep},
     {"report", "one HTML page about results of experiments", set_up_report},
     {"waves", "list the waves of a saved queue", set_up_waves},
+    {"doctor", "say what this machine has of what Lyra needs, and the remedy for what is wrong", set_up_doctor},
+    {"clean", "remove what is stale in the cache", set_up_clean},
     {"version", "print the version", set_up_version},
 };
 
