@@ -4,12 +4,14 @@
 #
 #   hipcc.sh [--cache DIR] [--release R] [--packages A,B,...] SOURCE OUTPUT [OPTIONS for hipcc]
 #
-# --release and --packages are those of build_root.sh. The target is gfx900 unless OPTIONS say otherwise (--offload-arch=...). The folder of SOURCE is copied, so that files
-# which it includes from there are found. Exit status: that of hipcc; 2 for a missing file.
+# --release and --packages are those of build_root.sh. The target is gfx900 unless OPTIONS say otherwise (--offload-arch=...). The
+# folder of SOURCE is copied, so that files which it includes from there are found. Exit status: that of hipcc; 2 for a missing file.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/in_root.sh"
 cache=${LYRA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lyra}
+PATH=$PATH:/usr/sbin:/sbin
 release= packages=
 while :; do
     case ${1-} in
@@ -58,18 +60,9 @@ case $source in
 esac
 [ "$language" = given ] || set -- -x hip "$@"
 
-# clang wants /dev/null; the root's /dev is empty because it was made without privileges.
-enter='mount --bind /dev "$1/dev" && mount -t proc proc "$1/proc" && root=$1 && shift && exec chroot "$root" "$@"'
-if [ "$(id -u)" = 0 ]; then
-    spaces="--mount"
-else
-    spaces="--user --map-root-user --mount --pid --fork"
-    enter=$(echo "$enter" | sed 's/mount --bind/mount --rbind/')
-fi
 status=0
 # shellcheck disable=SC2086
-unshare $spaces sh -c "$enter" sh "$root" \
-    env -i PATH=/usr/sbin:/usr/bin HOME=/root TMPDIR="$inside/tmp" LANG=C.UTF-8 HIP_PLATFORM=amd \
+in_root "$root" env -i PATH=/usr/sbin:/usr/bin HOME=/root TMPDIR="$inside/tmp" LANG=C.UTF-8 HIP_PLATFORM=amd \
     sh -c 'cd "$1" && shift && exec hipcc "$@"' sh "$inside/src" \
     $arch "$@" -o "$inside/output" "$(basename "$source")" || status=$?
 [ $status = 0 ] || exit $status

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The same sources by several compilers, at several optimisation levels, for both chips: every answer has to be the one of the
-// host's build, bit for bit. lyra_isa_compilers [--quick] [--clang 15|17|19]... [--seed N]; one line for each configuration;
+// host's build, bit for bit. lyra_isa_compilers [--quick] [--clang 15|17|19|21]... [--seed N]; one line for each configuration;
 // exit status 1 when an answer differs or a compiler fails, 2 for usage.
 #include <unistd.h>
 
@@ -35,9 +35,10 @@ struct Compiler {
     const char* device_library;  ///< as that compiler sees it
 };
 constexpr Compiler kCompilers[] = {
-    {"15", "clang-15", LYRA_DEVICE_LIBRARY},
-    {"17", "%P/guest_clang.sh", "/usr/lib/llvm-17/lib/clang/17/amdgcn/bitcode"},
+    {"15", "%P/guest_clang.sh --release bookworm", "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"},
+    {"17", "%P/guest_clang.sh --release trixie", "/usr/lib/llvm-17/lib/clang/17/amdgcn/bitcode"},
     {"19", "clang-19", LYRA_DEVICE_LIBRARY},
+    {"21", "%P/guest_clang.sh --release sid", "/usr/lib/llvm-21/lib/clang/21/amdgcn/bitcode"},
 };
 constexpr const char* kChips[] = {"gfx900", "gfx906"};
 constexpr const char* kCommon = "-ffp-contract=off -fwrapv -w";
@@ -279,7 +280,7 @@ bool parse(int argc, char** argv, Options& options) {
 int main(int argc, char** argv) {
     lyra::isa::Options options;
     if (!lyra::isa::parse(argc, argv, options)) {
-        fmt::print(stderr, "usage: lyra_isa_compilers [--quick] [--clang 15|17|19]... [--seed N]\n");
+        fmt::print(stderr, "usage: lyra_isa_compilers [--quick] [--clang 15|17|19|21]... [--seed N]\n");
         return 2;
     }
     std::string work = (std::filesystem::temp_directory_path() / "lyra-compilers-XXXXXX").string();

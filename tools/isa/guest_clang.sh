@@ -1,30 +1,28 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Runs the clang of the guest's root file system (Debian trixie's clang-17, which hipcc is made of) natively in the current folder:
+# Runs the clang of a guest's root file system natively in the current folder: that of which the release's hipcc is made, 15 in
+# bookworm, 17 in trixie.
 #
-#   guest_clang.sh [--cache DIR] ARGUMENTS of clang-17      file names relative to the current folder
+#   guest_clang.sh [--cache DIR] [--release R] ARGUMENTS of clang      file names relative to the current folder
 #
 # Exit status: that of clang.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../guest/in_root.sh"
 cache=${LYRA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lyra}
-if [ "${1-}" = --cache ]; then
-    cache=$2
+release=trixie
+while :; do
+    case ${1-} in
+    --cache) cache=$2 ;;
+    --release) release=$2 ;;
+    *) break ;;
+    esac
     shift 2
-fi
-root=$("$here/../guest/build_root.sh" --cache "$cache")
+done
+root=$("$here/../guest/build_root.sh" --cache "$cache" --release "$release")
+clang=$(cd "$root/usr/bin" && printf '%s\n' clang-[0-9]* | sort -V | tail -n 1)
 
-# clang wants /dev/null and /proc; the folder is mounted in a name space that ends with the command.
-enter='mount --$bind /dev "$1/dev" && mount -t proc proc "$1/proc" && mount --bind . "$1/mnt" && root=$1 && shift && exec chroot "$root" "$@"'
-if [ "$(id -u)" = 0 ]; then
-    spaces="--mount"
-    bind=bind
-else
-    spaces="--user --map-root-user --mount --pid --fork"
-    bind=rbind
-fi
-# shellcheck disable=SC2086
-exec unshare $spaces env bind=$bind sh -c "$enter" sh "$root" \
-    env -i PATH=/usr/lib/llvm-17/bin:/usr/sbin:/usr/bin HOME=/root TMPDIR=/tmp LANG=C.UTF-8 \
-    sh -c 'cd /mnt && exec clang-17 "$@"' sh "$@"
+bind=$PWD
+in_root "$root" env -i PATH="/usr/lib/llvm-${clang#clang-}/bin:/usr/sbin:/usr/bin" HOME=/root TMPDIR=/tmp LANG=C.UTF-8 \
+    sh -c 'cd /mnt && exec "$@"' sh "$clang" "$@"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Random C programs (csmith) by clang-15 and clang-19 at several levels on the device in this process, against the host's
-// build: lyra_isa_random COUNT SEED. A program's answer is a hash of its variables. Exit status 1 when one differs.
+// Random C programs (csmith) by clang-15 and clang-19 at several levels on the device in this process, against the host's build:
+// lyra_isa_random COUNT SEED. A program's answer is a hash of its variables. Exit status 1 when one differs.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -26,8 +26,10 @@ using inproc::KernelRunner;
 using inproc::RunOutcome;
 
 constexpr const char* kKernel = "random_program";
-constexpr const char* kOptions =
-    "-x c -std=gnu11 -fwrapv -fno-strict-aliasing -w -I" LYRA_ISA_SOURCE "/programs -I" LYRA_CSMITH_INCLUDE;
+constexpr const char* kOptions = "-x c -std=gnu11 -fwrapv -fno-strict-aliasing -w -Iprograms -Icsmith";
+
+// That of bookworm's hipcc. It sees the current folder and what is below it.
+constexpr const char* kClang15 = LYRA_ISA_SOURCE "/guest_clang.sh --release bookworm";
 
 struct Configuration {
     const char* compiler;
@@ -35,7 +37,7 @@ struct Configuration {
     const char* chip;
 };
 constexpr Configuration kConfigurations[] = {
-    {"clang-15", "-O0", "gfx900"}, {"clang-15", "-O3", "gfx906"}, {"clang-19", "-O0", "gfx906"},
+    {kClang15, "-O0", "gfx900"},   {kClang15, "-O3", "gfx906"},   {"clang-19", "-O0", "gfx906"},
     {"clang-19", "-O1", "gfx900"}, {"clang-19", "-O3", "gfx900"}, {"clang-19", "-O3", "gfx906"},
 };
 
@@ -47,7 +49,11 @@ struct Answer {
 
 class RandomPrograms {
 public:
-    explicit RandomPrograms(const fs::path& work) { fs::current_path(work); }
+    explicit RandomPrograms(const fs::path& work) {
+        fs::copy(LYRA_ISA_SOURCE "/programs", work / "programs");
+        fs::copy(LYRA_CSMITH_INCLUDE, work / "csmith", fs::copy_options::recursive);
+        fs::current_path(work);
+    }
 
     int run(uint64_t count, uint64_t seed) {
         for (uint64_t i = 0; i < count; ++i) one(seed + i);

@@ -130,6 +130,7 @@ const std::vector<IsaProof>& isa_proofs() {
     static const std::vector<IsaProof> proofs = {
         {"decoding and text are LLVM's on random dwords", "gcn_llvm_random", {"100000000"}, ", 0 others, ", {}, true},
         DIVISION("10000000", "1"),
+        COMPILERS("21"),
         COMPILERS("19"),
         COMPILERS("17"),
         COMPILERS("15"),

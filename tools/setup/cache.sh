@@ -63,7 +63,7 @@ cache_state() { # NAME
     qemu-work) echo "kept build tree of QEMU" ;;
     *.lock) echo "kept lock" ;;
     log) [ -z "$(ls -A "$cache/log")" ] && echo "kept no logs" || echo "log logs of guests that failed" ;;
-    .*.??????) echo "leftover of something that was interrupted" ;;
+    .*.??????) echo "leftover an interrupted run left it" ;;
     *.recipe) [ -e "$cache/${_name%.recipe}" ] && echo "kept how an artefact was made" || echo "stale its artefact is gone" ;;
     build-*)
         if [ -d "$cache/$_name/src/tools" ]; then

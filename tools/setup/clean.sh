@@ -43,7 +43,7 @@ while IFS=$tab read -r state size name why; do
     if [ $dry = yes ]; then
         echo "would remove $name, $(human_size "$size"): $why"
     else
-        rm -rf --one-file-system "${cache:?}/${name:?}"
+        rm -rf --one-file-system "${cache:?}/${name:?}" "$cache/$name.recipe"
         echo "removed $name, $(human_size "$size"): $why"
     fi
     total=$((total + size))

@@ -132,12 +132,11 @@ check_disk() {
     need=4000000
     [ -z "$made" ] || need=1000000
     text="$(human_size "$free") free for $cache"
-    if ! [ -w "$folder" ]; then
+    if ! probe=$(mktemp "$folder/.lyra-doctor.XXXXXX" 2>/dev/null); then
         check wrong disk "$folder cannot be written" "choose another folder: LYRA_CACHE=DIR ./lyra ..."
     elif [ "$free" -lt $need ]; then
         check wrong disk "$text; at least $(human_size $need) are needed" "./lyra clean, or another folder: LYRA_CACHE=DIR ./lyra ..."
     else
-        probe=$(mktemp "$folder/.lyra-doctor.XXXXXX")
         printf '#!/bin/sh\n' >"$probe"
         chmod +x "$probe"
         if "$probe" 2>/dev/null; then
@@ -145,8 +144,8 @@ check_disk() {
         else
             check wrong disk "programs in $folder cannot be run (mounted with noexec?)" "choose another folder: LYRA_CACHE=DIR ./lyra ..."
         fi
-        rm -f "$probe"
     fi
+    rm -f "$probe"
 }
 
 # Sets why, empty when KVM can be used, and remedy.
@@ -322,7 +321,7 @@ check_guest() {
     fact guest.rocm "$(quote "$rocm")"
     fact guest.qemu "$(quote "$qemu_version")"
     fact guest.image_made "$([ "$image_text" = made ] && echo true || echo false)"
-    fact guest.qemu_built "$([ $qemu_text = built ] && echo true || echo false)"
+    fact guest.qemu_built "$([ "$qemu_text" = built ] && echo true || echo false)"
     check ok guest "Debian $release with kernel $kernel, ROCm $rocm ($image_text); QEMU $qemu_version ($qemu_text)"
 }
 
