@@ -160,7 +160,7 @@ def check_kvm(folder, empty):
 def check_clean(folder):
     cache = f"{folder}/cache"
     made = call([f"{TREE}/tools/guest/build_root.sh", "--cache", cache, "--print"], LYRA_PRINT_ONLY="yes").stdout.strip()
-    recipe = f"tools/guest/build_root.sh\n{folder}\n--cache\n{cache}\n--release\ntrixie\n"
+    recipe = f"tools/guest/build_root.sh\n{folder}\n=--cache\n={cache}\n=--release\n=trixie\n=--packages\n=\n"
     write(f"{made}/usr/bin/x")
     write(made + ".recipe", recipe)
     for name in "root-trixie-000000000000", "root-trixie-111111111111":
@@ -203,8 +203,53 @@ def check_clean(folder):
     expect("clean --wrong is a usage error", clean("--wrong").returncode == 2)
 
 
+FAKE_SCRIPT = """#!/bin/sh
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/artefact.sh"
+while [ $# -gt 0 ]; do
+    case $1 in
+    --cache) cache=$2 && shift ;;
+    --packages) packages=$2 && shift ;;
+    --print) print_only=yes ;;
+    esac
+    shift
+done
+artefact fake "$({ cat input "$here/input" && echo "$packages"; } | hash_of)" made
+mkdir "$work/out"
+touch "$work/out/made"
+publish 9
+"""
+
+
+def check_recipes(folder):
+    """What a script has made is asked for again as it was: with its arguments, an empty one too, in the same folder."""
+    guest, cache, place = f"{folder}/tree/tools/guest", f"{folder}/cache", f"{folder}/my place"
+    write(f"{guest}/build_fake.sh", FAKE_SCRIPT)
+    os.chmod(f"{guest}/build_fake.sh", 0o755)
+    shutil.copy(f"{TREE}/tools/guest/artefact.sh", guest)
+    write(f"{guest}/input", "1")
+    write(f"{place}/input", "1")
+    os.makedirs(f"{cache}/build-000000000000")
+    os.symlink(f"{folder}/tree", f"{cache}/build-000000000000/src")
+
+    def make(packages):
+        command = f"cd '{place}' && exec {guest}/build_fake.sh --cache {cache} --packages '{packages}'"
+        return os.path.basename(call(["sh", "-c", command]).stdout.strip())
+
+    made = {make(""), make("a b"), make("$x")}
+    expect("a script makes its artefacts", len(made) == 3 and made <= set(os.listdir(cache)), made)
+    call([PROGRAM, "clean"], LYRA_CACHE=cache)
+    expect("an artefact that is named as it was asked for stays", made <= set(os.listdir(cache)), os.listdir(cache))
+    write(f"{guest}/input", "2")
+    call([PROGRAM, "clean"], LYRA_CACHE=cache)
+    left = [name for name in os.listdir(cache) if not name.startswith("build-")]
+    expect("it goes with its recipe when what it is made of has changed", left == ["fake.lock"], left)
+
+
 with tempfile.TemporaryDirectory() as scratch:
     check_lists()
+    check_recipes(f"{scratch}/recipes")
     check_doctor(f"{scratch}/doctor")
     check_clean(f"{scratch}/clean")
 sys.exit(1 if failures else 0)

@@ -38,9 +38,9 @@ cache_is_named() { # NAME
         set --
         while read -r _word; do
             case $_word in
-            --cache) read -r _word ;;
-            --print) ;;
-            *) set -- "$@" "$_word" ;;
+            =--cache) read -r _word ;;
+            =--print) ;;
+            *) set -- "$@" "${_word#=}" ;;
             esac
         done
     } <"$cache/$_name.recipe"

@@ -131,8 +131,10 @@ install_packages() {
     echo "lyra: install Debian packages: $_missing" >&2
     $_sudo apt-get update -q >&2 || echo "lyra: apt-get update failed, trying with what is known" >&2
     # shellcheck disable=SC2086
-    $_sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 $_missing >&2 ||
+    if ! $_sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 $_missing >&2; then
+        echo "lyra: could not install the packages; install them by hand and try again" >&2
         return 1
+    fi
     [ -z "$(missing_packages "$@")" ] && return 0
     {
         echo "lyra: this is missing although its package is installed:"
