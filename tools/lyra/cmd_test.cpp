@@ -373,6 +373,8 @@ void test_patched_driver(const Options& options, Report& report) {
 
 void test_in_guests(const Options& options, Report& report) { test_guest(options.guest, report); }
 
+void test_packages_in_guest(const Options& options, Report& report) { test_packages(options.guest, report); }
+
 void test_libraries_in_guest(const Options& options, Report& report) { test_libraries(options.guest, options.libraries, report); }
 
 /// The groups of tests, in the order in which they run.
@@ -387,6 +389,7 @@ constexpr Group kGroups[] = {
     {"trap-handler", "saves and restores by the trap handler of the guest's driver", test_trap_handler},
     {"command", "exit codes and output of this program", test_commands},
     {"guest", "HIP programs, and what the driver offers beyond them, in guests", test_in_guests},
+    {"packages", "programs with hipCUB, rocThrust, OpenMP and OpenCL, in a guest that has these packages", test_packages_in_guest},
     {"libraries", "Debian's rocBLAS and test programs of its rocRAND, in a guest; only when named", test_libraries_in_guest, false},
     {"scheduler", "the patched driver of kfd-patches/: its scheduler at work, and kfdtest as with Debian's driver; only when named", test_patched_driver, false},
     {"deterministic", "a HIP program in virtual time: the same trace of the GPU in every run", test_deterministic},

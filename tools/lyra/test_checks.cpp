@@ -31,6 +31,21 @@ const std::vector<GuestProgram>& guest_programs() {
     return programs;
 }
 
+const std::vector<GuestProgram>& package_programs() {
+    static const std::vector<GuestProgram> programs = {
+        {"sort with hipCUB", "sort_hipcub", "examples/packages/sort_hipcub.hip", {}, ""},
+        {"reduction with rocThrust", "reduce_rocthrust", "examples/packages/reduce_rocthrust.hip", {}, ""},
+        {"host code with OpenMP", "openmp", "examples/packages/openmp.hip", {"-fopenmp"}, ""},
+        {"OpenCL", "opencl", "examples/packages/opencl.cpp", {"-lOpenCL"}, ""},
+    };
+    return programs;
+}
+
+std::vector<std::string> example_packages() {
+    return {"clinfo",         "libhipcub-dev",      "libomp-17-dev",  "librocprim-dev",
+            "librocthrust-dev", "ocl-icd-opencl-dev", "rocm-opencl-icd"};
+}
+
 #undef EXAMPLE
 #undef TESTDATA
 #undef UNOPTIMISED
@@ -156,6 +171,11 @@ const std::vector<CommandCheck>& command_checks() {
         {"a wrong size of VRAM is a usage error", {"run", "--vram", "3G", "examples/sum32.hip"}, 2, "", "power of two", 10},
         {"measure refuses what only the simulator can", {"measure", "examples/measure/load.toml"}, 2, "", "only lyra sim can", 10},
         {"measure of a file that is not there is a usage error", {"measure", "no-such.toml"}, 2, "", "cannot read", 10},
+        {"an unknown kernel is a usage error", {"run", "--kernel", "5.10", "examples/sum32.hip"}, 2, "", "--kernel", 10},
+        {"an unknown release is a usage error", {"run", "--release", "potato", "examples/sum32.hip"}, 2, "", "--release", 10},
+        {"packages are names", {"run", "--packages", "libhipcub-dev,$(x)", "examples/sum32.hip"}, 2, "", "is not the name of a Debian package", 10},
+        {"a package that is not there fails with apt's words", {"run", "--packages", "no-such-package", "examples/sum32.hip"}, 2, "",
+         "no-such-package", 300},
         {"a driver for another kernel is a usage error", {"run", "--kfd", "lyra", "--kernel", "6.1", "examples/sum32.hip"}, 2, "", "6.12 only", 10},
         {"a driver that is not there is a usage error", {"run", "--kfd", "no-such-tree", "examples/sum32.hip"}, 2, "", "no such file", 10},
         {"deterministic with two processors is a usage error", {"run", "--deterministic", "--smp", "2", "examples/sum32.hip"}, 2, "",

@@ -57,4 +57,10 @@ struct GuestProgram {
 };
 const std::vector<GuestProgram>& guest_programs();
 
+/// Programs that want Debian packages beside the guest's own: those of examples/packages, but for the one that takes minutes.
+const std::vector<GuestProgram>& package_programs();
+/// These packages, of the release kPackagesRelease.
+std::vector<std::string> example_packages();
+constexpr const char* kPackagesRelease = "trixie";
+
 }  // namespace lyra::cli

@@ -3,6 +3,7 @@
 #include "tools/lyra/test_guest.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <sstream>
 
@@ -17,17 +18,22 @@ namespace fs = std::filesystem;
 
 constexpr const char* kGroup = "guest";
 
-void test_programs(const GuestOptions& options, Report& report) {
-    WorkDir work;
-    GuestJob job;
-    std::vector<GuestCheck> checks = checks_after_boot();
-    std::vector<std::string> scripts;  // checks keep pointers into them
-    scripts.reserve(guest_programs().size());
-    for (const GuestProgram& program : guest_programs()) {
+/// Compile the programs and add a check for each. The checks keep pointers into scripts.
+void add_programs(const std::vector<GuestProgram>& programs, const GuestOptions& options, const WorkDir& work, GuestJob& job,
+                  std::vector<GuestCheck>& checks, std::deque<std::string>& scripts) {
+    for (const GuestProgram& program : programs) {
         compile_for_guest(job, work, program.source, program.file, program.options, options);
         scripts.push_back(fmt::format("chmod +x {0}; ./{0} {1}", program.file, program.arguments));
         checks.push_back({program.name, scripts.back().c_str(), 0, {"PASSED"}, {"FAILED"}});
     }
+}
+
+void test_programs(const GuestOptions& options, Report& report) {
+    WorkDir work;
+    GuestJob job;
+    std::vector<GuestCheck> checks = checks_after_boot();
+    std::deque<std::string> scripts;
+    add_programs(guest_programs(), options, work, job, checks, scripts);
     checks.insert(checks.end(), checks_at_the_end().begin(), checks_at_the_end().end());
     GuestOptions guest = options;
     guest.stock_driver = true;  // what the checks say of the driver has to be true of Debian's own file
@@ -89,6 +95,20 @@ void test_driver(const GuestOptions& options, Report& report) {
 }
 
 }  // namespace
+
+void test_packages(const GuestOptions& options, Report& report) {
+    GuestOptions guest = options;
+    guest.release = kPackagesRelease;
+    guest.packages = example_packages();
+    WorkDir work;
+    GuestJob job;
+    std::vector<GuestCheck> checks = {
+        {"clinfo lists the device", "clinfo", 0, {"AMD Accelerated Parallel Processing", "gfx900"}, {}},
+    };
+    std::deque<std::string> scripts;
+    add_programs(package_programs(), guest, work, job, checks, scripts);
+    run_checks(guest, "packages", "boots with the packages", checks, job, report);
+}
 
 void test_guest(const GuestOptions& options, Report& report) {
     test_programs(options, report);

@@ -9,4 +9,7 @@ namespace lyra::cli {
 
 void test_guest(const GuestOptions& options, Report& report);
 
+/// The group "packages": programs that use more of Debian's packages, in a guest that has them.
+void test_packages(const GuestOptions& options, Report& report);
+
 }  // namespace lyra::cli
