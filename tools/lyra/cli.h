@@ -59,6 +59,8 @@ std::function<int()> set_up_sweep(CLI::App& app);
 std::function<int()> set_up_report(CLI::App& app);
 std::function<int()> set_up_doctor(CLI::App& app);
 std::function<int()> set_up_clean(CLI::App& app);
+std::function<int()> set_up_help(CLI::App& app);
+std::function<int()> set_up_completion(CLI::App& app);
 std::function<int()> set_up_version(CLI::App& app);
 
 /// -q: -1, nothing: 0, -v: 1 and more.

@@ -186,7 +186,7 @@ std::function<int()> set_up_disasm(CLI::App& app) {
     auto options = std::make_shared<Options>();
     app.add_option("file", options->file, "code object, offload bundle, or HIP program with GPU code")->required()->type_name("FILE");
     app.add_option("--kernel", options->kernel, "only this kernel")->type_name("NAME");
-    app.add_option("--chip,--mcpu", options->chip, "whose code it is: gfx900 or gfx906")->capture_default_str()->type_name("CHIP");
+    app.add_option("--chip,--mcpu", options->chip, "whose code it is: gfx900 or gfx906")->capture_default_str()->type_name("gfx900|gfx906");
     app.add_flag("--histogram", options->histogram, "count instructions by operation and encoding instead");
     app.add_flag("--json", options->json, "the histogram as JSON");
     return [options] { return disassemble(*options); };

@@ -334,9 +334,9 @@ private:
 
 std::function<int()> set_up_exec(CLI::App& app) {
     auto options = std::make_shared<Options>();
-    app.add_option("file", options->file, "code object, offload bundle, or HIP program with GPU code")->required()->type_name("KERNEL.co");
+    app.add_option("file", options->file, "code object, offload bundle, or HIP program with GPU code")->required()->type_name("FILE.co");
     app.add_option("--kernel", options->kernel, "kernel to run; not needed when the file has one")->type_name("NAME");
-    app.add_option("--chip,--mcpu", options->chip, "whose code it is: gfx900 or gfx906")->capture_default_str()->type_name("CHIP");
+    app.add_option("--chip,--mcpu", options->chip, "whose code it is: gfx900 or gfx906")->capture_default_str()->type_name("gfx900|gfx906");
     app.add_option("--grid", options->grid, "number of work-groups")->delimiter(',')->expected(1, 3)->allow_extra_args(false)->type_name("X[,Y[,Z]]");
     app.add_option("--threads", options->threads, "number of work-items instead; the last work-groups may be partial")->delimiter(',')->expected(1, 3)->allow_extra_args(false)->type_name("X[,Y[,Z]]");
     app.add_option("--block", options->block, "work-items of a work-group")->delimiter(',')->expected(1, 3)->allow_extra_args(false)->type_name("X[,Y[,Z]]");

@@ -143,7 +143,7 @@ int coverage(const Options& options) {
 std::function<int()> set_up_isa(CLI::App& app) {
     auto options = std::make_shared<Options>();
     app.add_flag("--coverage", options->coverage, "count the instructions that are executed, by format");
-    app.add_option("--chip,--mcpu", options->chip, "gfx900 or gfx906")->type_name("CHIP")->capture_default_str();
+    app.add_option("--chip,--mcpu", options->chip, "gfx900 or gfx906")->type_name("gfx900|gfx906")->capture_default_str();
     app.add_option("--executed", options->executed, "folder of the records of executed operations (default: those of the last lyra test)")
         ->type_name("DIR");
     app.add_option("--format", options->format, "list only this format, such as VOP3")->type_name("FORMAT");

@@ -273,7 +273,7 @@ int measure_main(Options& options) {
 
 std::function<int()> set_up_measure(CLI::App& app) {
     auto options = std::make_shared<Options>();
-    app.add_option("SPEC", options->spec, "experiment, a TOML file as in examples/measure")->required();
+    app.add_option("SPEC", options->spec, "experiment, a TOML file as in examples/measure")->required()->type_name("FILE.toml");
     app.add_option("--samples", options->samples, "kernels of each latency-critical client, in place of the file's")
         ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
     app.add_option("--seed", options->seed, "seed of everything random, in place of the file's")->check(CLI::PositiveNumber);

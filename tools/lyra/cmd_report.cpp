@@ -47,7 +47,7 @@ int report_main(const Options& options) {
 
 std::function<int()> set_up_report(CLI::App& app) {
     auto options = std::make_shared<Options>();
-    app.add_option("RESULTS", options->results, "files of lyra sim --results or lyra sweep collect; two are also compared")->required();
+    app.add_option("RESULTS", options->results, "files of lyra sim --results or lyra sweep collect; two are also compared")->required()->type_name("FILE.jsonl");
     app.add_option("-o,--output", options->out, "the page; - is standard output, by default it lies beside the first file")
         ->type_name("FILE.html");
     return [options] { return report_main(*options); };

@@ -166,17 +166,17 @@ std::function<int()> set_up_sweep(CLI::App& app) {
         return sub;
     };
     CLI::App* planning = verb("plan", "print the list of jobs, one for each configuration", plan);
-    planning->add_option("SPEC", options->spec, "experiment, a TOML file as in examples/measure")->required();
+    planning->add_option("SPEC", options->spec, "experiment, a TOML file as in examples/measure")->required()->type_name("FILE.toml");
     planning->add_option("--out", options->out, "folder of the outputs")->type_name("DIR")->capture_default_str();
     CLI::App* running = verb("run", "run one job, unless it is done", run);
-    running->add_option("JOBS", options->jobs, "the list")->required();
+    running->add_option("JOBS", options->jobs, "the list")->required()->type_name("FILE");
     running
         ->add_option("--index", options->index,
                      "number of the job, from 0; by default SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, or PARALLEL_SEQ - 1")
         ->check(CLI::NonNegativeNumber)
         ->type_name("N");
     CLI::App* collecting = verb("collect", "print the results of all jobs; exit status 1 when some are not there", collect);
-    collecting->add_option("DIR", options->folder, "folder of the outputs")->required();
+    collecting->add_option("DIR", options->folder, "folder of the outputs")->required()->type_name("");
     collecting->add_option("--jobs", options->jobs, "the list, by default the copy in the folder")->type_name("FILE");
     app.require_subcommand(1);
     app.footer("docs/user/sweep.md shows GNU parallel and Slurm.");

@@ -23,6 +23,8 @@ constexpr Verb kVerbs[] = {
     {"waves", "list the waves of a saved queue", set_up_waves},
     {"doctor", "say what this machine has of what Lyra needs, and the remedy for what is wrong", set_up_doctor},
     {"clean", "remove what is stale in the cache", set_up_clean},
+    {"help", "tell the options of a verb, write manual pages", set_up_help},
+    {"completion", "print a script that completes lyra's command line in a shell", set_up_completion},
     {"version", "print the version", set_up_version},
 };
 
