@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: MIT
 # To be sourced by the scripts that make something once and keep it in the cache.
 #
-# The sourcing script handles the options --cache and --print by setting these two. LYRA_PRINT_ONLY=yes is --print for the scripts
-# that it calls as well: nothing is made.
+# The sourcing script handles the options --cache and --print by setting these two. LYRA_PRINT_ONLY=yes is --print for the
+# scripts that it calls as well: nothing is made.
 cache=${LYRA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lyra}
 print_only=${LYRA_PRINT_ONLY:-no}
 # Ordinary users do not have the folders in which modprobe and chroot are.
 PATH=$PATH:/usr/sbin:/sbin
 
-# How the result is asked for, a line each: the script's place in the source tree, the folder it was called in, its arguments (each
-# behind "="). It lies beside the result. `lyra clean` asks again; a result that no answer names is stale.
+# How the result is asked for, a line each: the script's place in the source tree, the folder it was called in, its arguments
+# (each behind "="). It lies beside the result. `lyra clean` asks again; a result that no answer names is stale.
 recipe=$(realpath --relative-to="$here/../.." "$here/${0##*/}" && pwd && for word; do echo "=$word"; done)
 
-# artefact KIND HASH FILE: the result is the folder $out = CACHE/KIND-HASH; it is complete when FILE is in it. Prints it and ends
-# the script when it is complete (exit 0) or with --print (exit 1). Otherwise takes the lock of KIND and makes $work, a folder of
-# this run that is removed at the end. The result is put together in $work/out.
+# artefact KIND HASH FILE: the result is the folder $out = CACHE/KIND-HASH; it is complete when FILE is in it. Prints it and
+# ends the script when it is complete (exit 0) or with --print (exit 1). Otherwise takes the lock of KIND and makes $work, a
+# folder of this run that is removed at the end. The result is put together in $work/out.
 artefact() {
     kind=$1
     out=$cache/$1-$2

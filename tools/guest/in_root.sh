@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
 # To be sourced: runs a command in a root file system of the cache.
 
-# in_root ROOT COMMAND ARGUMENTS...: with /dev and /proc, and $bind at /mnt when it is set. The mounts end with the command. root
-# gets them in a mount name space, others in a user name space. A container may forbid both; there, root has /dev/null alone and no
-# /proc, which is enough for a compiler.
+# in_root ROOT COMMAND ARGUMENTS...: with /dev and /proc, and $bind at /mnt when it is set. The mounts end with the command.
+# root gets them in a mount name space, others in a user name space. A container may forbid both; there, root has /dev/null
+# alone and no /proc, which is enough for a compiler.
 in_root() (
     root=$1
     shift
     # shellcheck disable=SC2016
-    enter='mount --$how /dev "$root/dev" && mount -t proc proc "$root/proc" && { [ -z "$bind" ] || mount --bind "$bind" "$root/mnt"; } &&
-        exec chroot "$root" "$@"'
+    enter='mount --$how /dev "$root/dev" && mount -t proc proc "$root/proc" &&
+        { [ -z "$bind" ] || mount --bind "$bind" "$root/mnt"; } && exec chroot "$root" "$@"'
     export root bind="${bind-}"
     if [ "$(id -u)" != 0 ]; then
         how=rbind unshare --user --map-root-user --mount --pid --fork sh -c "$enter" sh "$@"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Random C programs (csmith) by clang-15 and clang-19 at several levels on the device in this process, against the host's build:
-// lyra_isa_random COUNT SEED. A program's answer is a hash of its variables. Exit status 1 when one differs.
+// Random C programs (csmith) by clang-15 and clang-19 at several levels on the device in this process, against the host's
+// build: lyra_isa_random COUNT SEED. A program's answer is a hash of its variables. Exit status 1 when one differs.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -28,7 +28,11 @@ std::function<int()> set_up_doctor(CLI::App& app) {
     auto json = std::make_shared<bool>(false);
     app.add_flag("--json", *json, "as JSON");
     app.footer("Exit code 1: something is wrong; the remedy stands below it.");
-    return [json] { return become_script("doctor.sh", *json ? std::vector<std::string>{"--json"} : std::vector<std::string>{}); };
+    return [json] {
+        std::vector<std::string> arguments;
+        if (*json) arguments.push_back("--json");
+        return become_script("doctor.sh", arguments);
+    };
 }
 
 std::function<int()> set_up_clean(CLI::App& app) {

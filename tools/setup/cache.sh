@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# To be sourced, with $source the source tree and $cache the cache: what lies in the cache, how big it is, and what of it is stale.
+# To be sourced, with $source the source tree and $cache the cache: what lies in the cache, how big it is, and what of it is
+# stale.
 
 # Source trees that build in this cache (each has a build folder with a link to it), this one first.
 cache_trees() {
@@ -27,7 +28,9 @@ cache_in_use() { # NAME
         grep -q -x -F "$(readlink -f "$cache")/${_kind%.??????}.lock" "$open_files" && return 0
         ;;
     esac
-    awk -v path="$(readlink -f "$cache")/$1" '$0 == path || index($0, path "/") == 1 { found = 1 } END { exit !found }' "$open_files"
+    awk -v path="$(readlink -f "$cache")/$1" '
+        $0 == path || index($0, path "/") == 1 { found = 1 }
+        END { exit !found }' "$open_files"
 }
 
 # Does one of the trees name this artefact, asked as it was asked for when it was made?
@@ -48,7 +51,8 @@ cache_is_named() { # NAME
         while read -r _tree; do
             # Scripts that do not know LYRA_PRINT_ONLY would make things.
             grep -q -s LYRA_PRINT_ONLY "$_tree/tools/guest/artefact.sh" && [ -x "$_tree/$_script" ] || continue
-            _answer=$(cd "$_folder" && LYRA_PRINT_ONLY=yes "$_tree/$_script" "$@" --cache "$cache" --print 2>/dev/null </dev/null)
+            _answer=$({ cd "$_folder" || cd /; } 2>/dev/null &&
+                LYRA_PRINT_ONLY=yes "$_tree/$_script" "$@" --cache "$cache" --print 2>/dev/null </dev/null)
             [ "$_answer" != "$cache/$_name" ] || exit 0
         done
         exit 1
@@ -60,7 +64,12 @@ cache_state() { # NAME
     _name=$1
     case $_name in
     ccache) echo "kept compiled objects, limited by ccache itself" ;;
-    qemu-work) echo "kept build tree of QEMU" ;;
+    qemu-work*)
+        for _file in "$cache/qemu${_name#qemu-work}"-????????????; do
+            [ ! -d "$_file" ] || { echo "kept build tree of QEMU" && return; }
+        done
+        echo "stale there is no QEMU of it"
+        ;;
     *.lock) echo "kept lock" ;;
     log) [ -z "$(ls -A "$cache/log")" ] && echo "kept no logs" || echo "log logs of guests that failed" ;;
     .*.??????) echo "leftover an interrupted run left it" ;;
@@ -73,7 +82,7 @@ cache_state() { # NAME
         fi
         ;;
     debs-*)
-        if awk -F '\t' -v name="${_name#debs-}" '$1 == "kernel" && $2 == name { found = 1 } END { exit !found }' "$source/tools/guest/guests.tsv"; then
+        if cut -f 1,2 "$source/tools/guest/guests.tsv" | grep -q -x -F "kernel$(printf '\t')${_name#debs-}"; then
             echo "kept packages of kernel ${_name#debs-}"
         else
             echo "stale no kernel of guests.tsv"
@@ -127,5 +136,9 @@ cache_entries() {
 
 # 1234567 kilobytes as "1.2 GB".
 human_size() {
-    awk -v kb="$1" 'BEGIN { if (kb >= 1048576) printf "%.1f GB", kb / 1048576; else if (kb >= 1024) printf "%.0f MB", kb / 1024; else printf "%d KB", kb }'
+    awk -v kb="$1" 'BEGIN {
+        if (kb >= 1048576) printf "%.1f GB", kb / 1048576
+        else if (kb >= 1024) printf "%.0f MB", kb / 1024
+        else printf "%d KB", kb
+    }'
 }

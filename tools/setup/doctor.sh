@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# lyra doctor: what this machine has of what Lyra needs, and the remedy for what is wrong. ./lyra runs it directly, without a build,
-# so that it can tell of a machine that has no compiler yet.
+# lyra doctor: what this machine has of what Lyra needs, and the remedy for what is wrong. ./lyra runs it directly, without a
+# build, so that it can tell of a machine that has no compiler yet.
 #
 #   doctor.sh [--json]
 #
-# A line for each check: ok, note (Lyra works, but something is not as it could be) or WRONG. Exit status 1 when something is wrong.
+# A line for each check: ok, note (Lyra works, but something is not as it could be) or WRONG. Exit status 1 when something is
+# wrong.
 #
 # Environment, for tests: LYRA_OS_RELEASE and LYRA_APT_ETC (see packages.sh and tools/guest/apt_private.sh), LYRA_KVM
 # (/dev/kvm), LYRA_CPUINFO (/proc/cpuinfo)
@@ -39,7 +40,9 @@ trap 'exit 130' INT TERM HUP
 
 # check STATE NAME TEXT [REMEDY]: one row. STATE is ok, note or wrong.
 check() {
-    for word in "$1" "$2" "$3" "${4-}"; do printf '%s\t' "$(printf %s "$word" | tr '\t\n' '  ')"; done | sed 's/\t$/\n/' >>"$work/checks"
+    for word in "$1" "$2" "$3" "${4-}"; do
+        printf '%s\t' "$(printf %s "$word" | tr '\t\n' '  ')"
+    done | sed 's/\t$/\n/' >>"$work/checks"
 }
 # fact PATH VALUE: for --json only; VALUE is JSON.
 fact() {
@@ -77,13 +80,15 @@ check_compiler() {
         fact host.compiler null
         return
     fi
-    text="g++ $(g++ -dumpfullversion), $(cmake --version 2>/dev/null | sed -n 's/ version//p'), ninja $(ninja --version 2>/dev/null)"
+    text="g++ $(g++ -dumpfullversion), $(cmake --version 2>/dev/null | sed -n 's/ version//p')"
+    text="$text, ninja $(ninja --version 2>/dev/null)"
     fact host.compiler "$(quote "$text")"
     printf '#include <compare>\n#include <span>\nint main() {}\n' >"$work/a.cpp"
     if g++ -std=c++20 -o "$work/a" "$work/a.cpp" 2>"$work/err" && "$work/a"; then
         check ok compiler "$text"
     else
-        check wrong compiler "$text: cannot compile C++20: $(head -n 1 "$work/err")" "install g++ 11 or newer with its library (package g++)"
+        check wrong compiler "$text: cannot compile C++20: $(head -n 1 "$work/err")" \
+            "install g++ 11 or newer with its library (package g++)"
     fi
 }
 
@@ -92,7 +97,7 @@ remedy_for() { # VERB PACKAGES
     case $(installer):$(host_release) in
     root:*) echo "./lyra $1 installs them" ;;
     sudo:*) echo "./lyra $1 installs them by sudo" ;;
-    none:debian* | none:ubuntu*) echo "as root: apt-get install --no-install-recommends $2" ;;
+    none:debian* | none:ubuntu*) echo "as root: $apt_get $2" ;;
     *) echo "install them; these are Debian's names, yours may have others" ;;
     esac
 }
@@ -115,7 +120,8 @@ check_memory() {
     fact host.available_kb "$free"
     text="$(human_size "$total"), $(human_size "$free") available"
     if [ "$total" -lt 3000000 ]; then
-        check wrong memory "$text" "a guest has 4 GB and the GPU 2 GB by default: give --mem 2G --vram 512M, and compile with LYRA_JOBS=1"
+        check wrong memory "$text" \
+            "a guest has 4 GB and the GPU 2 GB by default: give --mem 2G --vram 512M, and compile with LYRA_JOBS=1"
     elif [ "$total" -lt 7000000 ]; then
         check note memory "$text" "a guest has 4 GB and the GPU 2 GB by default, when a program uses them: --mem and --vram"
     else
@@ -130,19 +136,20 @@ check_disk() {
     free=$(df -Pk "$folder" | awk 'NR == 2 { print $4 }')
     fact cache.free_kb "$free"
     need=4000000
+    elsewhere="choose another folder: LYRA_CACHE=DIR ./lyra ..."
     [ -z "$made" ] || need=1000000
     text="$(human_size "$free") free for $cache"
     if ! probe=$(mktemp "$folder/.lyra-doctor.XXXXXX" 2>/dev/null); then
-        check wrong disk "$folder cannot be written" "choose another folder: LYRA_CACHE=DIR ./lyra ..."
+        check wrong disk "$folder cannot be written" "$elsewhere"
     elif [ "$free" -lt $need ]; then
-        check wrong disk "$text; at least $(human_size $need) are needed" "./lyra clean, or another folder: LYRA_CACHE=DIR ./lyra ..."
+        check wrong disk "$text; at least $(human_size $need) are needed" "./lyra clean, or $elsewhere"
     else
         printf '#!/bin/sh\n' >"$probe"
         chmod +x "$probe"
         if "$probe" 2>/dev/null; then
             check ok disk "$text"
         else
-            check wrong disk "programs in $folder cannot be run (mounted with noexec?)" "choose another folder: LYRA_CACHE=DIR ./lyra ..."
+            check wrong disk "programs in $folder cannot be run (mounted with noexec?)" "$elsewhere"
         fi
     fi
     rm -f "$probe"
@@ -156,7 +163,7 @@ try_kvm() {
         if grep -q -w -E 'vmx|svm' "$processors"; then
             remedy="load the module: modprobe kvm_intel or kvm_amd; in a container pass the device in"
         else
-            remedy="the processor shows no virtualisation: switch it on in the firmware, or allow nested virtualisation on the host above"
+            remedy="the processor shows no virtualisation: switch it on in the firmware, or in the host above"
         fi
     elif ! [ -r "$device" ] || ! [ -w "$device" ]; then
         group=$(stat -c %G "$device")
@@ -206,21 +213,25 @@ check_namespaces() {
     fi
     # shellcheck disable=SC2016
     if unshare --user --map-root-user --mount --pid --fork sh -c 'mount --rbind /dev "$1"' sh "$work/dev" 2>"$work/err"; then
-        if ! grep -q "^\($(id -un)\|$(id -u)\):" /etc/subuid 2>/dev/null || ! grep -q "^\($(id -un)\|$(id -u)\):" /etc/subgid 2>/dev/null; then
+        ours="^\($(id -un)\|$(id -u)\):"
+        if ! grep -q -s "$ours" /etc/subuid || ! grep -q -s "$ours" /etc/subgid; then
             check wrong namespaces "$(id -un) has no range of user ids for mmdebstrap" \
                 "as root: usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $(id -un)"
         else
             check ok namespaces "user name spaces"
         fi
     elif [ "$(cat /proc/sys/kernel/unprivileged_userns_clone 2>/dev/null)" = 0 ]; then
-        check wrong namespaces "user name spaces are switched off" "as root: sysctl kernel.unprivileged_userns_clone=1, or run Lyra as root"
+        check wrong namespaces "user name spaces are switched off" \
+            "as root: sysctl kernel.unprivileged_userns_clone=1, or run Lyra as root"
     elif [ "$(cat /proc/sys/user/max_user_namespaces 2>/dev/null)" = 0 ]; then
-        check wrong namespaces "user name spaces are switched off" "as root: sysctl user.max_user_namespaces=10000, or run Lyra as root"
+        check wrong namespaces "user name spaces are switched off" \
+            "as root: sysctl user.max_user_namespaces=10000, or run Lyra as root"
     elif [ "$(cat /proc/sys/kernel/apparmor_restrict_unprivileged_userns 2>/dev/null)" = 1 ]; then
         check wrong namespaces "AppArmor restricts user name spaces" \
             "as root: sysctl kernel.apparmor_restrict_unprivileged_userns=0, or run Lyra as root"
     else
-        check wrong namespaces "no user name space: $(head -n 1 "$work/err")" "allow unshare in the container, or run Lyra as root"
+        check wrong namespaces "no user name space: $(head -n 1 "$work/err")" \
+            "allow unshare in the container, or run Lyra as root"
     fi
 }
 
@@ -291,7 +302,8 @@ check_mirrors() {
     fi
     [ $state = note ] || [ -z "$made" ] || state=note # nothing has to be fetched
     check $state mirrors "not reached:$unreached$([ -z "$made" ] || echo "; what the default guest needs is in the cache")" \
-        "$(sed -n 's/^[EW]: *//p' "$work/mirror.$number_of_error" | tail -n 1); look at network, proxy (apt.conf) and ${LYRA_APT_ETC:-/etc/apt}"
+        "$(sed -n 's/^[EW]: *//p' "$work/mirror.$number_of_error" | tail -n 1); look at network, proxy (apt.conf) and \
+${LYRA_APT_ETC:-/etc/apt}"
 }
 
 # Versions that a guest would have by default; those of the image when it is made.
@@ -299,7 +311,7 @@ check_guest() {
     release=$(awk '$1 == "release" { print $2; exit }' "$guest/guests.tsv")
     kernel=$(awk '$1 == "kernel" { print $2; exit }' "$guest/guests.tsv")
     rocm=$(awk '$1 == "release" { print $3; exit }' "$guest/guests.tsv")
-    qemu_version=$(cd "$source/qemu-hw/patches" && printf '%s\n' qemu-* | sed 's/^qemu-//' | sort -V | tail -n 1)
+    qemu_version=$(sed -n 's/^qemu=//p' "$guest/build_qemu.sh")
     image_text='not made yet' qemu_text='not built yet'
     image=$("$guest/build_image.sh" --cache "$cache" --print 2>/dev/null) && {
         kernel=$(sed -n 's/^linux-image-[^_]*_\([^_]*\)_.*/\1/p' "$image/VERSIONS" | head -n 1)
@@ -311,9 +323,10 @@ check_guest() {
         qemu_text=built
         # It starts only with a liblyra, which a build folder has when the program is built.
         for library in "$cache"/build-*/qemu-hw/soc/liblyra.so.1; do
-            [ ! -e "$library" ] ||
-                qemu_version=$(LD_LIBRARY_PATH=${library%/*} "$qemu/bin/qemu-system-x86_64" --version 2>/dev/null | sed -n 's/^QEMU emulator version //p')
-            [ -z "$qemu_version" ] || break
+            [ -e "$library" ] || continue
+            says=$(LD_LIBRARY_PATH=${library%/*} "$qemu/bin/qemu-system-x86_64" --version 2>/dev/null) || continue
+            qemu_version=$(echo "$says" | sed -n 's/^QEMU emulator version //p')
+            break
         done
     }
     fact guest.release "$(quote "$release")"
@@ -343,8 +356,9 @@ check_cache() {
         check ok cache "empty"
         return
     fi
-    text="$(human_size "$total"): $(awk -F '\t' '{ sub(/-.*/, "", $3); size[$3] += $2 } END { for (kind in size) print size[kind], kind }' \
-        "$work/entries" | sort -nr | while read -r size kind; do
+    text="$(human_size "$total"): $(awk -F '\t' '
+        { sub(/-.*/, "", $3); size[$3] += $2 }
+        END { for (kind in size) print size[kind], kind }' "$work/entries" | sort -nr | while read -r size kind; do
         [ "$size" -lt 1024 ] || printf '%s %s, ' "$kind" "$(human_size "$size")"
     done | sed 's/, $//')"
     if [ "$stale" = 0 ]; then
@@ -367,7 +381,8 @@ print_json() {
     printf '{"ok":%s,"checks":[' "$1"
     comma=
     while IFS=$tab read -r state name text remedy; do
-        printf '%s{"name":"%s","state":"%s","text":%s,"remedy":%s}' "$comma" "$name" "$state" "$(quote "$text")" "$(quote "$remedy")"
+        printf '%s{"name":"%s","state":"%s"' "$comma" "$name" "$state"
+        printf ',"text":%s,"remedy":%s}' "$(quote "$text")" "$(quote "$remedy")"
         comma=,
     done <"$work/checks"
     printf ']'
@@ -379,7 +394,11 @@ print_json() {
 
 tab=$(printf '\t')
 # Is everything made that the default guest needs?
-made=$("$guest/build_qemu.sh" --cache "$cache" --print >/dev/null 2>&1 && "$guest/build_image.sh" --cache "$cache" --print >/dev/null 2>&1 && echo yes) || made=
+made=
+if "$guest/build_qemu.sh" --cache "$cache" --print >/dev/null 2>&1 &&
+    "$guest/build_image.sh" --cache "$cache" --print >/dev/null 2>&1; then
+    made=yes
+fi
 check_system
 check_compiler
 check_processors

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# To be sourced, with $setup the folder of this file: what a verb needs on the host, what of it is missing, and its installation.
+# To be sourced, with $setup the folder of this file: what a verb needs on the host, what of it is missing, and its
+# installation.
 #
 # Environment, for tests: LYRA_OS_RELEASE  file that says which distribution this is (default: /etc/os-release)
 
@@ -53,8 +54,10 @@ rows_of() {
         {
             name = $3; n = split($4, others, ",")
             # a Debian without a number is newer than the last one
-            for (i = 1; i <= n; i++) if (index(others[i], host "=") == 1 || (host == "debian" && index(others[i], "debian-13=") == 1))
-                name = substr(others[i], index(others[i], "=") + 1)
+            for (i = 1; i <= n; i++) {
+                split(others[i], other, "=")
+                if (other[1] == host || (host == "debian" && other[1] == "debian-13")) name = other[2]
+            }
             print $2, name
         }' "$setup/packages.tsv"
 }
@@ -91,6 +94,8 @@ explain_missing() {
     done
 }
 
+apt_get='apt-get install --no-install-recommends'
+
 # How packages get installed here: apt (as root or by sudo), or by the user, who is told.
 installer() {
     case $(host_release) in
@@ -120,8 +125,8 @@ install_packages() {
             echo "lyra: this is missing:"
             explain_missing "$@"
             case $(host_release) in
-            debian*) echo "lyra: there is no sudo; as root: apt-get install --no-install-recommends $_missing" ;;
-            ubuntu*) echo "lyra: packages are installed on Debian only; here: sudo apt-get install --no-install-recommends $_missing" ;;
+            debian*) echo "lyra: there is no sudo; as root: $apt_get $_missing" ;;
+            ubuntu*) echo "lyra: packages are installed on Debian only; here: sudo $apt_get $_missing" ;;
             *) echo "lyra: packages are installed on Debian only; the names are Debian's, yours may have others" ;;
             esac
         } >&2
@@ -131,7 +136,7 @@ install_packages() {
     echo "lyra: install Debian packages: $_missing" >&2
     $_sudo apt-get update -q >&2 || echo "lyra: apt-get update failed, trying with what is known" >&2
     # shellcheck disable=SC2086
-    if ! $_sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 $_missing >&2; then
+    if ! $_sudo env DEBIAN_FRONTEND=noninteractive $apt_get -q -y -o DPkg::Lock::Timeout=300 $_missing >&2; then
         echo "lyra: could not install the packages; install them by hand and try again" >&2
         return 1
     fi
