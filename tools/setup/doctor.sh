@@ -165,13 +165,16 @@ try_kvm() {
         else
             remedy="the processor shows no virtualisation: switch it on in the firmware, or in the host above"
         fi
-    elif ! [ -r "$device" ] || ! [ -w "$device" ]; then
-        group=$(stat -c %G "$device")
-        why="no permission for $device"
-        remedy="join its group: adduser $(id -un) $group, then log in again"
     elif ! grep -q -w -E 'vmx|svm' "$processors"; then
         why="$device is there, but the processor has neither VT-x nor AMD-V, so that KVM would emulate each instruction"
         remedy="allow nested virtualisation on the host above"
+    elif ! [ -r "$device" ] || ! [ -w "$device" ]; then
+        group=$(stat -c %G "$device")
+        why="no permission for $device"
+        case $group:$(stat -c %A "$device") in
+        root:* | *:????[!r]* | *:?????[!w]*) remedy="as root: chgrp kvm $device && chmod 660 $device; then join the group kvm" ;;
+        *) remedy="join its group: adduser $(id -un) $group, then log in again" ;;
+        esac
     elif ! command -v perl >/dev/null; then
         why="not tried: no perl"
         remedy="install perl"
