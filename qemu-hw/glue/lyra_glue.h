@@ -8,8 +8,10 @@
 
 #if __has_include("system/memory.h") /* QEMU 10.1 and newer */
 #include "system/memory.h"
+typedef const void lyra_class_data;
 #else
 #include "exec/memory.h"
+typedef void lyra_class_data;
 #endif
 #include "hw/pci/pci_device.h"
 #include "lyra.h"

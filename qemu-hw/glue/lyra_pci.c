@@ -372,7 +372,7 @@ static void lyra_realize(PCIDevice *pci, Error **errp)
 static const Property lyra_properties[] = {
     DEFINE_PROP_SIZE("vram", LyraState, vram_bytes, 2 * GiB),
     DEFINE_PROP_UINT32("cus", LyraState, compute_units, 8),
-    DEFINE_PROP_UINT32("threads", LyraState, threads, 1),
+    DEFINE_PROP_UINT32("threads", LyraState, threads, 0),
     DEFINE_PROP_STRING("chip", LyraState, chip),
     DEFINE_PROP_STRING("trace", LyraState, trace_path),
     DEFINE_PROP_STRING("pump", LyraState, pump),
@@ -387,7 +387,7 @@ static const struct {
 } lyra_descriptions[] = {
     {"vram", "Size of the video memory, a power of two from 256M to 64G"},
     {"cus", "Number of compute units, 1 to 64"},
-    {"threads", "Host threads that run waves (default 1; 0: as many as the host has processors, 8 at most)"},
+    {"threads", "Host threads that run waves (default 0: as many as the host has processors, 8 at most); pump=virtual: 1"},
     {"chip", "Chip to be, a row of the chip table (default gfx900)"},
     {"pump", "free: a thread, as fast as it can; virtual: timers, everything takes the time of the timing parameters"},
     {"timing", "Timing parameters to replace, NAME=VALUE; needs pump=virtual"},
@@ -423,7 +423,7 @@ static void lyra_add_stats(ObjectClass *klass)
     }
 }
 
-static void lyra_class_init(ObjectClass *klass, void *data)
+static void lyra_class_init(ObjectClass *klass, lyra_class_data *data)
 {
     DeviceClass *dc = DEVICE_CLASS(klass);
     PCIDeviceClass *k = PCI_DEVICE_CLASS(klass);

@@ -87,11 +87,9 @@ truncate -s %1M "$work/job.tar" # shorter, and the kernel complains that it find
 [ -n "$log" ] || log=$work/serial.log
 [ -z "$share" ] || append="$append lyra.share=share"
 
-# Without arch-capabilities QEMU 7.2 starts also where the host is itself a guest.
+# Without arch-capabilities QEMU starts also where the host is itself a guest.
 accel_text=$accel
-# With a thread per processor, QEMU 7.2 can lose the race between a processor that runs into a patched instruction and the
-# kernel that patches it (int3 panic); one thread for all processors cannot.
-if [ "$accel" = tcg ]; then accel_text=tcg,thread=single; fi
+if [ "$accel" = tcg ]; then accel_text=tcg,thread=multi; fi
 if [ "$accel" = kvm ]; then cpu=host,arch-capabilities=off; fi
 words="console=ttyS0 panic=-1 tsc=reliable mitigations=off nokaslr no_timer_check audit=0 random.trust_cpu=on lyra.driver=$driver $append"
 set -- "$qemu/bin/qemu-system-x86_64" -nodefaults -no-user-config -display none -no-reboot -M q35 \

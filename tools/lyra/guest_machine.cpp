@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <sstream>
+#include <thread>
 
 #include "common/timing.h"
 #include "tools/lyra/guest_initrd.h"
@@ -29,13 +30,13 @@ namespace {
 
 constexpr size_t kKeptLogs = 20;
 
-/// A value of --accel, in QEMU's words. With one thread per processor, TCG can make the kernel panic while it patches itself.
+/// A value of --accel, in QEMU's words. TCG runs each processor in a thread of its own.
 /// QEMU would keep up to 1 GB of translated code; with 96 MB it stays below 300 MB beside the memory of guest and GPU.
 struct Accelerator {
     const char *name, *words, *cpu;
 };
 constexpr Accelerator kAccelerators[] = {
-    {"tcg", "tcg,thread=single,tb-size=96", "max,la57=off"},
+    {"tcg", "tcg,thread=multi,tb-size=96", "max,la57=off"},
     {"kvm", "kvm", "host,arch-capabilities=off"},
 };
 
@@ -186,6 +187,9 @@ void read_control(const std::string& control, GuestResult& result) {
     }
 }
 
+/// Of a guest without --smp. Not all of a large host: starting each takes time.
+unsigned default_processors() { return std::clamp(std::thread::hardware_concurrency(), 1u, 4u); }
+
 }  // namespace
 
 fs::path build_artefact(const char* script, const std::vector<std::string>& arguments) {
@@ -216,7 +220,8 @@ void add_guest_options(CLI::App& app, GuestOptions& options) {
     app.add_option("--vram", options.vram, "size of the GPU's memory, a power of two")->check(CLI::Validator(check_vram, ""))->capture_default_str()->type_name("SIZE");
     app.add_option("--cus", options.cus, "number of compute units")->check(CLI::Range(1, 64))->capture_default_str()->type_name("N");
     app.add_option("--mem", options.mem, "size of the guest's memory")->check(CLI::Validator(check_mem, ""))->capture_default_str()->type_name("SIZE");
-    app.add_option("--smp", options.smp, "number of the guest's processors")->check(CLI::Range(1, 64))->capture_default_str()->type_name("N");
+    app.add_option("--smp", options.smp, "number of the guest's processors (default: those of the host, 4 at most; 1 with --deterministic)")
+        ->check(CLI::Range(1, 64))->type_name("N");
     app.add_option("--kernel", options.kernel, "the guest's kernel")->check(CLI::IsMember(guest_table().kernels))->capture_default_str()->type_name("VERSION");
     app.add_option("--release", options.release, "Debian release of the guest's userland and of hipcc")->check(CLI::IsMember(guest_table().releases))->capture_default_str()->type_name("NAME");
     app.add_option("--packages", options.packages, "more Debian packages of that release for the compiler and the guest, such as libhipcub-dev,librocprim-dev")
@@ -256,7 +261,7 @@ GuestMachine::GuestMachine(const GuestOptions& options) : options_(options) {
     if (options.accel == "kvm" && access("/dev/kvm", R_OK | W_OK) != 0) {
         throw UserError("--accel kvm: /dev/kvm cannot be used here");
     }
-    if (options.deterministic && (options.accel != "tcg" || options.smp != 1 || !options.share.empty())) {
+    if (options.deterministic && (options.accel != "tcg" || options.smp > 1 || !options.share.empty())) {
         throw UserError("--deterministic is with --accel tcg, one processor and without --share: the others depend on the host's speed");
     }
     if (!options.kfd.empty()) {
@@ -316,7 +321,7 @@ std::vector<std::string> GuestMachine::machine(const fs::path& serial_log) const
     std::vector<std::string> argv{
         (qemu_ / "bin/qemu-system-x86_64").string(), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
         "-M", "q35", "-accel", accelerator.words, "-cpu", accelerator.cpu,
-        "-smp", std::to_string(options_.smp), "-m", options_.mem,
+        "-smp", std::to_string(options_.smp != 0 ? options_.smp : default_processors()), "-m", options_.mem,
         "-kernel", (image_ / "vmlinux").string(), "-initrd", (image_ / "initramfs").string(),
         "-drive", "if=none,id=root,format=raw,readonly=on,file=" + comma_safe((image_ / "root.erofs").string()),
         "-device", "virtio-blk-pci,drive=root", "-device", "virtio-serial-pci",

@@ -21,7 +21,8 @@ struct GuestOptions {
     std::string vram = "2G", mem = "4G", accel = "tcg";
     std::string kernel = guest_table().kernels.front(), release = guest_table().releases.front();   ///< rows of guests.tsv
     std::vector<std::string> packages;    ///< Debian packages that the compiler's root and the guest have beside their own
-    unsigned cus = 8, smp = 1;
+    unsigned cus = 8;
+    unsigned smp = 0;                     ///< 0: as many as suit the host, in a deterministic guest 1
     bool stock_driver = false;            ///< Debian's amdgpu.ko itself; with KVM always
     std::string kfd;                      ///< another driver: "lyra", a source tree or a .ko; empty: Debian's
     bool deterministic = false;           ///< virtual time, no disk, no clock of the host: equal runs
