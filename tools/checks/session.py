@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The session of docs/user/prototype.md, as it is written there: its commands, and its change of a policy, in a copy of the checkout.
+"""The session of docs/first_hour/scheduling_idea.md, as it is written there: its commands, and its change of a policy, in a copy of the checkout.
 
     session.py CHECKOUT
 
@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-DOCUMENT = "docs/user/prototype.md"
+DOCUMENT = "docs/first_hour/scheduling_idea.md"
 POLICY = "scheduler/core/policies.c"
 
 

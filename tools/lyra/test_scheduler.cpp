@@ -250,7 +250,7 @@ void test_kunit(Report& report) {
 void test_session(Report& report) {
     const Captured result = capture({"python3", (source_dir() / "tools/checks/session.py").string(), source_dir().string()}, true);
     if (interrupted) throw Interrupted();
-    report.add("scheduler", "the session of docs/user/prototype.md", result.status == 0 ? Verdict::Passed : Verdict::Failed, result.out + result.err);
+    report.add("scheduler", "the session of docs/first_hour/scheduling_idea.md", result.status == 0 ? Verdict::Passed : Verdict::Failed, result.out + result.err);
 }
 
 }  // namespace lyra::cli

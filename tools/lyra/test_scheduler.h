@@ -16,7 +16,7 @@ void test_kernel_events(const GuestOptions& options, Report& report);
 /// The KUnit tests of the series, in User Mode Linux.
 void test_kunit(Report& report);
 
-/// What docs/user/prototype.md tells a user to do.
+/// What docs/first_hour/scheduling_idea.md tells a user to do.
 void test_session(Report& report);
 
 }  // namespace lyra::cli
