@@ -115,7 +115,7 @@ def main():
         return 1 if problems else 77
     site = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else tempfile.mkdtemp(prefix="lyra-docs.")
     try:
-        built = subprocess.run([mkdocs, "build", "--strict", "--quiet", "-f", os.path.join(tree, "mkdocs.yml"), "-d", site],
+        built = subprocess.run([mkdocs, "build", "--strict", "-f", os.path.join(tree, "mkdocs.yml"), "-d", site],
                                capture_output=True, text=True)
         if built.returncode != 0:
             problems.append(built.stdout + built.stderr)
