@@ -12,7 +12,7 @@ namespace lyra {
 
 inline constexpr unsigned kVmids = 16;
 
-/// One interrupt vector without its timestamp. @source bring-up.md 2.7
+/// One interrupt vector without its timestamp. @source docs/spec/bring-up.md 2
 struct Interrupt {
     uint8_t client = 0;
     uint8_t source = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Builds and reads the control stack. It is read from its low end up, while the records it names lie from high to low.
-// @source front-end.md 6.5
+// @source docs/spec/front-end.md 6.3
 #include "cwsr/control_stack.h"
 
 #include "cwsr/layout.h"

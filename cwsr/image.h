@@ -71,7 +71,8 @@ struct ImageQueue {
 };
 
 /// @param stack the used part of the control stack, low end first
-/// @source ROCdbgapi architecture.cpp (control_stack_iterate, register_address), queue.cpp, wave.cpp; front-end.md 7.1
+/// @source ROCdbgapi architecture.cpp (control_stack_iterate, register_address), queue.cpp, wave.cpp;
+/// docs/spec/front-end.md 6.7
 Image read_image(const ImageHeader& header, std::span<const uint32_t> stack, const ReadArea& read, const ImageQueue& queue);
 
 /// Registers of a wave as a debugger names them.

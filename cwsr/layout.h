@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Where things are in the save area of a queue: one record per wave, and the words of the control stack.
 // @source Linux 6.12 cwsr_trap_handler_gfx9.asm (offsets); ROCdbgapi architecture.cpp, gfx9 (control stack, record size);
-// front-end.md 6.4, 6.5
+// docs/spec/front-end.md 6.2, 6.3
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Context save and restore of a queue's waves, as the dispatcher sees it: ask, collect, give out records, place again; step 5.
-// @source front-end.md 6.3, 6.5, 6.8
+// @source docs/spec/front-end.md 6.1, 6.3, 6.6
 #include <algorithm>
 
 #include "cp-firmware-model/dispatch/grid.h"

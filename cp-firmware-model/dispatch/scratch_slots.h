@@ -9,7 +9,7 @@
 
 namespace lyra {
 
-/// Slots are shared by all dispatches of a queue. @source front-end.md 5.4
+/// Slots are shared by all dispatches of a queue. @source docs/spec/front-end.md 4.3
 class ScratchSlots {
 public:
     static constexpr unsigned kMaxSlots = 4096;  ///< COMPUTE_TMPRING_SIZE.WAVES has 12 bits

@@ -30,7 +30,7 @@ std::array<uint32_t, 3> group_of(const AqlPacket& p) {
             aql::kernel_dispatch::workgroup_size_z(p)};
 }
 
-/// Dimensions, group size, LDS. @source front-end.md 4.3
+/// Dimensions, group size, LDS. @source docs/spec/front-end.md 3.1
 Fault check_sizes(const AqlPacket& p) {
     const unsigned dimensions = aql::kernel_dispatch::setup(p) & 3;
     const auto grid = grid_of(p);
@@ -144,7 +144,7 @@ DispatchRequest AqlProcessor::make_request(const Hqd& hqd, const AqlPacket& p, u
     return r;
 }
 
-/// Ask the runtime for scratch and wait; the packet is looked at again when the signal is 0. @source front-end.md 4.3
+/// Ask the runtime for scratch and wait; the packet is looked at again when the signal is 0. @source docs/spec/front-end.md 3.2
 AqlProcessor::Step AqlProcessor::insufficient_scratch(Hqd& hqd, const AmdQueue& queue) {
     // The runtime finds the packet at read_dispatch_id.
     if (!hqd.in_flight.empty()) return Step::Wait;

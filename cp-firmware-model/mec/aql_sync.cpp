@@ -8,7 +8,7 @@ namespace lyra {
 
 namespace {
 
-/// INDIRECT_BUFFER with its three body dwords. @source front-end.md 2.8
+/// INDIRECT_BUFFER with its three body dwords. @source docs/spec/front-end.md 2.2
 constexpr uint32_t kIndirectBufferHeader = 0xc0023f00;
 constexpr uint32_t kHeaderMask = 0xffffff00;
 constexpr uint32_t kIbSizeMask = 0xfffff;

@@ -26,7 +26,7 @@ enum Select : uint32_t {
 constexpr bool is_memory(uint32_t select) { return select == kMemorySync || select == kMemoryL2 || select == kMemoryAsync; }
 
 /// COMPUTE_* registers as dwords of BAR5, and the MQD dwords that hold them.
-/// @source front-end.md 1.3; gc_9_0_offset.h: COMPUTE_DISPATCH_INITIATOR 0xe00 of segment 0x2000
+/// @source docs/spec/front-end.md 1.1; gc_9_0_offset.h: COMPUTE_DISPATCH_INITIATOR 0xe00 of segment 0x2000
 constexpr uint32_t kShRegisters = 0x2c00, kConfigRegisters = 0x2000, kUconfigRegisters = 0xc000;
 constexpr uint32_t kComputeFirst = 0x2e00;
 

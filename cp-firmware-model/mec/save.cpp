@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A queue leaves its slot with its running waves saved, and comes back with them; steps 3 and 5 of the data flow.
-// @source front-end.md 6.3, 6.7, 6.8
+// @source docs/spec/front-end.md 6.1, 6.5, 6.6
 #include <fmt/format.h>
 
 #include "cp-firmware-model/mec/aql_ring.h"

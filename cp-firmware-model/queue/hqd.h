@@ -24,7 +24,7 @@ inline constexpr unsigned kHqdGwsWords = 32;
 static_assert(kMqdGwsFirst + kHqdGwsWords <= kMqdDwords);
 inline constexpr unsigned kComputeImage = 128;  ///< MQD dwords 0..127: COMPUTE_* state
 
-/// Numbers of HQD registers in Hqd::regs (register offset - 0x1245). @source front-end.md Appendix A.1; gc_9_0_offset.h
+/// Numbers of HQD registers in Hqd::regs (register offset - 0x1245). @source docs/spec/front-end.md 1.2; gc_9_0_offset.h
 enum HqdReg : uint8_t {
     kMqdBaseAddr = 0,
     kMqdBaseAddrHi = 1,

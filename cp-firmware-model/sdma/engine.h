@@ -13,7 +13,7 @@ namespace lyra {
 
 class SdmaEngine {
 public:
-    /// @param index 0 or 1; registers start at dword 0x1260 (SDMA0) or 0x1860 (SDMA1). @source bring-up.md 1.4, 2.10
+    /// @param index 0 or 1; registers start at dword 0x1260 (SDMA0) or 0x1860 (SDMA1). @source docs/spec/bring-up.md 1, 4.1
     SdmaEngine(Env& env, CpBus& bus, unsigned index);
     ~SdmaEngine();
 

@@ -141,7 +141,7 @@ struct Ring {
     bool kernel() const { return index < kFirstRlc; }
     uint32_t ring_vmid() const { return RbVmid::get(regs[ring_reg::RB_CNTL]); }
     uint32_t vmid() const { return ib.active ? ib.vmid : ring_vmid(); }
-    /// Register access: only what the kernel driver itself put there. @source bring-up.md 2.10; IV source 247
+    /// Register access: only what the kernel driver itself put there. @source docs/spec/bring-up.md 4.1; IV source 247
     bool privileged() const { return kernel() && vmid() == 0; }
     uint64_t bytes() const { return uint64_t{4} << RbSize::get(regs[ring_reg::RB_CNTL]); }
     uint64_t base() const { return make64(regs[ring_reg::RB_BASE], regs[ring_reg::RB_BASE_HI] & 0xffffff) << 8; }

@@ -10,7 +10,7 @@ using namespace sdma;
 
 namespace {
 
-/// Dwords of v9_sdma_mqd. @source Linux 6.12 include/v9_structs.h; bring-up.md 3.5
+/// Dwords of v9_sdma_mqd. @source Linux 6.12 include/v9_structs.h; docs/spec/bring-up.md 4.2
 enum SdmaMqd : uint32_t {
     kMqdRbCntl = 0,
     kMqdRbBase = 1,

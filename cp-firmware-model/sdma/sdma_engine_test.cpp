@@ -25,7 +25,7 @@ TEST(SdmaRegisters, ResetValuesAndHoles) {
 }
 
 TEST(SdmaRegisters, DriverOffsets) {
-    // Byte offsets of bring-up.md 2.10 minus the engine base 0x4980.
+    // Byte offsets of docs/spec/bring-up.md 4.1 minus the engine base 0x4980.
     EXPECT_EQ(4 * sdma::kRingBase, 0x4b80u - 0x4980);
     EXPECT_EQ(4 * (sdma::kRingBase + ring_reg::DOORBELL), 0x4bc8u - 0x4980);
     EXPECT_EQ(4 * (sdma::kRingBase + ring_reg::DOORBELL_OFFSET), 0x4c2cu - 0x4980);

@@ -27,7 +27,7 @@ public:
 
     /// Write both timestamps, take 1 from the value, write the event mailbox and raise the end-of-pipe interrupt.
     /// @param start_ts, end_ts GPU clock ticks
-    /// @source front-end.md 4.5 (order)
+    /// @source docs/spec/front-end.md 3.3 (order)
     Fault complete(const SignalOwner& owner, uint64_t signal, uint64_t start_ts, uint64_t end_ts);
 
     /// Store a value and notify as complete() does.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SQ_CMD as waves meet it: halt, save, kill, trap, single step; step 6 of the data flow.
-// @source Linux 6.12 gc_9_0_sh_mask.h SQ_CMD; front-end.md Appendix B
+// @source Linux 6.12 gc_9_0_sh_mask.h SQ_CMD; docs/spec/front-end.md 5.3
 #include "gcn-interp/cu/plan.h"
 
 namespace lyra::gcn {

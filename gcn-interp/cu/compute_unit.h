@@ -83,7 +83,8 @@ public:
     virtual GdsWindow gds(uint32_t) { return {}; }
 };
 
-/// Everything the CU needs to start one work-group. @source LLVM AMDGPUUsage "Initial Kernel Execution State"; front-end.md 5.2
+/// Everything the CU needs to start one work-group.
+/// @source LLVM AMDGPUUsage "Initial Kernel Execution State"; docs/spec/front-end.md 4.1
 struct WorkgroupLaunch {
     uint64_t dispatch = 0;
     uint64_t entry = 0;                     ///< byte address of the first instruction
@@ -105,7 +106,7 @@ struct WorkgroupLaunch {
     std::array<uint32_t, kMaxWavesPerWorkgroup> scratch_offset{};    ///< bytes; system SGPR of RSRC2.SCRATCH_EN
 };
 
-/// What the CU needs to bring back one work-group from the save area. @source front-end.md 6.6.5, 6.8
+/// What the CU needs to bring back one work-group from the save area. @source docs/spec/front-end.md 6.4, 6.6
 struct WorkgroupRestore {
     uint64_t dispatch = 0;
     uint32_t vmid = 0;

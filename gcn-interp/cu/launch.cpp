@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Starts the waves of a work-group with their initial registers; steps 5 and 6 of the data flow.
-// @source LLVM AMDGPUUsage "Initial Kernel Execution State"; front-end.md 5.2, 5.3
+// @source LLVM AMDGPUUsage "Initial Kernel Execution State"; docs/spec/front-end.md 4.1, 4.2
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +10,7 @@
 namespace lyra::gcn {
 namespace {
 
-/// COMPUTE_PGM_RSRC1 and 2 as far as they shape a wave. @source front-end.md A.2
+/// COMPUTE_PGM_RSRC1 and 2 as far as they shape a wave. @source docs/spec/front-end.md 1.3
 struct Rsrc1 {
     using Priority = Bits<10, 2>;
     using FloatMode = Bits<12, 8>;
@@ -91,7 +91,7 @@ void set_work_item_ids(Wave& wave, const WorkgroupLaunch& launch, unsigned posit
     }
 }
 
-/// What the trap handler and debuggers find in the trap registers. @source front-end.md 5.3
+/// What the trap handler and debuggers find in the trap registers. @source docs/spec/front-end.md 4.2
 void set_ttmps(Wave& wave, const WorkgroupLaunch& launch, unsigned number) {
     wave.ttmp.fill(0);
     wave.ttmp[6] = launch.packet_index & 0x1ffffff;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Context save as a wave meets it: SAVECTX, the message to the owner, and the answer in EXEC; steps 5 and 6 of the data flow.
-// @source front-end.md 6.3, 6.6.2
+// @source docs/spec/front-end.md 6.1, 6.4
 #include "common/hash.h"
 #include "gcn-interp/cu/plan.h"
 #include "gcn-interp/exec/flow.h"

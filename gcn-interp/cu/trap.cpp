@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Traps and exceptions of waves, and what waves ask of the compute unit; step 6 of the data flow.
-// @source front-end.md 5.7, 5.8
+// @source docs/spec/front-end.md 5.1, 5.2
 #include <bit>
 
 #include <fmt/format.h>

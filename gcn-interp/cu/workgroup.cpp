@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room for work-groups, and the barrier between their waves; step 6 of the data flow.
-// @source front-end.md 5.2, 5.5, 5.6; LLVM AMDGPUUsage "compute_pgm_rsrc1" for granules
+// @source docs/spec/front-end.md 4.1, 4.4, 4.5; LLVM AMDGPUUsage "compute_pgm_rsrc1" for granules
 #include <algorithm>
 #include <bit>
 

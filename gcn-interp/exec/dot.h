@@ -46,7 +46,7 @@ uint32_t dot_unsigned_clamped(uint32_t a, uint32_t b, uint32_t c) {
 }
 
 /// Products of f16 are exact in f32; they are added to the addend one after the other, low half first. The order is a choice:
-/// no public text fixes it. f32 denormals are flushed whatever MODE says. @source isa.md pitfall 3
+/// no public text fixes it. f32 denormals are flushed whatever MODE says. @source docs/spec/isa.md 3.2
 inline float dot2_f32_f16(uint32_t a, uint32_t b, float c) {
     float sum = fp::flush(c);
     sum = fp::flush(sum + fp::half_to_float(a & 0xffff) * fp::half_to_float(b & 0xffff));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Program flow, barriers and messages; step 6 of the data flow.
-// @source AMD Vega ISA document, "SOPP instructions"; front-end.md 5.7 for messages
+// @source AMD Vega ISA document, "SOPP instructions"; docs/spec/front-end.md 5.1 for messages
 #include "gcn-interp/cu/compute_unit.h"
 #include "gcn-interp/exec/formats.h"
 

@@ -27,7 +27,7 @@ inline int32_t fixed_point(float v, float low, double limit) {
 
 // f32 multiply-add ------------------------------------------------------------------------------------------------------------
 
-/// v_mad_f32 and its kin: two roundings, denormals are always flushed. @source isa.md pitfall 2
+/// v_mad_f32 and its kin: two roundings, denormals are always flushed. @source docs/spec/isa.md 3.1
 inline float mad_f32(float a, float b, float c) { return fp::flush(fp::flush(fp::flush(a) * fp::flush(b)) + fp::flush(c)); }
 inline float fma_f32(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Vector instructions that do not work lane by lane: lane reads and writes, swap, four-register results; step 6 of the data
 // flow.
-// @source AMD Vega ISA document; isa.md pitfall 13
+// @source AMD Vega ISA document; docs/spec/isa.md 4.4
 #include "gcn-interp/exec/valu_special.h"
 
 #include <bit>

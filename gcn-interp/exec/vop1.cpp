@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Lane functions of VOP1, one per row of vop1.def; step 6 of the data flow.
-// @source AMD Vega ISA document, chapter "VOP1 instructions"; isa.md section 6
+// @source AMD Vega ISA document, chapter "VOP1 instructions"; docs/spec/isa.md 3
 #include <bit>
 
 #include "gcn-interp/exec/valu_lanes.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Lane functions of VOP2, one per row of vop2.def; step 6 of the data flow.
-// @source AMD Vega ISA document, chapter "VOP2 instructions"; isa.md section 6
+// @source AMD Vega ISA document, chapter "VOP2 instructions"; docs/spec/isa.md 3
 #include "gcn-interp/exec/valu_lanes.h"
 
 namespace lyra::gcn {

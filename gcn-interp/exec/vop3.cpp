@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Lane functions of the operations that exist only as VOP3, one per row of vop3.def; step 6 of the data flow.
-// @source AMD Vega ISA document, chapter "VOP3 instructions"; LLVM; isa.md section 4 for division
+// @source AMD Vega ISA document, chapter "VOP3 instructions"; LLVM; docs/spec/isa.md 2 for division
 #include <bit>
 
 #include "gcn-interp/exec/valu_lanes.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // VOP3P: a 16-bit operation on both halves, and the mixed-precision multiply-adds; step 6 of the data flow.
-// @source AMD Vega ISA document, chapter "VOP3P instructions"; isa.md pitfalls 2 and 10
+// @source AMD Vega ISA document, chapter "VOP3P instructions"; docs/spec/isa.md 3.1, 4.1
 #include "gcn-interp/exec/dot.h"
 #include "gcn-interp/exec/valu_lanes.h"
 #include "gcn-interp/exec/valu_passes.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reference model: conversions between formats and to packed formats.
-// @source AMD Vega ISA document, "Vector ALU instructions"; isa.md pitfall 5
+// @source AMD Vega ISA document, "Vector ALU instructions"; docs/spec/isa.md 3.4
 #include "gcn-interp/golden/lane.h"
 
 namespace lyra::golden {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reference model: the helper instructions of division, reciprocal, square root.
-// The printed pseudo-code with its errata applied. @source AMD Vega ISA document; isa.md section 4 "Do the undocumented bits
-// matter?"
+// The printed pseudo-code with its errata applied. @source AMD Vega ISA document; docs/spec/isa.md 2
 #include "gcn-interp/golden/lane.h"
 
 namespace lyra::golden {

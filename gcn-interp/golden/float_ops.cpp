@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reference model: floating-point arithmetic, minimum and maximum, parts of numbers, cube maps.
-// @source AMD Vega ISA document, "Vector ALU instructions"; isa.md section 6
+// @source AMD Vega ISA document, "Vector ALU instructions"; docs/spec/isa.md 3
 #include "gcn-interp/golden/lane.h"
 
 namespace lyra::golden {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Reference model of a vector instruction: everything around the lane function.
 // @source AMD Vega ISA document, chapters "Vector ALU operations", "SDWA", "DPP"; LLVM AMDGPUBaseInfo.cpp for constants of
-// 16-bit operands; isa.md pitfalls 4 and 9 to 14
+// 16-bit operands; docs/spec/isa.md 3.3, 3.6, 4
 #include "gcn-interp/golden/wave_model.h"
 
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Wave hardware registers: composed from the wave's state on a read, taken apart on a write; step 6 of the data flow.
-// @source front-end.md Appendix B
+// @source docs/spec/front-end.md 5.3
 #include "gcn-interp/wave/hwreg.h"
 
 #include <algorithm>

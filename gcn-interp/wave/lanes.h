@@ -99,7 +99,7 @@ inline void store_masked(uint32_t* dst, const uint32_t* src, const uint32_t* mas
     for (unsigned l = 0; l < lanes; ++l) dst[l] = (src[l] & mask[l]) | (dst[l] & ~mask[l]);
 }
 
-/// Row of VGPR n for reading. Numbers past the allocation read v0. @source isa.md pitfall 12
+/// Row of VGPR n for reading. Numbers past the allocation read v0. @source docs/spec/isa.md 4.3
 inline const uint32_t* vgpr_read_row(const Wave& wave, unsigned n) { return wave.vgpr[n < wave.vgpr_count ? n : 0].lane; }
 
 /// Row of VGPR n for writing, or the dump row when n is past the allocation: such writes are dropped.

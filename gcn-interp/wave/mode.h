@@ -12,7 +12,7 @@ namespace lyra::gcn {
 enum class Round : uint8_t { NearestEven = 0, Up = 1, Down = 2, Zero = 3 };
 
 /// The bits of MODE that change what a vector instruction computes, and the value nearly every kernel runs with: round to
-/// nearest even, all denormals, DX10_CLAMP, IEEE. @source isa.md section 1: the mode of every kernel descriptor seen
+/// nearest even, all denormals, DX10_CLAMP, IEEE. @source docs/spec/isa.md 1: the mode of every kernel descriptor seen
 inline constexpr uint32_t kModeMask = static_cast<uint32_t>(
     ModeBits::RoundF32::kMask | ModeBits::RoundF16F64::kMask | ModeBits::DenormF32::kMask | ModeBits::DenormF16F64::kMask |
     ModeBits::Dx10Clamp::kMask | ModeBits::Ieee::kMask | ModeBits::Fp16Ovfl::kMask | ModeBits::GprIdxEn::kMask);

@@ -28,7 +28,7 @@ enum ScalarOperand : uint16_t {
     kExecLo = 126, kExecHi = 127,
 };
 
-/// STATUS (hwreg 2). @source front-end.md Appendix B; asm of the gfx9 trap handler
+/// STATUS (hwreg 2). @source docs/spec/front-end.md 5.3; asm of the gfx9 trap handler
 struct StatusBits {
     using Scc = Bits<0, 1>;
     using SpiPrio = Bits<1, 2>;
@@ -89,7 +89,7 @@ enum class WaveState : uint8_t {
     Ended,
 };
 
-/// How far the context save of a wave has come. @source front-end.md 6.3
+/// How far the context save of a wave has come. @source docs/spec/front-end.md 6.1
 enum class SaveStep : uint8_t {
     None,
     Asked,    ///< TRAPSTS.SAVECTX was raised
@@ -145,7 +145,7 @@ struct Wave {
     unsigned special_base() const { return (sgpr_count < 108 ? sgpr_count : 108u) - 6; }
 
     /// One 32-bit scalar register by operand number 0..127 (SGPR, FLAT_SCRATCH, XNACK_MASK, VCC, TTMP, M0, EXEC).
-    /// Numbers past the allocation read as s0, as on hardware. @source isa.md pitfall 12
+    /// Numbers past the allocation read as s0, as on hardware. @source docs/spec/isa.md 4.3
     uint32_t read_scalar(unsigned n) const {
         if (n < kFlatScratchLo) return sgpr[n < sgpr_count ? n : 0];
         if (n < kTtmp0) return sgpr[special_base() + (n - kFlatScratchLo)];

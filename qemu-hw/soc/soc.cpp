@@ -111,7 +111,7 @@ void Soc::reset() {
     std::fill(doorbells_.begin(), doorbells_.end(), 0);
 }
 
-// MODE1 leaves VRAM and the BIOS scratch registers alone. @source bring-up.md 2.8
+// MODE1 leaves VRAM and the BIOS scratch registers alone. @source docs/spec/bring-up.md 3
 void Soc::mode1_reset() {
     constexpr uint32_t kScratchFirst = 0x12c / 4, kScratchCount = 32;
     std::array<uint32_t, kScratchCount> scratch{};

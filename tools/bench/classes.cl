@@ -31,7 +31,8 @@ VALU(valu_dpp, "v_add_u32_dpp v10, v11, v12 row_shr:1 row_mask:0xf bank_mask:0xf
 VALU(salu, "s_add_u32 s20, s21, s22", "s20", "scc")
 VALU(branch, "s_nop 0\ns_branch 0", "memory")
 
-// The mix of isa.md: 10 fma, 4 add, 3 mul, 5 integer add, 2 shifts, 2 and, 2 xor, mov, compare, cndmask, one SGPR operand; twice.
+// The mix of docs/spec/isa.md 5, twice: 10 fma, 4 add, 3 mul, 5 integer add, 2 shifts, 2 and, 2 xor, mov, compare,
+// cndmask, one SGPR operand.
 __kernel void valu_mix(__global uint* p, int n) {
     SETUP;
     for (int i = 0; i < n; ++i) {
