@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads events back from a trace file, for comparison with what somebody else saw.
+// Reads events back from a trace file, for comparison with another observer's.
 #pragma once
 
 #include <string>

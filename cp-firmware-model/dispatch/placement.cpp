@@ -147,7 +147,7 @@ unsigned Dispatcher::engine_in_turn(const Queue& q, const DispatchRequest& reque
 bool Dispatcher::engine_allows(const Queue& q, const Grid& grid, unsigned engine) const {
     const unsigned max_waves = LimitWavesPerSh::get(grid.request.resource_limits);
     const unsigned waves = grid.waves_per_group;
-    // A group larger than the limit runs alone: a limit must not stop a queue for ever.
+    // A group larger than the limit runs alone: a limit must not stop a queue forever.
     if (max_waves != 0 && q.waves_on_engine[engine] != 0 && q.waves_on_engine[engine] + waves > max_waves) return false;
     if (!engine_has_room(engine, waves)) return false;
     return !grid.scratch.used() || q.scratch.available(engine, grid.scratch.slots_per_engine) >= waves;
@@ -177,7 +177,7 @@ int Dispatcher::best_cu_of_engine(const Queue& q, Grid& grid, unsigned engine) {
     }
 }
 
-/// Small groups of other queues must not keep a large one out for ever: after some patience one CU takes no other group.
+/// Small groups of other queues must not keep a large one out forever: after some time one CU takes no other group.
 void Dispatcher::update_reservation(Queue& q, const Grid& grid, bool placed) {
     const bool holder = reserved_cu_ >= 0 && reserved_for_ == q.id;
     if (placed) {

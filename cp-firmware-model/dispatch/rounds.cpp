@@ -205,7 +205,8 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
     return parallel ? used_.load() : used_ * threads_;
 }
 
-/// On each thread: one compute unit after the other. Who finds none left stops the others soon, for the next round.
+/// Runs on each thread, one compute unit after the other. A thread that finds no work left tells the others to stop, so that the
+/// next round can begin.
 void Dispatcher::Rounds::take_pieces() {
     while (used_.load(std::memory_order_relaxed) < budget_) {
         const size_t at = next_.fetch_add(1);

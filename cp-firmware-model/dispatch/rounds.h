@@ -44,7 +44,7 @@ private:
     Dispatcher& d_;
     const unsigned threads_;
     std::vector<std::unique_ptr<Link>> links_;
-    // Cache lines of their own have: what all threads write, and what they only read in a round.
+    // Each of these is alone on its cache line: some because every thread writes them, the rest because a round only reads them.
     alignas(64) std::mutex lock_;
     alignas(64) bool parallel_ = false;  ///< a round with helpers is going on
     uint64_t warm_ = 0;                  ///< instructions since nothing could run

@@ -346,7 +346,7 @@ RunState Mec::step_pipe(unsigned number) {
         // A packet of another queue may have taken it down.
         if (!hqd.active() || (halted_[hqd.me] && hqd.dequeue == Dequeue::None) || !due(hqd)) continue;
         if (hqd.dequeue != Dequeue::None) {
-            // What it waits for ends with a dispatch or by somebody's store.
+            // A dispatch or a store by another agent ends its wait.
             hqd.last = try_dequeue(hqd) ? RunState::Busy : RunState::Polling;
         } else {
             const RunState found = step_queue(hqd, taken ? 0 : packets);

@@ -25,7 +25,7 @@ const ExecTable& exec_table(Backend backend) {
 
 std::atomic<ExecObserver*> the_observer{nullptr};
 
-/// In place of every handler while executed operations are recorded, or somebody looks.
+/// Replaces every handler while executed operations are recorded or observed.
 template <Backend kBackend>
 void execute_observed(ExecContext& ctx, const Inst& inst) {
     const ExecFn handler = exec_table(kBackend).get(inst.op, inst.format);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Looking at every wave instruction as it is executed, and at what memory it touches; step 6 of the data flow. Costs nothing unless
-// somebody does: handlers are replaced when code is decoded.
+// Observers of every wave instruction and of the memory that it touches; step 6 of the data flow. Costs nothing without an observer:
+// handlers are replaced when code is decoded.
 #pragma once
 
 #include "gcn-interp/exec/exec.h"

@@ -104,7 +104,7 @@ struct Sample {
              t8_first_wave = 0, t9_done = 0;
     /// When nothing but the hardware kept it any more: it had come, and what it waits for and the queue's kernel before it were done.
     uint64_t ready = 0;
-    bool displaced = false;  ///< somebody was taken from the hardware for it
+    bool displaced = false;  ///< a queue was taken off the hardware for it
 };
 
 struct ClientResult {

@@ -17,7 +17,7 @@ struct Row {
     std::vector<std::pair<std::string, std::string>> swept;
     Experiment experiment;
     Result result;
-    std::vector<uint64_t> displaced, ready;  ///< doorbell to first wave of those that somebody went for; from readiness; ascending
+    std::vector<uint64_t> displaced, ready;  ///< doorbell to first wave of those that pre-empted a queue; from readiness; ascending
 
     std::string of(const std::string& path) const {
         for (const auto& [name, value] : swept) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is told of a set of latencies: percentiles, with how sure they are.
+// Percentiles of a set of latencies, with their confidence intervals.
 #pragma once
 
 #include <cstdint>

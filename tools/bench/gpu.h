@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The engine that `lyra bench` is about: the device in this process, with an AQL queue and an SDMA ring.
+// The engine that `lyra bench` measures: the device in this process, with an AQL queue and an SDMA ring.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// PoCL on one thread, through the OpenCL loader that is opened at run time: nobody needs it but `lyra bench`.
+// PoCL on one thread, through the OpenCL loader that is opened at run time: only `lyra bench` needs it.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Looks at a report in headless Chromium: everything is there, texts lie within their pictures and not on each other, light and dark differ
-as they should. Run as a CTest.
+"""Checks a report in headless Chromium: everything is present, texts lie within their pictures and do not overlap, light and
+dark differ as they should. Run as a CTest.
 
 usage: report_browser.py PROGRAM [FOLDER]     PROGRAM is lyra; pictures of the page stay in FOLDER
 

@@ -23,7 +23,7 @@ struct RunLimits {
     uint64_t instructions = ~uint64_t{0};   ///< wave instructions of the whole device
     double seconds = 60;                    ///< wall clock
     double stall_seconds = 2;               ///< wall clock without any instruction while the device only polls
-    const volatile bool* stop = nullptr;    ///< set by somebody else, such as a signal handler: give up
+    const volatile bool* stop = nullptr;    ///< set from outside, such as by a signal handler: give up
 };
 
 enum class RunOutcome : uint8_t {

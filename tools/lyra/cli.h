@@ -34,7 +34,7 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-/// The user pressed Ctrl-C, or somebody asked us to end. Becomes kInterrupted.
+/// The user pressed Ctrl-C, or the process was asked to end. Becomes kInterrupted.
 class Interrupted : public std::exception {};
 
 /// A verb adds its options to app and returns what runs when it is chosen; the return value is the exit code.

@@ -356,7 +356,7 @@ std::function<int()> set_up_bench(CLI::App& app) {
     app.add_flag("--json", options->json, "as JSON; what was not measured is null");
     app.add_option("--filter", options->filter, "only rows whose name has a match for this regular expression")->type_name("REGEX");
     app.add_option("--min-time", options->min_time_s, "seconds that each repetition takes at least")->check(CLI::Range(0.001, 60.0));
-    app.add_option("--repetitions", options->repetitions, "the best of so many counts")->check(CLI::Range(1, 100));
+    app.add_option("--repetitions", options->repetitions, "runs of each measurement, of which the best counts")->check(CLI::Range(1, 100));
     app.footer("Times are processor time; two threads against one is real time, on two idle processors. Needs PoCL: apt-get install --no-install-recommends pocl-opencl-icd ocl-icd-libopencl1");
     return [options] {
         try {

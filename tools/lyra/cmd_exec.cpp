@@ -346,7 +346,7 @@ std::function<int()> set_up_exec(CLI::App& app) {
     app.add_option("--cus", options->compute_units, "number of compute units")->check(CLI::Range(1, 64))->type_name("N");
     app.add_option("--host-threads", options->host_threads, "threads that run the waves (default 1); 0: as many as there are processors, 8 at most")->check(CLI::Range(0, 64))->type_name("N");
     app.add_option("--fp-exceptions", options->fp_exceptions, "floating-point exceptions in TRAPSTS: auto, of waves that can tell, or always")->check(CLI::IsMember({"auto", "always"}))->capture_default_str()->type_name("WHEN");
-    app.add_option("--timeout", options->timeout_s, "give up after so many seconds")->check(CLI::PositiveNumber)->capture_default_str()->type_name("S");
+    app.add_option("--timeout", options->timeout_s, "give up after S seconds")->check(CLI::PositiveNumber)->capture_default_str()->type_name("S");
     app.add_option("--trace", options->trace, "write a Perfetto trace")->type_name("FILE.pftrace");
     CLI::Option* deterministic = app.add_flag("--deterministic", options->deterministic,
                  "virtual time: the same events at the same device times in every run; prints a hash of them on standard error");

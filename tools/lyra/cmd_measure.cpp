@@ -278,7 +278,7 @@ std::function<int()> set_up_measure(CLI::App& app) {
         ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
     app.add_option("--seed", options->seed, "seed of everything random, in place of the file's")->check(CLI::PositiveNumber);
     app.add_option("--kfd", options->guest.kfd, "the driver: lyra (default), a kernel tree with changes of your own, or a .ko file")->type_name("lyra|DIR|FILE.ko");
-    app.add_option("--timeout", options->guest.timeout_s, "give a configuration up after so many seconds")->check(CLI::NonNegativeNumber)->type_name("S");
+    app.add_option("--timeout", options->guest.timeout_s, "give up a configuration after S seconds")->check(CLI::NonNegativeNumber)->type_name("S");
     app.add_option("--log", options->guest.log, "write the boot log there")->type_name("FILE");
     app.add_option("--keep-trace", options->keep, "keep the device's events of the last configuration")->type_name("FILE.tsv");
     app.add_option("--trace", options->trace, "write a Perfetto trace of the last guest, with the driver's events; these take time of their own")->type_name("FILE.pftrace");

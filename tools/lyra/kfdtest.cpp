@@ -18,7 +18,7 @@ namespace {
 constexpr unsigned kMaxGuests = 8;
 /// kfdtest's own patience with the device, in ms. Its default of 60 s is for hardware.
 constexpr unsigned kDeviceTimeoutMs = 120000;
-/// A slow case has at least so many seconds.
+/// Shortest time limit of a slow case, in seconds.
 constexpr unsigned kSlowWatchdogS = 3000;
 
 // Each case prints "@@ STATUS BYTES KERNEL", then its output and what the kernel said meanwhile. SignalEventExt waits for one

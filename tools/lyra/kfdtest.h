@@ -15,7 +15,7 @@ struct KfdtestCase {
     std::string name;         ///< Suite.Case
     std::string step;         ///< S0..S16, or "-"
     std::string expectation;  ///< pass, vacuous, exclude
-    bool slow = false;        ///< too long for every day: only `lyra kfdtest --all` runs it
+    bool slow = false;        ///< takes minutes: only `lyra kfdtest --all` runs it
     std::string guest;        ///< what the guest needs that others have not: mem=SIZE, vram=SIZE, separated by commas
     std::string reason;       ///< why it is vacuous, excluded or slow
 

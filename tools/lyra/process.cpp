@@ -102,7 +102,7 @@ void Child::stop() {
         if (tries == 200) kill(target, SIGKILL);
         usleep(10000);
     }
-    // Whatever the child left behind in its group. Once only: the number may belong to somebody else later.
+    // Whatever the child left behind in its group. Only once: the process id may be reused later.
     if (own_group_) kill(target, SIGKILL);
     own_group_ = false;
 }

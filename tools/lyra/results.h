@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Results of experiments as JSON Lines (docs/user/results.md): what is in them, how they are written, and a reader that trusts nothing.
+// Results of experiments as JSON Lines (docs/user/results.md): their content, a writer, and a reader that checks everything.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ struct Percentile {
     double value = 0, low = 0, high = 0;
 };
 
-/// What is told of a set of latencies, us.
+/// Percentiles of a set of latencies, us.
 struct Latency {
     Percentile p50, p95, p99, p999;
     double max = 0;
@@ -63,7 +63,7 @@ struct Waits {
 struct Configuration {
     std::vector<std::pair<std::string, std::string>> swept;  ///< path and value, as in the file's [sweep]
     uint64_t seed = 0, samples = 0, preemptions = 0;
-    Latency latency, preemption_latency;  ///< of all samples; of those that somebody had to go for
+    Latency latency, preemption_latency;  ///< of all samples; of those that pre-empted a queue
     std::optional<StageMeans> stages;     ///< means over the latter
     double best_effort_retained = 0;      ///< 0 to 1
     double simulated_ms = 0;

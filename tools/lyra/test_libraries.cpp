@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kGroup = "libraries";
 
-/// A program of librocrand1-tests. It has to pass exactly so many tests and to skip none.
+/// A program of librocrand1-tests. It has to pass exactly this number of tests and skip none.
 struct RocrandProgram {
     const char* name;
     unsigned tests;

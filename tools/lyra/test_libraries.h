@@ -7,7 +7,7 @@
 
 namespace lyra::cli {
 
-/// all: every program that is known to end in bearable time; else those of some seconds.
+/// all: every program that is known to end within minutes; otherwise those that take seconds.
 void test_libraries(const GuestOptions& options, bool all, Report& report);
 
 }  // namespace lyra::cli

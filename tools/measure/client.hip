@@ -36,7 +36,7 @@
 namespace {
 
 constexpr unsigned kWave = 64;
-/// All of a compute unit's LDS: a group that asks for it gets a unit only when nobody else has LDS there.
+/// All of a compute unit's LDS: a group that asks for it gets a unit only when no other group has LDS there.
 constexpr unsigned kWholeLds = 65536;
 constexpr unsigned kSleepClocks = 127 * 64;  // s_sleep 127
 
@@ -271,7 +271,7 @@ public:
 private:
     unsigned sleeps_, groups_, group_size_, lds_;
     hipStream_t stream_;
-    Link* own_;  ///< nullptr: nobody wants to know
+    Link* own_;  ///< nullptr: not reported
     Counters done_, sums_;
     std::vector<unsigned> expected_;
     uint64_t kernels_ = 0, lost_ = 0;
@@ -394,7 +394,7 @@ uint64_t run_client(Experiments& experiments, Stream& stream, Links& links) {
         lost += experiment(experiments[n], stream, links,
                            {"ready" + of_client, "start" + number, "stop" + number, "halt" + number, "warm" + of_client, "done" + of_client, true}, n - 1);
     }
-    // The end of the last experiment is marked when nobody else runs any more.
+    // The end of the last experiment is marked when no other client runs any more.
     if (common.number("marks", 0) != 0) {
         wait_for("end");
         stream.mark_experiment();

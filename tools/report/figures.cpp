@@ -241,8 +241,8 @@ std::string stages_figure(const RunResults& run, const std::string& id) {
         bars.push_back(std::move(bar));
     }
     const std::string says =
-        "Means of the parts of the way from doorbell to first wave, of samples that somebody had to go for. What goes on beside the "
-        "way, such as a fence that the driver sees when the wave already runs, is not in it." +
+        "Mean stages from doorbell to first wave, of samples that pre-empted a queue. Steps that did not delay the wave, such as a "
+        "fence that the driver sees when the wave already runs, are not included." +
         left_out(numbers.size(), with.size(), "configurations");
     return figure("Where the time goes", says,
                   bar_chart({id, "Where the time goes", says}, linear_axis("mean time from doorbell to first wave", sums, time_text), bars),

@@ -166,7 +166,7 @@ std::string table(const std::string& caption, const std::vector<std::vector<std:
 }
 
 std::string tables(const RunResults& run) {
-    return latency_table(run, "Latency of samples that somebody had to go for, µs, with 95 % intervals", &Configuration::preemption_latency,
+    return latency_table(run, "Latency of samples that pre-empted a queue, µs, with 95 % intervals", &Configuration::preemption_latency,
                          &Configuration::preemptions) +
            latency_table(run, "Latency of all samples, µs, with 95 % intervals", &Configuration::latency, &Configuration::samples) +
            stages_table(run) + other_table(run) + client_table(run);
