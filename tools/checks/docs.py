@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Builds the documentation site with warnings as errors and checks what the generator does not: anchors of links, pages that no link
-leads to, anything loaded from another site, and references from sources to sections of docs/spec/. Run as a CTest.
+leads to, lists that are shown as text, anything loaded from another site, and references from sources to sections of docs/spec/. Run as a CTest.
 
 usage: docs.py SOURCE_TREE [SITE]     the site stays in SITE
 
@@ -28,12 +28,13 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self, path):
         super().__init__()
-        self.ids, self.links, self.loaded = set(), [], []
+        self.ids, self.links, self.loaded, self.lists, self.in_text = set(), [], [], [], False
         with open(path, encoding="utf-8") as file:
             self.feed(file.read())
 
     def handle_starttag(self, tag, attributes):
         values = dict(attributes)
+        self.in_text = tag == "p" or (self.in_text and tag in ("code", "em", "strong", "a"))
         self.ids.update(v for k, v in attributes if v and (k == "id" or (k == "name" and tag == "a")))
         if tag == "a" and values.get("href"):
             self.links.append(values["href"])
@@ -41,6 +42,13 @@ class Page(html.parser.HTMLParser):
             self.loaded.append(values["href"])
         if tag in ("script", "img", "iframe", "source") and values.get("src"):
             self.loaded.append(values["src"])
+
+    def handle_endtag(self, tag):
+        self.in_text = self.in_text and tag != "p"
+
+    def handle_data(self, data):
+        if self.in_text and "\n- " in data:
+            self.lists.append(data[data.index("\n- ") + 1:][:50])
 
 
 def check_site(site):
@@ -56,6 +64,7 @@ def check_site(site):
         for address in page.loaded:
             if urllib.parse.urlsplit(address).netloc:
                 problems.append(f"{name}: loads {address}")
+        problems += [f"{name}: no empty line before the list at: {text}" for text in page.lists]
     while todo:
         name = todo.pop()
         for link in pages[name].links:
