@@ -50,7 +50,7 @@ def main():
         return 2
     root = arguments[0]
     if shutil.which(TOOL) is None:
-        print(f"{TOOL} is missing (tools/packages-test.txt)")
+        print(f"{TOOL} is missing (set optional of tools/setup/packages.tsv)")
         return 77
     paths = [path for path in tree.files(root) if tree.FORMATTED.search(path)]
     if not paths:

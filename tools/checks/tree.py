@@ -20,3 +20,17 @@ def files(tree):
 def read_lines(tree, path):
     with open(os.path.join(tree, path), encoding="utf-8") as file:
         return file.read().split("\n")
+
+
+SHELL = re.compile(r"^#!\S*(?:/sh|/bash|/busybox sh|/env (?:sh|bash))\b|^# shellcheck shell=")
+
+
+def shell_scripts(tree):
+    """Paths of what a shell interprets, by name or first line."""
+    for path in files(tree):
+        if path.endswith(".sh"):
+            yield path
+        elif "." not in os.path.basename(path):
+            with open(os.path.join(tree, path), "rb") as file:
+                if SHELL.match(file.readline(200).decode(errors="replace")):
+                    yield path

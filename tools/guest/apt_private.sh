@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=sh
 # To be sourced: a private apt directory, for Debian releases and sources that the machine's own apt does not list.
 # The mirrors are those of the machine's own configuration; /etc is read only.
 

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=sh
 # To be sourced by the scripts that make something once and keep it in the cache.
 #
 # The sourcing script handles the options --cache and --print by setting these two. LYRA_PRINT_ONLY=yes is --print for the
 # scripts that it calls as well: nothing is made.
 cache=${LYRA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lyra}
-print_only=${LYRA_PRINT_ONLY:-no}
+if [ "${LYRA_PRINT_ONLY:-no}" = yes ]; then print_only=yes; else print_only=no; fi
 # Ordinary users do not have the folders in which modprobe and chroot are.
 PATH=$PATH:/usr/sbin:/sbin
 
+# shellcheck disable=SC2154 # the scripts that read this one set here
 # How the result is asked for, a line each: the script's place in the source tree, the folder it was called in, its arguments
 # (each behind "="). It lies beside the result. `lyra clean` asks again; a result that no answer names is stale.
 recipe=$(realpath --relative-to="$here/../.." "$here/${0##*/}" && pwd && for word; do echo "=$word"; done)
@@ -19,7 +21,7 @@ artefact() {
     kind=$1
     out=$cache/$1-$2
     artefact_found "$3"
-    if [ $print_only = yes ]; then
+    if [ "$print_only" = yes ]; then
         echo "$out"
         exit 1
     fi
@@ -36,7 +38,7 @@ artefact() {
 # A result that is used becomes the newest of its kind.
 artefact_found() {
     if [ -e "$out/$1" ]; then
-        [ $print_only = yes ] || touch "$out"
+        [ "$print_only" = yes ] || touch "$out"
         echo "$out"
         exit 0
     fi
@@ -68,7 +70,7 @@ publish() {
     printf '%s\n' "$recipe" >"$out.recipe"
     mv "$work/out" "$out"
     touch "$out"
-    # shellcheck disable=SC2012
+    # shellcheck disable=SC2010
     ls -dt "$cache/$kind"-* | grep -E "/$kind-[0-9a-f]{12}\$" | tail -n +$(($1 + 1)) | sed 'p; s/$/.recipe/' | xargs -r rm -rf
     echo "$out"
 }

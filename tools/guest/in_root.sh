@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=sh
 # To be sourced: runs a command in a root file system of the cache.
 
 # in_root ROOT COMMAND ARGUMENTS...: with /dev and /proc, and $bind at /mnt when it is set. The mounts end with the command.

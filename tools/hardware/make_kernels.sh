@@ -23,7 +23,7 @@ tail -c "+$((second + 1))" "$work/gfx900.bin" >"$work/stamp.bin"
     echo '// SPDX-License-Identifier: MIT'
     echo '// Made of kernels.s by make_kernels.sh: the same words for gfx900, gfx906 and gfx908.'
     for kernel in victim stamp; do
-        echo "constexpr uint32_t $kernel[] = {"
+        echo "constexpr uint32_t ${kernel}[] = {"
         words $kernel
         echo '};'
     done

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2154 # who reads it sets source and cache
 # To be sourced, with $source the source tree and $cache the cache: what lies in the cache, how big it is, and what of it is
 # stale.
 

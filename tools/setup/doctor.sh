@@ -57,6 +57,7 @@ quote_list() { # WORDS as JSON
 }
 
 check_system() {
+    # shellcheck disable=SC1090,SC2031
     name=$(. "${LYRA_OS_RELEASE:-/etc/os-release}" 2>/dev/null && echo "$PRETTY_NAME") || name="unknown system"
     text="$name, $(uname -m), Linux $(uname -r)"
     fact host.system "$(quote "$name")"

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2154 # who reads it sets setup
 # To be sourced, with $setup the folder of this file: what a verb needs on the host, what of it is missing, and its
 # installation.
 #
