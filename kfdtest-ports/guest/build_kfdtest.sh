@@ -67,6 +67,7 @@ link_static() {
     cd "$work/kfdtest"
     objects=$(find . -name link.txt -exec cat {} + | tr ' ' '\n' | grep '\.o$')
     llvm=$(llvm-config-19 --link-static --libs amdgpuasmparser amdgpudesc amdgpuinfo core support mc mcparser)
+    # shellcheck disable=SC2086
     g++ -O2 -o kfdtest-static $objects "$work/prefix/lib/libhsakmt.a" -lgtest -L/usr/lib/llvm-19/lib $llvm -ldrm -ldrm_amdgpu \
         -lnuma -lz -lzstd -ltinfo -lpthread -lrt -lm -Wl,--gc-sections
     strip kfdtest-static

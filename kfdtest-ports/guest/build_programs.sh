@@ -25,6 +25,7 @@ done
 
 # What the programs share with the device: the layout of save areas, and the reader of saved images.
 shared="cwsr/area.cpp cwsr/image.cpp cwsr/image_dump.cpp cwsr/save_area.cpp"
+# shellcheck disable=SC2086
 artefact guest-programs "$(cd "$top" && hash_of kfdtest-ports/guest/build_programs.sh kfdtest-ports/guest/kfd/* cwsr/*.h cwsr/*.def $shared \
     common/bits.h common/hash.h)" wave_state
 root=$("$top/tools/guest/build_root.sh" --cache "$cache" 9>&-)
@@ -47,7 +48,7 @@ mkdir -p "$work/include/kfdtest-ports/guest/kfd"
         name=$(basename "$source" .s)
         llvm-mc-19 -triple=amdgcn-amd-amdhsa -mcpu=gfx900 -filetype=obj -I "$here/kfd" "$source" -o "$work/$name.gpu"
         llvm-objcopy-19 -O binary --only-section=.text "$work/$name.gpu" "$work/$name.bin"
-        echo "static const unsigned char $name[] = {"
+        echo "static const unsigned char ${name}[] = {"
         od -An -v -tu1 "$work/$name.bin" | sed 's/[0-9][0-9]*/&,/g'
         echo "};"
         echo "std::span<const unsigned char> code_$name() { return $name; }"
@@ -56,6 +57,7 @@ mkdir -p "$work/include/kfdtest-ports/guest/kfd"
 
 flags="-std=c++20 -O2 -Wall -Wextra -DFMT_HEADER_ONLY -I$work/include -I$top"
 objects=
+# shellcheck disable=SC2086
 for source in "$work/code.cpp" $(cd "$top" && ls $shared kfdtest-ports/guest/kfd/*.cpp); do
     case $source in /*) file=$source ;; *) file=$top/$source ;; esac
     object=$work/$(basename "$source" .cpp).o

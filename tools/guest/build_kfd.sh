@@ -87,7 +87,7 @@ make_kbuild() (
         trixie "$work/root.tar" "$work/apt/sources.list" 3>&- 4>&- 5>&- 6>&- 7>&- 8>&-
     tar -x -f "$work/root.tar" -C "$work/kbuild" --no-same-owner --exclude='./dev/*'
     chmod -R u+rwX "$work/kbuild"
-    for deb in linux-headers-*.deb linux-kbuild-*.deb; do dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$work/kbuild" --keep-directory-symlink; done
+    for file in linux-headers-*.deb linux-kbuild-*.deb; do dpkg-deb --fsys-tarfile "$file" | tar -x -C "$work/kbuild" --keep-directory-symlink; done
     mkdir "$work/source"
     cd "$work/source"
     dpkg-deb --fsys-tarfile ../debs/linux-source-*.deb | tar -x -O --wildcards '*.tar.xz' |
@@ -116,7 +116,7 @@ tree=$cache/kfd-tree-$release-$kind
 refresh() (
     set -e
     mkdir -p "$work/new" "$tree/include/trace" "$tree/${amd%/*}"
-    if [ $kind = lyra ]; then
+    if [ "$kind" = lyra ]; then
         mkdir -p "$work/new/${amd%/*}"
         cp -a "$kbuild/usr/src/linux-$kernel/${amd%/*}/." "$work/new/${amd%/*}/"
         sed -e 's/#.*//' -e '/^ *$/d' "$source_dir/kfd-patches/linux-$kernel/series" | while read -r patch; do
@@ -158,7 +158,7 @@ finish() (
     { echo "$deb" && echo "$kind"; } >"$work/out/VERSIONS"
 )
 
-if [ $kind != module ]; then
+if [ "$kind" != module ]; then
     if ! [ -f "$kbuild/usr/src/linux-$kernel/${amd%/*}/Makefile" ]; then step "install compiler, headers and source of kernel $release (a minute or two, 1.5 GB)" make_kbuild; fi
     step "take the sources" refresh
     step "compile (the first time some ten minutes)" compile
