@@ -34,7 +34,10 @@ typedef unsigned long size_t;
 typedef unsigned long uintptr_t;
 #define VECTOR(T, n) typedef T T##n __attribute__((ext_vector_type(n)));
 #define VECTORS(T) VECTOR(T, 2) VECTOR(T, 3) VECTOR(T, 4) VECTOR(T, 8) VECTOR(T, 16)
-VECTORS(char) VECTORS(uchar) VECTORS(short) VECTORS(ushort) VECTORS(int) VECTORS(uint) VECTORS(long) VECTORS(ulong) VECTORS(float) VECTORS(double)
+// clang-format off
+VECTORS(char) VECTORS(uchar) VECTORS(short) VECTORS(ushort) VECTORS(int) VECTORS(uint) VECTORS(long) VECTORS(ulong)
+VECTORS(float) VECTORS(double)
+// clang-format on
 #ifdef HAVE_HALF
 VECTORS(half)
 #endif
