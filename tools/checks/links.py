@@ -19,14 +19,15 @@ MISSING = {"bring-up.md", "front-end.md", "isa.md"}
 
 # Files of others: the Linux kernel, LLVM, ROCm, QEMU.
 FOREIGN = re.compile(
-    r"(amd|amdgpu|amdkfd|asic_reg|atom|autoconf|cik|cikd|gc_|gfx|gfxhub|gmc|hsa|hw/pci/|inc/pmfw_if|include/|ivsrcid|kfd_|mmhub|"
-    r"nbio|osssys|psp_|rocblas-|sdma|smu|soc15|swsmu|v9_structs|vega10)\w*[\w./-]*\.[ch]$"
+    r"(amd|amdgpu|amdkfd|asic_reg|atom|autoconf|cik|cikd|gc_|gfx|gfxhub|gmc|hsa|hw/pci/|inc/pmfw_if|include/|ivsrcid|kfd_|"
+    r"mmhub|nbio|osssys|psp_|rocblas-|sdma|smu|soc15|swsmu|v9_structs|vega10)\w*[\w./-]*\.[ch]$"
     r"|(Utils/)?(SI|AMDGPU|[A-Z]+\d?P?Instructions)\w*\.(cpp|h|td)$"
     r"|(amd_aql_queue|architecture|Assemble|BaseDebug|llvm-objdump|wave)\.cpp$|ELF\.h$|queues\.c$")
 # Made when something is built, or names to be filled in.
 MADE = re.compile(r"(.*/)?(code\.h|[A-Z_]+\.(?!md)\w+)$")
 
-NAME = re.compile(r"(?<![\w/.~$<>*{}:=@-])[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)*\.(?:md|cpp|h|c|def|py|sh|hip|toml|s|inc|cl|proto)"
+NAME = re.compile(r"(?<![\w/.~$<>*{}:=@-])[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)*"
+                  r"\.(?:md|cpp|h|c|def|py|sh|hip|toml|s|inc|cl|proto)"
                   r"(?![\w(*/-]|\.\w)")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.M | re.S)

@@ -375,6 +375,22 @@ void test_in_guests(const Options& options, Report& report) { test_guest(options
 
 void test_packages_in_guest(const Options& options, Report& report) { test_packages(options.guest, report); }
 
+void test_tidy(const Options& options, Report& report) {
+    Progress progress;
+    // What the build generates is included.
+    const std::string failed = build_with_sanitizers(options, progress);
+    if (!failed.empty()) {
+        progress.clear();
+        return report.add("tidy", "build with sanitizers", Verdict::Failed, failed);
+    }
+    progress.show("clang-tidy ...");
+    const Captured result = capture({(source_dir() / "tools/checks/tidy.py").string(), source_dir().string(), sanitizer_build().string()}, true);
+    if (interrupted) throw Interrupted();
+    progress.clear();
+    const Verdict verdict = result.status == 0 ? Verdict::Passed : result.status == kSkipped ? Verdict::Skipped : Verdict::Failed;
+    report.add("tidy", fmt::format("clang-tidy: {}", last_line(result.out)), verdict, result.status == 0 ? "" : result.out + result.err);
+}
+
 void test_libraries_in_guest(const Options& options, Report& report) { test_libraries(options.guest, options.libraries, report); }
 
 /// The groups of tests, in the order in which they run.
@@ -392,6 +408,7 @@ constexpr Group kGroups[] = {
     {"packages", "programs with hipCUB, rocThrust, OpenMP and OpenCL, in a guest that has these packages", test_packages_in_guest},
     {"libraries", "Debian's rocBLAS and test programs of its rocRAND, in a guest; only when named", test_libraries_in_guest, false},
     {"scheduler", "the patched driver of kfd-patches/: its scheduler at work, and kfdtest as with Debian's driver; only when named", test_patched_driver, false},
+    {"tidy", "clang-tidy over the files that differ from main; only when named", test_tidy, false},
     {"deterministic", "a HIP program in virtual time: the same trace of the GPU in every run", test_deterministic},
     {"kfdtest", "the cases of kfdtest that are expected to pass", test_kfdtest},
 };

@@ -13,11 +13,13 @@ namespace {
 
 // Colours of c1 to c8 keep apart from their neighbours also for eyes that see fewer colours; r1 to r8 are one hue.
 constexpr const char* kStyle = R"(
-:root { color-scheme: light dark; --page: #fcfcfb; --text: #0b0b0b; --soft: #52514e; --grid: #e6e5df; --axis: #8f8e88; --head: #f1f0ec;
+:root { color-scheme: light dark; --page: #fcfcfb; --text: #0b0b0b; --soft: #52514e; --grid: #e6e5df; --axis: #8f8e88;
+  --head: #f1f0ec;
   --c1: #2a78d6; --c2: #1baf7a; --c3: #eda100; --c4: #008300; --c5: #4a3aa7; --c6: #e34948; --c7: #e87ba4; --c8: #eb6834;
   --r1: #86b6ef; --r2: #6da7ec; --r3: #5598e7; --r4: #3987e5; --r5: #2a78d6; --r6: #256abf; --r7: #184f95; --r8: #0d366b; }
-@media screen and (prefers-color-scheme: dark) { :root { --page: #1a1a19; --text: #ffffff; --soft: #c3c2b7; --grid: #2f2f2c; --axis: #77766f;
-  --head: #262624; --c1: #3987e5; --c2: #199e70; --c3: #c98500; --c4: #22a022; --c5: #9085e9; --c6: #e66767; --c7: #d55181; --c8: #e0702f;
+@media screen and (prefers-color-scheme: dark) { :root {
+  --page: #1a1a19; --text: #ffffff; --soft: #c3c2b7; --grid: #2f2f2c; --axis: #77766f; --head: #262624;
+  --c1: #3987e5; --c2: #199e70; --c3: #c98500; --c4: #22a022; --c5: #9085e9; --c6: #e66767; --c7: #d55181; --c8: #e0702f;
   --r1: #1c5cab; --r2: #256abf; --r3: #2a78d6; --r4: #3987e5; --r5: #5598e7; --r6: #86b6ef; --r7: #b7d3f6; --r8: #e3eefb; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 60rem; background: var(--page); color: var(--text);
@@ -30,7 +32,8 @@ figure { margin: 2.25rem 0 0; break-inside: avoid; }
 figcaption { font-size: .9rem; margin: .15rem 0 .6rem; }
 .wide { overflow-x: auto; }
 .wide > svg { display: block; width: 100%; min-width: 36rem; height: auto; }
-.legend { list-style: none; margin: 0 0 .6rem; padding: 0; display: flex; flex-wrap: wrap; gap: .15rem 1.1rem; font-size: .85rem; color: var(--soft); }
+.legend { list-style: none; margin: 0 0 .6rem; padding: 0; display: flex; flex-wrap: wrap; gap: .15rem 1.1rem;
+  font-size: .85rem; color: var(--soft); }
 .legend li { display: flex; align-items: center; gap: .4rem; overflow-wrap: anywhere; }
 .legend svg { width: 22px; height: 12px; flex: none; }
 svg text { font: 12px system-ui, "Segoe UI", "Noto Sans", "DejaVu Sans", sans-serif; fill: var(--soft); }
@@ -43,12 +46,15 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1.25rem; 
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 table { border-collapse: collapse; margin: 1.75rem 0 0; font-size: .85rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 600; font-size: .95rem; padding-bottom: .4rem; }
-th, td { text-align: right; padding: .25rem .7rem; border-bottom: 1px solid var(--grid); white-space: nowrap; vertical-align: baseline; }
+th, td { text-align: right; padding: .25rem .7rem; border-bottom: 1px solid var(--grid); white-space: nowrap;
+  vertical-align: baseline; }
 th { background: var(--head); font-weight: 600; white-space: normal; vertical-align: bottom; } .text { text-align: left; }
 small { color: var(--soft); font-size: .85em; }
-pre { background: var(--head); padding: .75rem 1rem; font-size: .8rem; line-height: 1.4; white-space: pre-wrap; overflow-wrap: anywhere; }
+pre { background: var(--head); padding: .75rem 1rem; font-size: .8rem; line-height: 1.4; white-space: pre-wrap;
+  overflow-wrap: anywhere; }
 @media print { body { max-width: none; padding: 0; font-size: 10pt; } .wide { overflow: visible; } .wide > svg { min-width: 0; }
-  th, td { white-space: normal; padding: .15rem .35rem; } tr, pre { break-inside: avoid; } * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
+  th, td { white-space: normal; padding: .15rem .35rem; } tr, pre { break-inside: avoid; }
+  * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 )";
 
 std::string colours() {
