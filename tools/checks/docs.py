@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Builds the documentation site with warnings as errors and checks what the generator does not: anchors of links, pages that no link
-leads to, lists that are shown as text, anything loaded from another site, and references from sources to sections of docs/spec/. Run as a CTest.
+"""Builds the documentation site with warnings as errors and checks what the generator does not: anchors of links, pages that no
+link leads to, lists that are shown as text, anything loaded from another site, and references from sources to sections of
+docs/spec/. Run as a CTest.
 
 usage: docs.py SOURCE_TREE [SITE]     the site stays in SITE
 
