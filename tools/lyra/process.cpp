@@ -52,6 +52,7 @@ void place(int from, int to) {
 
 Child::Child(const Command& command) : own_group_(command.own_group) {
     std::vector<char*> argv;
+    argv.reserve(command.argv.size() + 1);
     for (const std::string& word : command.argv) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
     const pid_t parent = getpid();
