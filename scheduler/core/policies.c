@@ -66,8 +66,9 @@ uint64_t qsched_key(const struct qsched *sched, uint16_t queue)
 	case QSCHED_EDF:
 		if (q->params.deadline_ns == 0 || !q->wants)
 			return QSCHED_NEVER;
-		return q->params.deadline_ns > QSCHED_NEVER - 1 - q->arrived_ns ? QSCHED_NEVER - 1 :
-										    q->arrived_ns + q->params.deadline_ns;
+		if (q->params.deadline_ns > QSCHED_NEVER - 1 - q->arrived_ns)
+			return QSCHED_NEVER - 1;
+		return q->arrived_ns + q->params.deadline_ns;
 	case QSCHED_SHARE:
 		return in_turn(sched, queue) ? 0 : 1;
 	case QSCHED_QUANTUM:
@@ -79,20 +80,30 @@ uint64_t qsched_key(const struct qsched *sched, uint16_t queue)
 	return 0;
 }
 
-/* Who of the runnable queues comes next: least served by its weight, or the next one by number of the best priority. */
+/*
+ * Which of the runnable queues comes next: the one that was served least for its weight, or the
+ * next one by number of the best priority.
+ */
 static uint16_t next_turn(const struct qsched *sched)
 {
 	const bool share = sched->params.policy == QSCHED_SHARE;
 	uint16_t best = QSCHED_NO_QUEUE;
 
 	for (unsigned int n = 1; n <= sched->top; ++n) {
-		const uint16_t at = (uint16_t)((sched->turn == QSCHED_NO_QUEUE ? n - 1 : sched->turn + n) % sched->top);
-		const struct qsched_queue *q = &sched->queues[at], *other = &sched->queues[best == QSCHED_NO_QUEUE ? at : best];
+		const unsigned int from = sched->turn == QSCHED_NO_QUEUE ? n - 1 : sched->turn + n;
+		const uint16_t at = (uint16_t)(from % sched->top);
+		const struct qsched_queue *q = &sched->queues[at];
+		const struct qsched_queue *other;
 
 		if (!waits(q))
 			continue;
-		if (best == QSCHED_NO_QUEUE ||
-		    (share ? q->virtual_ns < other->virtual_ns : q->params.priority > other->params.priority))
+		if (best == QSCHED_NO_QUEUE) {
+			best = at;
+			continue;
+		}
+		other = &sched->queues[best];
+		if (share ? q->virtual_ns < other->virtual_ns :
+			    q->params.priority > other->params.priority)
 			best = at;
 	}
 	return best;
@@ -101,15 +112,19 @@ static uint16_t next_turn(const struct qsched *sched)
 void qsched_take_turns(struct qsched *sched)
 {
 	const bool share = sched->params.policy == QSCHED_SHARE;
-	const struct qsched_queue *holder = sched->turn < sched->top ? &sched->queues[sched->turn] : 0;
+	const struct qsched_queue *holder = 0;
 	uint16_t next;
 
 	if (!share && sched->params.policy != QSCHED_QUANTUM)
 		return;
 	next = next_turn(sched);
-	if (holder && waits(holder) && sched->now_ns - sched->turn_since_ns < sched->params.quantum_ns) {
+	if (sched->turn < sched->top)
+		holder = &sched->queues[sched->turn];
+	if (holder && waits(holder) &&
+	    sched->now_ns - sched->turn_since_ns < sched->params.quantum_ns) {
 		/* In the middle of its turn only a higher priority displaces it. */
-		if (share || next == QSCHED_NO_QUEUE || sched->queues[next].params.priority <= holder->params.priority)
+		if (share || next == QSCHED_NO_QUEUE ||
+		    sched->queues[next].params.priority <= holder->params.priority)
 			return;
 	}
 	sched->turn = next;
@@ -128,7 +143,8 @@ static uint64_t next_ageing(const struct qsched *sched)
 		if (!waits(q) || sched->params.ageing_ns == 0)
 			continue;
 		if (q->allowed) {
-			if (steps != 0 && sched->params.turn_ns < QSCHED_NEVER - q->since_ns && q->since_ns + sched->params.turn_ns < next)
+			if (steps != 0 && sched->params.turn_ns < QSCHED_NEVER - q->since_ns &&
+			    q->since_ns + sched->params.turn_ns < next)
 				next = q->since_ns + sched->params.turn_ns;
 			continue;
 		}

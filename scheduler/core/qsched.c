@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The state machine around the policies: time, waiting, inheritance, starvation, hysteresis, and the change of state. */
+/*
+ * The state machine around the policies: time, waiting, inheritance, starvation, hysteresis, and
+ * the change of state.
+ */
 #include "policies.h"
 
 static struct qsched_queue *find(struct qsched *sched, uint16_t queue)
@@ -183,7 +186,10 @@ static void take_event(struct qsched *sched, const struct qsched_event *event)
 	}
 }
 
-/* A queue that has been away for too long gets a turn by itself, one queue at a time: the one that has waited longest. */
+/*
+ * A queue that has been away for too long gets a turn by itself, one queue at a time: the one that
+ * has waited longest.
+ */
 static void give_turns(struct qsched *sched)
 {
 	struct qsched_queue *longest = 0;
@@ -198,7 +204,8 @@ static void give_turns(struct qsched *sched)
 		if (q->turn_until_ns > sched->now_ns)
 			return;
 		q->turn_until_ns = 0;
-		if (!runnable(q) || q->allowed || sched->now_ns - qsched_hungry_since(q) < sched->params.starvation_ns)
+		if (!runnable(q) || q->allowed ||
+		    sched->now_ns - qsched_hungry_since(q) < sched->params.starvation_ns)
 			continue;
 		if (!longest || qsched_hungry_since(q) < qsched_hungry_since(longest))
 			longest = q;
@@ -220,10 +227,11 @@ static void rank_queues(struct qsched *sched)
 	}
 	if (!sched->params.inherit)
 		return;
-	/* Chains are as long as there are queues at most, and one that bites its tail ends there too. */
+	/* A chain has at most as many links as there are queues, a circular one too. */
 	for (unsigned int n = 0; n < sched->top; ++n) {
 		const struct qsched_queue *from = &sched->queues[n];
-		struct qsched_queue *owner = from->used && from->wants && from->blocked ? find(sched, from->waits_for) : 0;
+		const bool waits = from->used && from->wants && from->blocked;
+		struct qsched_queue *owner = waits ? find(sched, from->waits_for) : 0;
 
 		for (unsigned int length = 0; owner && length < sched->top; ++length) {
 			if (qsched_compare(from->rank, owner->rank) < 0)
@@ -233,17 +241,21 @@ static void rank_queues(struct qsched *sched)
 	}
 }
 
-static bool should_run(const struct qsched *sched, const struct qsched_queue *q, const struct qsched_queue *best)
+static bool should_run(const struct qsched *sched, const struct qsched_queue *q,
+		       const struct qsched_queue *best)
 {
 	if (sched->params.policy == QSCHED_NONE)
 		return true;
 	if (best && !runnable(q) && !q->blocked)
 		/* Idle: may stay unless it could begin before anybody notices that it must not. */
-		return !qsched_ranks_by_priority(sched) || q->params.priority >= best->params.priority;
+		return !qsched_ranks_by_priority(sched) ||
+		       q->params.priority >= best->params.priority;
 	if (best && qsched_compare(q->rank, best->rank) > 0)
 		return false;
-	if (q->rank.step != 0 && sched->held_until_ns > sched->now_ns && q->params.priority < sched->held_priority)
-		return best && sched->params.inherit && q->rank.key != qsched_key(sched, (uint16_t)(q - sched->queues));
+	if (q->rank.step != 0 && sched->held_until_ns > sched->now_ns &&
+	    q->params.priority < sched->held_priority)
+		return best && sched->params.inherit &&
+		       q->rank.key != qsched_key(sched, (uint16_t)(q - sched->queues));
 	return true;
 }
 
@@ -282,10 +294,14 @@ static void decide(struct qsched *sched, struct qsched_decision *decision)
 		}
 		if (q->turn_until_ns > sched->now_ns)
 			note_timer(decision, q->turn_until_ns);
-		if (runnable(q) && !run && sched->params.starvation_ns != 0 && sched->params.turn_ns != 0) {
-			const uint64_t starved = later(qsched_hungry_since(q), sched->params.starvation_ns);
+		if (runnable(q) && !run && sched->params.starvation_ns != 0 &&
+		    sched->params.turn_ns != 0) {
+			const uint64_t starved =
+				later(qsched_hungry_since(q), sched->params.starvation_ns);
 
-			note_timer(decision, starved > sched->now_ns ? starved : later(sched->now_ns, sched->params.turn_ns));
+			note_timer(decision, starved > sched->now_ns ?
+						     starved :
+						     later(sched->now_ns, sched->params.turn_ns));
 		}
 	}
 	note_timer(decision, qsched_next_change(sched));

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which compute queues may run: a state machine that is fed with events and says which queues have to be taken from the
- * hardware, which may come back, and when it wants to be asked again.
+ * Which compute queues may run: a state machine that is fed with events and says which queues have
+ * to be taken from the hardware, which may come back, and when it wants to be asked again.
  *
- * Freestanding C11: no allocation, no locks, no floating point, no calls to anything outside. The same files are compiled
- * into the kernel module, the simulator and the tests. Times are nanoseconds of one monotonic clock that the caller reads;
- * it must not go back. The caller serialises the calls for one struct qsched.
+ * Freestanding C11: no allocation, no locks, no floating point, no calls to anything outside. The
+ * same files are compiled into the kernel module, the simulator and the tests, in C. Times are
+ * nanoseconds of one monotonic clock that the caller reads; it must not go back. The caller
+ * serialises the calls for one struct qsched.
  *
- * A queue "wants" when it has packets that the hardware has not finished. It is "blocked" while its head packet waits for
- * another queue. It is "runnable" when it wants and is not blocked: only runnable queues displace others, so that a queue
- * of high priority that waits for one of low priority does not take away what it waits for.
+ * A queue "wants" when it has packets that the hardware has not finished. It is "blocked" while its
+ * head packet waits for another queue. It is "runnable" when it wants and is not blocked: only
+ * runnable queues displace others, so that a queue of high priority that waits for one of low
+ * priority does not take away what it waits for.
  */
 #ifndef QSCHED_H
 #define QSCHED_H
@@ -19,10 +21,6 @@
 #else
 #include <stdbool.h>
 #include <stdint.h>
-#endif
-
-#ifdef __cplusplus
-extern "C" {
 #endif
 
 enum { QSCHED_MAX_QUEUES = 256, QSCHED_MAX_PRIORITY = 15, QSCHED_NO_QUEUE = 0xffff };
@@ -38,30 +36,37 @@ enum qsched_policy {
 
 struct qsched_params {
 	enum qsched_policy policy;
-	/* A queue that shares its turn with others of its rank keeps it so long (quantum, share). */
+	/* quantum, share: a queue whose rank others share keeps its turn so long. */
 	uint64_t quantum_ns;
 	/* A queue that came back is not taken again before, whoever waits. */
 	uint64_t min_run_ns;
-	/* When the last queue of a rank has become idle, lower ones stay away for so long: it may come again at once. */
+	/*
+	 * When the last queue of a rank has become idle, lower ones stay away for so long: it may
+	 * come again at once.
+	 */
 	uint64_t hysteresis_ns;
 	/*
-	 * A queue that wants and has been away for so long gets a turn of turn_ns by itself; 0: never. To be back for less than
-	 * turn_ns does not count: it may not even have been restored by then.
+	 * A queue that wants and has been away for so long gets a turn of turn_ns by itself; 0:
+	 * never. To be back for less than turn_ns does not count: it may not even have been
+	 * restored by then.
 	 */
 	uint64_t starvation_ns;
 	uint64_t turn_ns;
-	/* ageing: waiting so long is worth one step of priority, which lasts for turn_ns after the queue has come back. */
+	/*
+	 * ageing: waiting so long is worth one step of priority, which lasts for turn_ns after the
+	 * queue has come back.
+	 */
 	uint64_t ageing_ns;
 	/* A queue that others wait for has the best of their ranks. */
 	bool inherit;
 };
 
 struct qsched_queue_params {
-	/* 0 lowest ... QSCHED_MAX_PRIORITY, as in KFD's ioctl; larger values count as the highest. */
+	/* 0 (lowest) to QSCHED_MAX_PRIORITY, as in KFD's ioctl; more counts as the highest. */
 	uint8_t priority;
 	/* share: part of the time in relation to others'; 0 counts as 1. */
 	uint32_t weight;
-	/* edf: its work has to be done so long after it came; 0: no deadline, after all that have one. */
+	/* edf: its work has to be done so long after it came; 0: none, after all with one. */
 	uint64_t deadline_ns;
 };
 
@@ -70,7 +75,10 @@ enum qsched_event_type {
 	QSCHED_WANTS,
 	/* All its work is done. */
 	QSCHED_IDLE,
-	/* Its head packet waits for a signal; other: the queue that will give it, QSCHED_NO_QUEUE when that is not known. */
+	/*
+	 * Its head packet waits for a signal; other: the queue that will give it, QSCHED_NO_QUEUE
+	 * when that is not known.
+	 */
 	QSCHED_BLOCKED,
 	/* It does not wait any more. */
 	QSCHED_UNBLOCKED,
@@ -106,7 +114,7 @@ struct qsched_queue {
 	uint16_t waits_for;
 	uint64_t arrived_ns;	/* when its present work came */
 	uint64_t since_ns;	/* when allowed changed */
-	uint64_t hungry_ns;	/* when it was last taken after it had been allowed for turn_ns at least */
+	uint64_t hungry_ns;	/* when it was last taken after turn_ns or more of being allowed */
 	uint64_t turn_until_ns; /* its turn against starvation; 0: none */
 	uint64_t service_ns;	/* how long it wanted and was allowed */
 	uint64_t virtual_ns;	/* share: service in relation to weight */
@@ -136,8 +144,8 @@ void qsched_init(struct qsched *sched, const struct qsched_params *params, uint6
 void qsched_set_params(struct qsched *sched, const struct qsched_params *params);
 
 /*
- * A new queue, idle and allowed, since the last event: precede it with a QSCHED_TIMER event. Returns its number, QSCHED_NO_QUEUE
- * when there are too many.
+ * A new queue, idle and allowed, since the last event: precede it with a QSCHED_TIMER event.
+ * Returns its number, QSCHED_NO_QUEUE when there are too many.
  */
 uint16_t qsched_add(struct qsched *sched, const struct qsched_queue_params *params);
 /* Gone: whoever waits for it waits for somebody unknown. Follow it with a QSCHED_TIMER event. */
@@ -152,9 +160,5 @@ struct qsched_decision qsched_handle(struct qsched *sched, const struct qsched_e
 bool qsched_allowed(const struct qsched *sched, uint16_t queue);
 /* It has work and waits for nobody. */
 bool qsched_runnable(const struct qsched *sched, uint16_t queue);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The policy core by itself: what each policy allows, and what must hold whatever happens.
+extern "C" {
 #include "scheduler/core/qsched.h"
+}
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "common/timing.h"
+extern "C" {
 #include "scheduler/core/qsched.h"
+}
 
 namespace lyra::sim {
 

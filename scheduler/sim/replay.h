@@ -15,7 +15,9 @@
 #include <string>
 #include <vector>
 
+extern "C" {
 #include "scheduler/core/qsched.h"
+}
 
 namespace lyra::sim {
 
