@@ -49,6 +49,15 @@ enum {
     LYRA_VSEC_ID = 1,
     LYRA_VSEC_REVISION = 1,
     LYRA_VSEC_BYTES = 0x10,
+
+    /* Designated vendor-specific capability: the device can notify of doorbells. The layout after its header is ours. */
+    LYRA_CAP_DVSEC = 0x110,
+    LYRA_DVSEC_ID = 0xd0b1,
+    LYRA_DVSEC_REVISION = 1,
+    LYRA_DVSEC_BYTES = 0x10,
+    LYRA_DVSEC_CLIENT = 0x0a,
+    LYRA_DVSEC_SOURCE = 0x0b,
+    LYRA_DVSEC_REGISTER = 0x0c,
 };
 
 #define LYRA_VRAM_MIN (256 * MiB)
@@ -192,6 +201,18 @@ static void lyra_announce_atomics(PCIDevice *pci)
     }
 }
 
+static void lyra_announce_doorbell_notify(PCIDevice *pci)
+{
+    uint8_t *dvsec = pci->config + LYRA_CAP_DVSEC;
+
+    pcie_add_capability(pci, PCI_EXT_CAP_ID_DVSEC, 1, LYRA_CAP_DVSEC, LYRA_DVSEC_BYTES);
+    pci_set_long(dvsec + PCI_DVSEC_HEADER1, LYRA_PCI_VENDOR | LYRA_DVSEC_REVISION << 16 | LYRA_DVSEC_BYTES << 20);
+    pci_set_word(dvsec + PCI_DVSEC_HEADER2, LYRA_DVSEC_ID);
+    pci_set_byte(dvsec + LYRA_DVSEC_CLIENT, LYRA_DOORBELL_NOTIFY_CLIENT);
+    pci_set_byte(dvsec + LYRA_DVSEC_SOURCE, LYRA_DOORBELL_NOTIFY_SOURCE);
+    pci_set_long(dvsec + LYRA_DVSEC_REGISTER, LYRA_DOORBELL_NOTIFY_REGISTER);
+}
+
 static bool lyra_add_capabilities(PCIDevice *pci, Error **errp)
 {
     uint8_t *express;
@@ -219,6 +240,7 @@ static bool lyra_add_capabilities(PCIDevice *pci, Error **errp)
         pcie_add_capability(pci, PCI_EXT_CAP_ID_VNDR, 1, LYRA_CAP_VSEC, LYRA_VSEC_BYTES);
         pci_set_long(pci->config + LYRA_CAP_VSEC + PCI_VNDR_HEADER,
                      LYRA_VSEC_ID | LYRA_VSEC_REVISION << 16 | LYRA_VSEC_BYTES << 20);
+        lyra_announce_doorbell_notify(pci);
     }
     return msi_init(pci, LYRA_CAP_MSI, 1, true, false, errp) >= 0;
 }

@@ -38,6 +38,14 @@ extern "C" {
 #define LYRA_DOORBELL_BAR_BYTES (2u << 20)
 #define LYRA_REGISTER_BAR_BYTES (512u << 10)
 
+/**
+ * The interrupt for doorbells of user queues (docs/design/doorbell_notify.md): its register, a byte offset in the register BAR, and
+ * the client and source that its entries in the interrupt ring have. The host announces them in configuration space.
+ */
+#define LYRA_DOORBELL_NOTIFY_REGISTER 0x7fff0u
+#define LYRA_DOORBELL_NOTIFY_CLIENT 20u
+#define LYRA_DOORBELL_NOTIFY_SOURCE 200u
+
 typedef struct lyra_device lyra_device;
 
 /** Log levels, worst first. GUEST: the guest did something wrong. TODO: the model lacks something the guest asked for. */

@@ -5,11 +5,12 @@
 
 namespace lyra {
 
-DoorbellNotify::DoorbellNotify(RegisterFile& registers, std::function<void(const Interrupt&)> raise) : raise_(std::move(raise)) {
+DoorbellNotify::DoorbellNotify(RegisterFile& registers, std::function<void(const Interrupt&)> raise)
+    : raise_(std::move(raise)) {
     registers.claim(kRegister, 1, *this);
 }
 
-uint32_t DoorbellNotify::read(uint32_t) { return kPresent + armed_; }
+uint32_t DoorbellNotify::read(uint32_t) { return armed_; }
 
 void DoorbellNotify::write(uint32_t, uint32_t value) { armed_ = value & 1; }
 

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
-// An extension that no hardware has: an interrupt when a user queue's doorbell is rung, for scheduling by notification in the place
-// of polling (docs/design/doorbell_notify.md). Off until a driver that knows it writes its register.
+// An extension that no hardware has: an interrupt when a user queue's doorbell is rung, for scheduling by notification in the
+// place of polling (docs/design/doorbell_notify.md). Off until a driver that finds its capability writes its register.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 
 #include "cp-firmware-model/cp_bus.h"
+#include "qemu-hw/include/lyra.h"
 #include "qemu-hw/soc/register_file.h"
 
 namespace lyra {
 
-/// LYRA_DOORBELL_NOTIFY reads kPresent + armed. A write of 1 arms it for one interrupt, 0 switches it off.
+/// LYRA_DOORBELL_NOTIFY reads 1 while it is armed. A write of 1 arms it for one interrupt, 0 switches it off.
 class DoorbellNotify : public RegisterBlock {
 public:
-    static constexpr uint32_t kRegister = 0x7fff0 / 4;      ///< dword number in BAR5
-    static constexpr uint32_t kPresent = 0x4c590100;
-    static constexpr uint8_t kSource = 200;                 ///< of client GRBM_CP; no source of GFX9 has this number
+    static constexpr uint32_t kRegister = LYRA_DOORBELL_NOTIFY_REGISTER / 4;    ///< dword number in BAR5
+    static constexpr uint8_t kSource = LYRA_DOORBELL_NOTIFY_SOURCE;             ///< no source of GFX9 has this number
+    static_assert(LYRA_DOORBELL_NOTIFY_CLIENT == ih_client::kGrbmCp);
 
     DoorbellNotify(RegisterFile& registers, std::function<void(const Interrupt&)> raise);
 

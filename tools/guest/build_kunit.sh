@@ -50,10 +50,7 @@ fetch() (
 )
 
 apply() (
-    sed -e 's/#.*//' -e '/^ *$/d' "$patches/series" | while read -r patch; do
-        patch -d "$work/source" -p1 --no-backup-if-mismatch -s <"$patches/$patch"
-    done
-    "$source_dir/kfd-patches/export_core.sh" "$work/source/$amdkfd"
+    "$source_dir/kfd-patches/apply.sh" "$kernel" "$work/source"
 )
 
 compile() (
