@@ -35,9 +35,7 @@ public:
     uint64_t get(Fault fault) const { return faults_[static_cast<size_t>(fault)].load(std::memory_order_relaxed); }
 
 private:
-    static void bump(std::atomic<uint64_t>& counter, uint64_t n) {
-        counter.fetch_add(n, std::memory_order_relaxed);
-    }
+    static void bump(std::atomic<uint64_t>& counter, uint64_t n) { counter.fetch_add(n, std::memory_order_relaxed); }
     std::array<std::atomic<uint64_t>, kStatCount> counters_{};
     std::array<std::atomic<uint64_t>, kFaultCount> faults_{};
 };

@@ -27,7 +27,8 @@ std::string set_one(Timing& timing, std::string_view word) {
         const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
         const bool number = error == std::errc{} && end == digits.data() + digits.size();
         if (!number || value < info.smallest || value > info.largest) {
-            return fmt::format("timing parameter {}: '{}' is no number from {} to {}", name, digits, info.smallest, info.largest);
+            return fmt::format("timing parameter {}: '{}' is no number from {} to {}", name, digits, info.smallest,
+                               info.largest);
         }
         timing.*kMembers[i] = value;
         return {};

@@ -94,7 +94,8 @@ TEST(TraceHash, ChangesWithEveryFieldAndTime) {
         d{EventId::vm_fault, 5, {1, 2}}, rest{EventId::doorbell, 5, {1, 2, 9}};
     EXPECT_EQ(hash_of({a, b}), hash_of({a, b}));
     EXPECT_EQ(hash_of({a}), hash_of({rest}));  // a doorbell has two fields
-    const std::set<uint64_t> different{hash_of({}), hash_of({a}), hash_of({b}), hash_of({c}), hash_of({d}), hash_of({a, b}), hash_of({b, a})};
+    const std::set<uint64_t> different{hash_of({}),  hash_of({a}),    hash_of({b}),   hash_of({c}),
+                                       hash_of({d}), hash_of({a, b}), hash_of({b, a})};
     EXPECT_EQ(different.size(), 7u);
 }
 

@@ -78,8 +78,8 @@ private:
 };
 
 namespace event {
-#define EVENT(name, block, text) \
-    struct name {                \
+#define EVENT(name, block, text)                      \
+    struct name {                                     \
         static constexpr EventId kId = EventId::name; \
     };
 #define EARG(event, type, name, text)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tracks: doorbells, queues (a slice for the time on the hardware, packets in it), grids by queue, waves by CU and slot, interrupts,
-// memory, everything else by event. Flows lead from the doorbell to the grid that it asked for, and from the grid to its waves.
+// Tracks: doorbells, queues (a slice for the time on the hardware, packets in it), grids by queue, waves by CU and slot,
+// interrupts, memory, everything else by event. Flows lead from the doorbell to the grid that it asked for, and from the grid
+// to its waves.
 #include "common/trace_perfetto.h"
 
 #include <cerrno>
@@ -20,7 +21,18 @@ namespace {
 namespace pf = lyra::perfetto;
 
 /// How an event is drawn: on which track, and as begin, end or instant.
-enum class Shape : uint8_t { Instant, Doorbell, QueueInstant, QueueMapped, QueueUnmapped, GridBegin, GridEnd, WaveBegin, WaveInstant, WaveEnd };
+enum class Shape : uint8_t {
+    Instant,
+    Doorbell,
+    QueueInstant,
+    QueueMapped,
+    QueueUnmapped,
+    GridBegin,
+    GridEnd,
+    WaveBegin,
+    WaveInstant,
+    WaveEnd
+};
 
 Shape shape_of(EventId id) {
     switch (id) {
@@ -38,9 +50,9 @@ Shape shape_of(EventId id) {
     }
 }
 
-constexpr size_t kMostRings = 256;                      ///< of a doorbell that are remembered: nobody rings more often unanswered
-constexpr size_t kMostDoorbells = 1024;                 ///< with rings that are remembered: a guest may ring all there are
-constexpr uint64_t kRingFlows = uint64_t{1} << 63;      ///< beside those of dispatches
+constexpr size_t kMostRings = 256;  ///< of a doorbell that are remembered: nobody rings more often unanswered
+constexpr size_t kMostDoorbells = 1024;  ///< with rings that are remembered: a guest may ring all there are
+constexpr uint64_t kRingFlows = uint64_t{1} << 63;  ///< beside those of dispatches
 
 class PerfettoSink : public TraceSink {
 public:
@@ -78,9 +90,7 @@ private:
     void place(const TraceRecord& r, pf::TrackEvent& event) {
         // Which argument holds the queue differs by event: see events.def.
         switch (shape_of(r.id)) {
-            case Shape::Instant:
-                instant(event, kEvents[static_cast<size_t>(r.id)].name);
-                break;
+            case Shape::Instant: instant(event, kEvents[static_cast<size_t>(r.id)].name); break;
             case Shape::Doorbell:
                 instant(event, kEvents[static_cast<size_t>(r.id)].name);
                 event.add_flow_ids(ring(r.args[0], r.args[1]));
@@ -116,9 +126,7 @@ private:
                 event.set_track_uuid(track(fmt::format("CU {} slot {:02}", r.args[0], r.args[1])));
                 event.add_flow_ids(r.args[2]);
                 break;
-            case Shape::WaveInstant:
-                instant(event, fmt::format("CU {} slot {:02}", r.args[0], r.args[1]));
-                break;
+            case Shape::WaveInstant: instant(event, fmt::format("CU {} slot {:02}", r.args[0], r.args[1])); break;
             case Shape::WaveEnd:
                 event.set_type(pf::TrackEvent::SLICE_END);
                 event.set_track_uuid(track(fmt::format("CU {} slot {:02}", r.args[0], r.args[1])));
@@ -131,7 +139,8 @@ private:
         event.set_track_uuid(track(name));
     }
 
-    /// What the doorbells of user queues carry is the index of the last packet: that is how a grid finds the ring that it follows.
+    /// What the doorbells of user queues carry is the index of the last packet: that is how a grid finds the ring that it
+    /// follows.
     struct Queue {
         uint64_t doorbell = 0, position = 0;  ///< bytes from the start of BAR2; of the last packet
     };

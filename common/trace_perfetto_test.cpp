@@ -87,7 +87,8 @@ TEST(PerfettoTrace, ADoorbellFlowsToTheGridsThatItAsksFor) {
         }
         emit<event::queue_unmapped>(tracer, 30, 3u);
     }
-    ASSERT_TRUE(append_kernel_events(path, {{5, "kfd_sched-7", "kfd_unmap_queues", {{"filter", "4"}}}, {6, "kfd_sched-7", "kfd_hws_done", {}}}, error));
+    ASSERT_TRUE(append_kernel_events(
+        path, {{5, "kfd_sched-7", "kfd_unmap_queues", {{"filter", "4"}}}, {6, "kfd_sched-7", "kfd_hws_done", {}}}, error));
     std::ifstream file(path, std::ios::binary);
     pf::Trace trace;
     ASSERT_TRUE(trace.ParseFromIstream(&file));
@@ -100,7 +101,8 @@ TEST(PerfettoTrace, ADoorbellFlowsToTheGridsThatItAsksFor) {
     std::vector<std::string> kernel;
     for (const pf::TracePacket& packet : trace.packet()) {
         if (packet.has_track_descriptor()) {
-            EXPECT_TRUE(tracks.emplace(packet.track_descriptor().uuid(), packet.track_descriptor().name()).second) << "two tracks with one id";
+            EXPECT_TRUE(tracks.emplace(packet.track_descriptor().uuid(), packet.track_descriptor().name()).second)
+                << "two tracks with one id";
             continue;
         }
         const pf::TrackEvent& event = packet.track_event();

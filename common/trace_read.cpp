@@ -37,7 +37,8 @@ private:
 TraceRecord record_of(const pf::TracePacket& packet, EventId id) {
     TraceRecord record{id, packet.timestamp(), {}};
     const int count = std::min<int>(packet.track_event().debug_annotations_size(), kMaxEventArgs);
-    for (int n = 0; n < count; ++n) record.args[static_cast<size_t>(n)] = packet.track_event().debug_annotations(n).uint_value();
+    for (int n = 0; n < count; ++n)
+        record.args[static_cast<size_t>(n)] = packet.track_event().debug_annotations(n).uint_value();
     return record;
 }
 
@@ -60,7 +61,8 @@ bool read_trace_events(const std::string& path, EventId id, std::vector<TraceRec
         uint32_t size = 0;
         pf::TracePacket packet;
         std::string data;
-        if (tag != kPacketTag || !in.ReadVarint32(&size) || !in.ReadString(&data, static_cast<int>(size)) || !packet.ParseFromString(data)) {
+        if (tag != kPacketTag || !in.ReadVarint32(&size) || !in.ReadString(&data, static_cast<int>(size)) ||
+            !packet.ParseFromString(data)) {
             error = path + ": not a trace, or cut off";
             return false;
         }

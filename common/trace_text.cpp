@@ -26,7 +26,8 @@ public:
         if (std::string_view(info.block) == "sq") return;
         line_.clear();
         fmt::format_to(std::back_inserter(line_), "{}\t{}", record.time_ns, info.name);
-        for (size_t i = 0; i < event_arg_count(record.id); ++i) fmt::format_to(std::back_inserter(line_), "\t{}", record.args[i]);
+        for (size_t i = 0; i < event_arg_count(record.id); ++i)
+            fmt::format_to(std::back_inserter(line_), "\t{}", record.args[i]);
         line_ += '\n';
         file_ << line_;
     }
@@ -44,7 +45,9 @@ std::optional<EventId> event_of(std::string_view name) {
 }
 
 TraceRecord parse(std::string_view text, uint64_t number) {
-    const auto bad = [&] { return std::runtime_error(fmt::format("line {} of the trace is not an event: '{}'", number, text.substr(0, 80))); };
+    const auto bad = [&] {
+        return std::runtime_error(fmt::format("line {} of the trace is not an event: '{}'", number, text.substr(0, 80)));
+    };
     auto next = [rest = text]() mutable -> std::optional<std::string_view> {
         if (rest.data() == nullptr) return {};
         const size_t tab = rest.find('\t');

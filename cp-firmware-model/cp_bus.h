@@ -79,7 +79,7 @@ struct GpuShape {
     unsigned cus_per_engine = 2;
     unsigned max_scratch_slots_per_cu = 32;
     gcn::Chip chip = gcn::Chip::gfx900;  ///< the instruction set
-    unsigned threads = 1;                ///< of the host, that run compute units; nothing that the chip could see. Virtual time has one
+    unsigned threads = 1;  ///< of the host, that run compute units; nothing that the chip could see. Virtual time has one
     unsigned cus() const { return shader_engines * cus_per_engine; }
 };
 

@@ -19,8 +19,8 @@ constexpr uint32_t kStackBytesPerWave = 8, kDebuggerBytesPerWave = 32;
 AreaSizes area_sizes(uint32_t compute_units, uint32_t shader_engines) {
     const uint32_t waves = std::min(compute_units * kWavesPerCu, shader_engines * kMaxWavesPerEngine);
     AreaSizes sizes;
-    sizes.control_stack = static_cast<uint32_t>(
-        align_up(kAreaHeaderBytes + waves * kStackBytesPerWave + kHeaderWords * sizeof(uint32_t), kPage));
+    sizes.control_stack =
+        static_cast<uint32_t>(align_up(kAreaHeaderBytes + waves * kStackBytesPerWave + kHeaderWords * sizeof(uint32_t), kPage));
     sizes.wave_data =
         static_cast<uint32_t>(align_up(compute_units * (kVgprsPerCu + kSgprsPerCu + kLdsPerCu + kHwregsPerCu), kPage));
     sizes.debugger = static_cast<uint32_t>(align_up(waves * kDebuggerBytesPerWave, 64));

@@ -104,7 +104,9 @@ bool Reader::take_wave(uint32_t word_of_wave, uint32_t state) {
 }
 
 void Reader::take_registers(WaveImage& wave) {
-    const auto get = [&](ImageRegister name, unsigned number = 0) { return word(register_address(wave, name, number).value()); };
+    const auto get = [&](ImageRegister name, unsigned number = 0) {
+        return word(register_address(wave, name, number).value());
+    };
     wave.m0 = get(ImageRegister::M0);
     wave.pc = make64(get(ImageRegister::Pc), get(ImageRegister::Pc, 1));
     wave.exec = make64(get(ImageRegister::Exec), get(ImageRegister::Exec, 1));
@@ -127,7 +129,8 @@ void Reader::take_stop(WaveImage& wave) {
     if (parked)
         wave.stop = WaveStop::Parked;
     else if (halted)
-        wave.stop = !handled && queue.entry != 0 && (wave.pc ^ queue.entry) << 16 == 0 ? WaveStop::HaltedAtLaunch : WaveStop::Halted;
+        wave.stop =
+            !handled && queue.entry != 0 && (wave.pc ^ queue.entry) << 16 == 0 ? WaveStop::HaltedAtLaunch : WaveStop::Halted;
 }
 
 bool Reader::check_wave(size_t n) {
@@ -173,7 +176,8 @@ bool Reader::check_packet(size_t n) {
 bool Reader::check_scratch(size_t n) {
     WaveImage& wave = image.waves[n];
     if (!wave.scratch_en) return true;
-    if (!scratch_slots.emplace(wave.engine, wave.scratch_slot).second) return wrong(n, "a scratch slot that another wave has too");
+    if (!scratch_slots.emplace(wave.engine, wave.scratch_slot).second)
+        return wrong(n, "a scratch slot that another wave has too");
     if (wave.engine >= queue.shader_engines) return wrong(n, fmt::format("shader engine {}", wave.engine));
     if (queue.tmpring_size == 0) return true;
     const uint32_t slots = bits(queue.tmpring_size, 0, 12);
@@ -228,7 +232,8 @@ Image read_image(const ImageHeader& header, std::span<const uint32_t> stack, con
     return std::move(reader.image);
 }
 
-/// VCC, XNACK_MASK and FLAT_SCRATCH are the top six SGPRs and have no other name; XNACK_MASK is kept among the hardware registers.
+/// VCC, XNACK_MASK and FLAT_SCRATCH are the top six SGPRs and have no other name; XNACK_MASK is kept among the hardware
+/// registers.
 std::optional<uint64_t> register_address(const WaveImage& wave, ImageRegister name, unsigned number) {
     const uint64_t sgprs = wave.record + wave.vgprs * 256ull;
     const uint64_t hwregs = sgprs + wave.sgprs * 4ull, ttmps = hwregs + 64, lds = ttmps + 64;
@@ -238,19 +243,19 @@ std::optional<uint64_t> register_address(const WaveImage& wave, ImageRegister na
         return from + number * 4ull;
     };
     switch (name) {
-    case ImageRegister::Vgpr: return number < wave.vgprs ? std::optional(wave.record + number * 256ull) : std::nullopt;
-    case ImageRegister::Sgpr: return one_of(sgprs, usable - 6);
-    case ImageRegister::Vcc: return one_of(sgprs + (usable - 2) * 4ull, 2);
-    case ImageRegister::FlatScratch: return one_of(sgprs + (usable - 6) * 4ull, 2);
-    case ImageRegister::M0: return one_of(hwregs, 1);
-    case ImageRegister::Pc: return one_of(hwregs + 4, 2);
-    case ImageRegister::Exec: return one_of(hwregs + 0xc, 2);
-    case ImageRegister::Status: return one_of(hwregs + 0x14, 1);
-    case ImageRegister::Trapsts: return one_of(hwregs + 0x18, 1);
-    case ImageRegister::XnackMask: return one_of(hwregs + 0x1c, 2);
-    case ImageRegister::Mode: return one_of(hwregs + 0x24, 1);
-    case ImageRegister::Ttmp: return one_of(ttmps, 16);
-    case ImageRegister::Lds: return one_of(lds, wave.lds_bytes / 4);
+        case ImageRegister::Vgpr: return number < wave.vgprs ? std::optional(wave.record + number * 256ull) : std::nullopt;
+        case ImageRegister::Sgpr: return one_of(sgprs, usable - 6);
+        case ImageRegister::Vcc: return one_of(sgprs + (usable - 2) * 4ull, 2);
+        case ImageRegister::FlatScratch: return one_of(sgprs + (usable - 6) * 4ull, 2);
+        case ImageRegister::M0: return one_of(hwregs, 1);
+        case ImageRegister::Pc: return one_of(hwregs + 4, 2);
+        case ImageRegister::Exec: return one_of(hwregs + 0xc, 2);
+        case ImageRegister::Status: return one_of(hwregs + 0x14, 1);
+        case ImageRegister::Trapsts: return one_of(hwregs + 0x18, 1);
+        case ImageRegister::XnackMask: return one_of(hwregs + 0x1c, 2);
+        case ImageRegister::Mode: return one_of(hwregs + 0x24, 1);
+        case ImageRegister::Ttmp: return one_of(ttmps, 16);
+        case ImageRegister::Lds: return one_of(lds, wave.lds_bytes / 4);
     }
     return std::nullopt;
 }

@@ -78,8 +78,8 @@ Image read_image(const ImageHeader& header, std::span<const uint32_t> stack, con
 /// Registers of a wave as a debugger names them.
 enum class ImageRegister : uint8_t { Vgpr, Sgpr, Vcc, FlatScratch, XnackMask, M0, Pc, Exec, Status, Trapsts, Mode, Ttmp, Lds };
 
-/// Bytes from the start of the save area. @param number of a VGPR (64 lanes from there on), SGPR, TTMP, half of a pair, or dword
-/// of LDS. @return nothing: the wave has no such register, or another name is its only one, as VCC's for the top SGPRs
+/// Bytes from the start of the save area. @param number of a VGPR (64 lanes from there on), SGPR, TTMP, half of a pair, or
+/// dword of LDS. @return nothing: the wave has no such register, or another name is its only one, as VCC's for the top SGPRs
 std::optional<uint64_t> register_address(const WaveImage& wave, ImageRegister name, unsigned number = 0);
 
 struct DumpOptions {

@@ -11,10 +11,10 @@ namespace {
 
 const char* stop_name(WaveStop stop) {
     switch (stop) {
-    case WaveStop::Runs: return "runs";
-    case WaveStop::Halted: return "halted";
-    case WaveStop::HaltedAtLaunch: return "halted at launch";
-    case WaveStop::Parked: return "parked";
+        case WaveStop::Runs: return "runs";
+        case WaveStop::Halted: return "halted";
+        case WaveStop::HaltedAtLaunch: return "halted at launch";
+        case WaveStop::Parked: return "parked";
     }
     return "";
 }
@@ -24,8 +24,8 @@ public:
     explicit Dump(const ReadArea& read) : read_(read) {}
 
     void wave(size_t n, const WaveImage& w) {
-        line("wave {}: group {} ({},{},{}) number {} packet {} {} engine {}{}", n, w.group, w.group_id[0], w.group_id[1], w.group_id[2],
-             w.number, w.packet_id ? *w.packet_id : w.packet, stop_name(w.stop), w.engine,
+        line("wave {}: group {} ({},{},{}) number {} packet {} {} engine {}{}", n, w.group, w.group_id[0], w.group_id[1],
+             w.group_id[2], w.number, w.packet_id ? *w.packet_id : w.packet, stop_name(w.stop), w.engine,
              w.debugger_id != 0 ? fmt::format(" id {}", w.debugger_id) : std::string());
         line("  pc {:#x} exec {:#018x} status {:#010x} trapsts {:#010x} mode {:#010x} m0 {:#010x}", w.user_pc, w.exec, w.status,
              w.trapsts, w.mode, w.m0);

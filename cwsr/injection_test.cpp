@@ -79,7 +79,8 @@ TEST_P(Injection, AgainAtEveryInstructionOfTheRestore) {
         ASSERT_GT(inside, 0u);
         const unsigned stride = inside / kMostTries + 1;
         for (unsigned again = percent % stride; again < inside + stride; again += stride) {
-            SCOPED_TRACE(::testing::Message() << "saved after " << at << " and after " << again << " instructions of the restore");
+            SCOPED_TRACE(::testing::Message()
+                         << "saved after " << at << " and after " << again << " instructions of the restore");
             rig.start();
             rig.step(at);
             ASSERT_TRUE(rig.save());

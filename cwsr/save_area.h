@@ -16,9 +16,9 @@ Image read_save_area(const ReadArea& read, uint32_t ring_bytes);
 
 /// What the trap handler has written of a wave.
 struct WaveRegisters {
-    std::vector<uint32_t> sgprs;                     ///< all that are allocated; the top six that are usable have other names
-    std::vector<std::array<uint32_t, 64>> vgprs;     ///< by lane
-    std::vector<uint32_t> lds;                       ///< of the work-group, in its first wave
+    std::vector<uint32_t> sgprs;  ///< all that are allocated; the top six that are usable have other names
+    std::vector<std::array<uint32_t, 64>> vgprs;  ///< by lane
+    std::vector<uint32_t> lds;  ///< of the work-group, in its first wave
 };
 
 /// @return false: the save area is not readable there

@@ -20,7 +20,8 @@ namespace {
 class SavedEvents : public TraceSink {
 public:
     void record(const TraceRecord& record) override {
-        if (record.id == EventId::wave_saved) digests.push_back({record.args[2], record.args[3], record.args[4], record.args[5]});
+        if (record.id == EventId::wave_saved)
+            digests.push_back({record.args[2], record.args[3], record.args[4], record.args[5]});
     }
     std::vector<WaveDigest> digests;
 };
@@ -90,7 +91,8 @@ protected:
         for (unsigned n = 0; n < 1000 && cu.waves_live() != 0; ++n) cu.run(100);
         ASSERT_EQ(cu.waves_live(), 0u);
         // As the driver does it for a debugger.
-        const uint32_t header[4] = {area.stack_offset, area.stack_size - area.stack_offset, area.wave_end, area.wave_end - area.stack_size};
+        const uint32_t header[4] = {area.stack_offset, area.stack_size - area.stack_offset, area.wave_end,
+                                    area.wave_end - area.stack_size};
         std::memcpy(&memory.at<uint8_t>(kArea), header, sizeof header);
         std::memcpy(&memory.at<uint8_t>(kArea + area.stack_offset), words.data(), words.size() * 4);
     }

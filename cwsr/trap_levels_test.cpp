@@ -78,7 +78,8 @@ wait:
   s_cbranch_scc1 wait
   v_sqrt_f32 v5, -1.0
   s_getreg_b32 s5, hwreg(HW_REG_TRAPSTS, 0, 9)
-  v_mov_b32 v2, s5)") + kStore);
+  v_mov_b32 v2, s5)") +
+             kStore);
     rig.start();
     rig.step(20);
     EXPECT_EQ(rig.wave(0)->trapsts & 0x1ff, 4u);

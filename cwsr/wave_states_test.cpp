@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every state that a wave can be in when its queue is taken away: at a barrier, halted, in a trap handler, parked by it, stepped.
+// Every state that a wave can be in when its queue is taken away: at a barrier, halted, in a trap handler, parked by it,
+// stepped.
 #include <random>
 
 #include "cwsr/testing/wave_rig.h"
@@ -251,11 +252,15 @@ constexpr Cause kCauses[] = {
     {"Abort", "v_mov_b32 v2, 7\n s_trap 2\n v_mov_b32 v2, 8", 0, 4},
     {"Trap", "v_mov_b32 v2, 7\n s_trap 3\n v_mov_b32 v2, 8", 1, 4},
     {"Illegal", "v_mov_b32 v2, 7\n .long 0xbfff0000\n v_mov_b32 v2, 8", 3, 4},
-    {"PageFault", "v_mov_b32 v2, 7\n v_mov_b32 v4, 0\n v_mov_b32 v5, 0x7fff\n global_load_dword v3, v[4:5], off\n v_mov_b32 v2, 8", 4, 0},
-    {"Lds", "v_mov_b32 v2, 7\n v_mov_b32 v4, 0x8000\n v_mov_b32 v5, 0x10000\n flat_load_dword v3, v[4:5]\n v_mov_b32 v2, 8", 5, 0},
-    {"Aperture", "v_mov_b32 v2, 7\n v_mov_b32 v4, 0\n v_mov_b32 v5, 0x10001\n flat_store_dword v[4:5], v2\n v_mov_b32 v2, 8", 5, 0},
+    {"PageFault",
+     "v_mov_b32 v2, 7\n v_mov_b32 v4, 0\n v_mov_b32 v5, 0x7fff\n global_load_dword v3, v[4:5], off\n v_mov_b32 v2, 8", 4, 0},
+    {"Lds", "v_mov_b32 v2, 7\n v_mov_b32 v4, 0x8000\n v_mov_b32 v5, 0x10000\n flat_load_dword v3, v[4:5]\n v_mov_b32 v2, 8", 5,
+     0},
+    {"Aperture", "v_mov_b32 v2, 7\n v_mov_b32 v4, 0\n v_mov_b32 v5, 0x10001\n flat_store_dword v[4:5], v2\n v_mov_b32 v2, 8", 5,
+     0},
     {"Misaligned", "v_mov_b32 v2, 7\n v_mov_b32 v4, 2\n global_atomic_add v4, v2, s[0:1] offset:64\n v_mov_b32 v2, 8", 5, 0},
-    {"Fetch", "v_mov_b32 v2, 7\n s_getpc_b64 s[10:11]\n s_mov_b64 s[8:9], 0x1000\n s_swappc_b64 s[6:7], s[8:9]\n v_mov_b32 v2, 8", 5, 0},
+    {"Fetch",
+     "v_mov_b32 v2, 7\n s_getpc_b64 s[10:11]\n s_mov_b64 s[8:9], 0x1000\n s_swappc_b64 s[6:7], s[8:9]\n v_mov_b32 v2, 8", 5, 0},
 };
 
 class Parked : public WaveStates, public ::testing::WithParamInterface<Cause> {
@@ -456,7 +461,8 @@ TEST_F(WaveStates, NewWavesHaveCleanTrapRegisters) {
     for (unsigned round = 0; round < 3; ++round) {
         rig.start();
         const gcn::Wave& wave = *rig.wave(1);
-        const std::array<uint32_t, 16> expected_ttmps = {0, 0, 0, 0, 0, 0, WaveRig::kPacket, 0, 0, 2, 1, 1 | 1 << 6, 0, 0, 0, 0};
+        const std::array<uint32_t, 16> expected_ttmps = {0, 0,          0, 0, 0, 0, WaveRig::kPacket, 0, 0, 2,
+                                                         1, 1 | 1 << 6, 0, 0, 0, 0};
         EXPECT_EQ(wave.ttmp, expected_ttmps);
         rig.step(300);
         ASSERT_TRUE(rig.save());
@@ -481,11 +487,13 @@ struct Geometry {
 
 /// Every register and all LDS get random values in the image; what is restored is saved again at once: it is the same.
 TEST_F(WaveStates, EveryRegisterSurvives) {
-    constexpr Geometry kGeometries[] = {{4, 16, 0, 1},     {4, 112, 65536, 1}, {8, 32, 512, 2},   {12, 48, 1024, 3},  {24, 96, 32768, 16},
-                                        {64, 64, 0, 16},   {84, 112, 0, 4},    {128, 80, 512, 8}, {252, 16, 1536, 4}, {256, 112, 65536, 2}};
+    constexpr Geometry kGeometries[] = {{4, 16, 0, 1},       {4, 112, 65536, 1},  {8, 32, 512, 2}, {12, 48, 1024, 3},
+                                        {24, 96, 32768, 16}, {64, 64, 0, 16},     {84, 112, 0, 4}, {128, 80, 512, 8},
+                                        {252, 16, 1536, 4},  {256, 112, 65536, 2}};
     std::mt19937 random(7);
     for (const Geometry& g : kGeometries) {
-        SCOPED_TRACE(::testing::Message() << g.vgprs << " VGPRs, " << g.sgprs << " SGPRs, " << g.lds_bytes << " LDS, " << g.waves);
+        SCOPED_TRACE(::testing::Message() << g.vgprs << " VGPRs, " << g.sgprs << " SGPRs, " << g.lds_bytes << " LDS, "
+                                          << g.waves);
         rig.load("s_nop 0\n s_nop 0\n s_nop 0");
         rig.kernel.vgprs = g.vgprs;
         rig.kernel.sgprs = g.sgprs;
@@ -518,7 +526,10 @@ TEST_F(WaveStates, EveryRegisterSurvives) {
         rig.restore(g.waves * g.vgprs <= 400);
         ASSERT_TRUE(rig.save());
         size_t at = 0;
-        each([&](uint32_t& word) { EXPECT_EQ(word, written[at]) << at; ++at; });
+        each([&](uint32_t& word) {
+            EXPECT_EQ(word, written[at]) << at;
+            ++at;
+        });
         for (size_t n = 0; n < rig.image.waves.size(); ++n) {
             EXPECT_EQ(rig.image.waves[n].mode, modes[n]);
             EXPECT_EQ(rig.image.waves[n].status & 0x00500019, statuses[n] & 0x00500019);

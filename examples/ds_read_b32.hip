@@ -6,22 +6,20 @@
 #include <cstdlib>
 #include <vector>
 
-#define CHECK(call)                                                                     \
-    do {                                                                                \
-        const hipError_t hip_status = (call);                                           \
-        if (hip_status != hipSuccess) {                                                 \
-            std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call,          \
-                         hipGetErrorString(hip_status));                                \
-            std::exit(1);                                                               \
-        }                                                                               \
+#define CHECK(call)                                                                                            \
+    do {                                                                                                       \
+        const hipError_t hip_status = (call);                                                                  \
+        if (hip_status != hipSuccess) {                                                                        \
+            std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, hipGetErrorString(hip_status)); \
+            std::exit(1);                                                                                      \
+        }                                                                                                      \
     } while (0)
 
 extern __shared__ unsigned int shared_words[];
 
 // A pointer to LDS, cut to 32 bits, is the byte address that DS instructions take.
 __device__ unsigned int lds_address(const unsigned int* pointer) {
-    return static_cast<unsigned int>(reinterpret_cast<size_t>(
-        (const __attribute__((address_space(3))) unsigned int*)pointer));
+    return static_cast<unsigned int>(reinterpret_cast<size_t>((const __attribute__((address_space(3))) unsigned int*)pointer));
 }
 
 __global__ void mirror(const unsigned int* in, unsigned int* out) {

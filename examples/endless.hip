@@ -10,14 +10,13 @@
 #include <cstdlib>
 #include <vector>
 
-#define CHECK(call)                                                                     \
-    do {                                                                                \
-        const hipError_t hip_status = (call);                                           \
-        if (hip_status != hipSuccess) {                                                 \
-            std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call,          \
-                         hipGetErrorString(hip_status));                                \
-            std::exit(1);                                                               \
-        }                                                                               \
+#define CHECK(call)                                                                                            \
+    do {                                                                                                       \
+        const hipError_t hip_status = (call);                                                                  \
+        if (hip_status != hipSuccess) {                                                                        \
+            std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, hipGetErrorString(hip_status)); \
+            std::exit(1);                                                                                      \
+        }                                                                                                      \
     } while (0)
 
 __global__ void endless(volatile unsigned int* started) {

@@ -9,14 +9,13 @@
 #include <cstring>
 #include <string>
 
-#define CHECK(call)                                                                     \
-    do {                                                                                \
-        const hipError_t hip_status = (call);                                           \
-        if (hip_status != hipSuccess) {                                                 \
-            std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call,          \
-                         hipGetErrorString(hip_status));                                \
-            std::exit(1);                                                               \
-        }                                                                               \
+#define CHECK(call)                                                                                            \
+    do {                                                                                                       \
+        const hipError_t hip_status = (call);                                                                  \
+        if (hip_status != hipSuccess) {                                                                        \
+            std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, hipGetErrorString(hip_status)); \
+            std::exit(1);                                                                                      \
+        }                                                                                                      \
     } while (0)
 
 __global__ void hello(const char* who) {
@@ -62,8 +61,8 @@ int main() {
     for (unsigned int group = 0; group < groups; ++group) {
         for (unsigned int thread = 0; thread < threads; ++thread) {
             char line[128];
-            std::snprintf(line, sizeof line, "group %u thread %u says hello, %.3f and %lld\n", group, thread,
-                          0.125 * thread, -1000000000000ll * group);
+            std::snprintf(line, sizeof line, "group %u thread %u says hello, %.3f and %lld\n", group, thread, 0.125 * thread,
+                          -1000000000000ll * group);
             const size_t at = printed.find(line);
             right = right && at != std::string::npos && printed.find(line, at + 1) == std::string::npos;
             length += std::strlen(line);

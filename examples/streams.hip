@@ -5,14 +5,13 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define CHECK(call)                                                                     \
-    do {                                                                                \
-        const hipError_t hip_status = (call);                                           \
-        if (hip_status != hipSuccess) {                                                 \
-            std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call,          \
-                         hipGetErrorString(hip_status));                                \
-            std::exit(1);                                                               \
-        }                                                                               \
+#define CHECK(call)                                                                                            \
+    do {                                                                                                       \
+        const hipError_t hip_status = (call);                                                                  \
+        if (hip_status != hipSuccess) {                                                                        \
+            std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, hipGetErrorString(hip_status)); \
+            std::exit(1);                                                                                      \
+        }                                                                                                      \
     } while (0)
 
 __global__ void scale(const int* in, int* out, int n, int factor) {

@@ -11,6 +11,8 @@
 #
 # Without --core and --form every commit is compiled, too: of amdgpu.ko what it changes. Some 20 minutes on two cores the first
 # time. What checkpatch may say, and why, is in checkpatch.tsv.
+# Functions are called by name through check(), and kbuild.sh sets release.
+# shellcheck disable=SC2317,SC2154,SC2034,SC2046,SC2086,SC1091
 set -eu
 
 patches=$(cd "$(dirname "$0")" && pwd)

@@ -20,9 +20,7 @@ void Dispatcher::set_debug(const DebugControls& controls) {
     room_changed_ = true;
 }
 
-bool Dispatcher::debug_stalls(uint32_t vmid) const {
-    return debug_.stall || bit(debug_.stalled_vmids, vmid);
-}
+bool Dispatcher::debug_stalls(uint32_t vmid) const { return debug_.stall || bit(debug_.stalled_vmids, vmid); }
 
 void Dispatcher::apply_debug(const DispatchRequest& request, gcn::WorkgroupLaunch& launch) const {
     const uint32_t own = Rsrc2ExcpEn::get(request.rsrc2) | Rsrc2ExcpEnMsb::get(request.rsrc2) << 7;
@@ -37,7 +35,8 @@ void Dispatcher::apply_debug(const DispatchRequest& request, gcn::WorkgroupLaunc
 void Dispatcher::command_waves(gcn::WaveCommand command, uint32_t data, const WaveSelection& selection) {
     const auto is = [](int wanted, unsigned value) { return wanted < 0 || static_cast<unsigned>(wanted) == value; };
     const auto match = [&](const gcn::Wave& wave) {
-        if (!is(selection.simd, wave.slot % gcn::kSimdsPerCu) || !is(selection.wave, wave.slot / gcn::kSimdsPerCu)) return false;
+        if (!is(selection.simd, wave.slot % gcn::kSimdsPerCu) || !is(selection.wave, wave.slot / gcn::kSimdsPerCu))
+            return false;
         if (!is(selection.vmid, wave.vmid)) return false;
         const Grid* grid = find(wave.dispatch);
         return grid != nullptr && bit(selection.queues, grid->request.queue_id);

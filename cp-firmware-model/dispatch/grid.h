@@ -11,8 +11,8 @@
 
 namespace lyra {
 
-/// Charged against the budget of Dispatcher::run(): for a CU that has waves but executed nothing (all asleep), and per work-group, so
-/// that empty kernels use it up too.
+/// Charged against the budget of Dispatcher::run(): for a CU that has waves but executed nothing (all asleep), and per
+/// work-group, so that empty kernels use it up too.
 inline constexpr uint64_t kVisitCost = 64, kLaunchCost = 16;
 
 /// COMPUTE_PGM_RSRC2 bits that matter here.

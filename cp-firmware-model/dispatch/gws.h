@@ -56,7 +56,9 @@ public:
 
     /// GDS_GWS_RESOURCE and GDS_GWS_RESOURCE_CNT.
     uint32_t state(unsigned resource) const { return word(resources_[resource % kGwsResources]); }
-    uint32_t waiting(unsigned resource) const { return static_cast<uint32_t>(resources_[resource % kGwsResources].queue.size()); }
+    uint32_t waiting(unsigned resource) const {
+        return static_cast<uint32_t>(resources_[resource % kGwsResources].queue.size());
+    }
 
 private:
     static constexpr uint32_t kMaxCount = 0xfff;

@@ -111,8 +111,9 @@ bool Dispatcher::launch_next(Queue& q) {
     return true;
 }
 
-/// Shader engines in turn. In virtual time a group waits for the engine whose turn it is, as on hardware, where each engine gets
-/// as many groups as the others however few of its CUs the queue may use. Free running passes over one that cannot take it.
+/// Shader engines in turn. In virtual time a group waits for the engine whose turn it is, as on hardware, where each engine
+/// gets as many groups as the others however few of its CUs the queue may use. Free running passes over one that cannot take
+/// it.
 int Dispatcher::choose_cu(Queue& q, Grid& grid) {
     grid.launch.group_id = grid.walk.group();
     grid.launch.group_valid = grid.walk.valid();

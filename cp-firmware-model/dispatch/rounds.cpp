@@ -103,8 +103,8 @@ public:
         prepared = 0;
     }
 
-    bool room = true;             ///< a wave has ended since no group could be placed here
-    uint64_t prepared = 0;        ///< dispatch that launch belongs to
+    bool room = true;  ///< a wave has ended since no group could be placed here
+    uint64_t prepared = 0;  ///< dispatch that launch belongs to
     gcn::WorkgroupLaunch launch;  ///< its next group
 
 private:
@@ -141,8 +141,7 @@ std::unique_lock<std::mutex> Dispatcher::Rounds::hold(unsigned cu) {
     std::unique_lock<std::mutex> held;
     if (parallel_) {
         held = std::unique_lock(lock_, std::try_to_lock);
-        for (unsigned n = 0; n < kLockSpins && !held && !held.try_lock(); ++n) {
-        }
+        for (unsigned n = 0; n < kLockSpins && !held && !held.try_lock(); ++n) {}
         if (!held) held.lock();
     }
     d_.current_cu_ = cu;
@@ -205,8 +204,8 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
     return parallel ? used_.load() : used_ * threads_;
 }
 
-/// Runs on each thread, one compute unit after the other. A thread that finds no work left tells the others to stop, so that the
-/// next round can begin.
+/// Runs on each thread, one compute unit after the other. A thread that finds no work left tells the others to stop, so that
+/// the next round can begin.
 void Dispatcher::Rounds::take_pieces() {
     while (used_.load(std::memory_order_relaxed) < budget_) {
         const size_t at = next_.fetch_add(1);

@@ -44,13 +44,14 @@ private:
     Dispatcher& d_;
     const unsigned threads_;
     std::vector<std::unique_ptr<Link>> links_;
-    // Each of these is alone on its cache line: some because every thread writes them, the rest because a round only reads them.
+    // Each of these is alone on its cache line: some because every thread writes them, the rest because a round only reads
+    // them.
     alignas(64) std::mutex lock_;
     alignas(64) bool parallel_ = false;  ///< a round with helpers is going on
-    uint64_t warm_ = 0;                  ///< instructions since nothing could run
-    Queue* refill_ = nullptr;            ///< whose groups take the place of those that end; nullptr: placement has to decide
-    std::vector<unsigned> todo_;         ///< compute units of this round
-    uint64_t share_ = 0, budget_ = 0;    ///< of one compute unit, of all
+    uint64_t warm_ = 0;  ///< instructions since nothing could run
+    Queue* refill_ = nullptr;  ///< whose groups take the place of those that end; nullptr: placement has to decide
+    std::vector<unsigned> todo_;  ///< compute units of this round
+    uint64_t share_ = 0, budget_ = 0;  ///< of one compute unit, of all
     alignas(64) std::atomic<size_t> next_{0};  ///< in todo_
     std::atomic<uint64_t> used_{0};
     std::atomic<bool> over_{false};  ///< a thread has nothing to do any more

@@ -48,9 +48,8 @@ std::vector<Dispatcher::CollectedGroup> Dispatcher::collect_groups(uint32_t queu
         std::map<uint8_t, CollectedGroup> of_cu;  // by number of the work-group in its CU
         std::array<unsigned, gcn::kWaveSlots> slots{};
         for (unsigned slot = 0; slot < slots.size(); ++slot) slots[slot] = slot;
-        std::sort(slots.begin(), slots.end(), [&](unsigned a, unsigned b) {
-            return cus_[cu]->wave(a).wave_in_group < cus_[cu]->wave(b).wave_in_group;
-        });
+        std::sort(slots.begin(), slots.end(),
+                  [&](unsigned a, unsigned b) { return cus_[cu]->wave(a).wave_in_group < cus_[cu]->wave(b).wave_in_group; });
         for (const unsigned slot : slots) {
             const gcn::Wave& wave = cus_[cu]->wave(slot);
             if (wave.state != gcn::WaveState::Saving) continue;
@@ -142,7 +141,8 @@ uint64_t Dispatcher::resume(const DispatchRequest& request, const std::array<uin
 
 Fault Dispatcher::restore(uint32_t queue_id, const cwsr::SavedGroup& image, uint64_t area_base, uint64_t dispatch) {
     Grid* grid = find(dispatch);
-    if (grid == nullptr || grid->request.queue_id != queue_id || image.engine >= shape_.shader_engines) return Fault::SavedImage;
+    if (grid == nullptr || grid->request.queue_id != queue_id || image.engine >= shape_.shader_engines)
+        return Fault::SavedImage;
     const VmidState vm = bus_.vmid_state(grid->request.vmid);
     Queue::Saved saved;
     saved.image = image;

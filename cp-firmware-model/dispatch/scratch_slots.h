@@ -42,7 +42,9 @@ public:
         return !(engines_[engine][static_cast<unsigned>(slot) / 64] >> (slot % 64) & 1);
     }
     /// A slot that is_free().
-    void take_slot(unsigned engine, int slot) { engines_[engine][static_cast<unsigned>(slot) / 64] |= uint64_t{1} << (slot % 64); }
+    void take_slot(unsigned engine, int slot) {
+        engines_[engine][static_cast<unsigned>(slot) / 64] |= uint64_t{1} << (slot % 64);
+    }
 
     void give_back(unsigned engine, int slot) {
         if (slot < 0 || static_cast<unsigned>(slot) >= kMaxSlots) return;

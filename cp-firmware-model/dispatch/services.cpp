@@ -90,7 +90,6 @@ void Dispatcher::store_gws(GwsRange range, GwsWords& words) {
     gws_.store(range, words);
 }
 
-
 uint64_t Dispatcher::reference_clock() { return gpu_clock(env_); }
 
 }  // namespace lyra

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A small queue manager in the place of KFD parks, evicts, checkpoints and destroys queues whose waves execute the trap handler. Without a
-// mistake everything holds; with one of driver_faults.def what is named beside it notices.
+// A small queue manager in the place of KFD parks, evicts, checkpoints and destroys queues whose waves execute the trap
+// handler. Without a mistake everything holds; with one of driver_faults.def what is named beside it notices.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -48,7 +48,8 @@ constexpr Row kRows[] = {
 #undef DRIVER_FAULT
 };
 
-/// Translations between the chip and memory: of a page that has moved, the chip sees what is now where it was until they are flushed.
+/// Translations between the chip and memory: of a page that has moved, the chip sees what is now where it was until they are
+/// flushed.
 class Translations : public MemoryPort {
 public:
     explicit Translations(testing::FlatMemory& memory) : memory_(memory) {}
@@ -78,7 +79,9 @@ public:
         ++missed_;
         return nullptr;
     }
-    Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) override { return copy(vmid, va, static_cast<uint8_t*>(data), size, Access::Read); }
+    Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) override {
+        return copy(vmid, va, static_cast<uint8_t*>(data), size, Access::Read);
+    }
     Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override {
         return copy(vmid, va, static_cast<uint8_t*>(const_cast<void*>(data)), size, Access::Write);
     }
@@ -91,8 +94,10 @@ private:
             const size_t piece = std::min<size_t>(size, kPageBytes - va % kPageBytes);
             uint8_t* p = page(vmid, va, access);
             if (p == nullptr) return Fault::PageNotPresent;
-            if (access == Access::Read) std::memcpy(data, p, piece);
-            else std::memcpy(p, data, piece);
+            if (access == Access::Read)
+                std::memcpy(data, p, piece);
+            else
+                std::memcpy(p, data, piece);
             va += piece;
             data += piece;
             size -= piece;
@@ -110,7 +115,8 @@ class Manager : public SaveBench {
 public:
     Manager(Mistake mistake, uint64_t seed) : SaveBench(LYRA_CWSR_SOURCE), mistake_(mistake), random_(seed) {
         for (unsigned n = 0; n < kQueues; ++n) make_queue(n);
-        for (const char* name : {"barrier_lds", "divergence", "state", "sleep", "flow"}) kernels_.push_back(kernel(name, *queues_[0].job));
+        for (const char* name : {"barrier_lds", "divergence", "state", "sleep", "flow"})
+            kernels_.push_back(kernel(name, *queues_[0].job));
         endless_kernel_ = kernel_of("kernel:\n  s_sleep 8\n  s_branch kernel\n");
         bus.hub.set(translations_);
         begin();
@@ -200,7 +206,9 @@ private:
         const uint64_t base = q.job->base();
         q.job->move(away ? base + 0xf00000 : first_mqd(q), away ? base + 0xa00000 : base + 0x400000);
     }
-    uint64_t first_mqd(const Queue& q) const { return kUserBase + static_cast<uint64_t>(&q - queues_.data()) * 0x10000 + 0x8000; }
+    uint64_t first_mqd(const Queue& q) const {
+        return kUserBase + static_cast<uint64_t>(&q - queues_.data()) * 0x10000 + 0x8000;
+    }
     void destroy(unsigned n) {
         ++destroyed;
         if (is(Mistake::DestroyedReturned) && queues_[n].parked) zombie_ = queues_[n].job->ring();
@@ -218,7 +226,8 @@ private:
             packets.push_back(words);
             for (Queue& q : queues_) {
                 const bool gws = &q == &queues_[0] || (&q == &queues_[kQueues - 1] && is(Mistake::GwsTwice));
-                if (q.job->vmid() == vmid && !away(q)) packets.push_back(map_queue(q.job->ring(), 1u << 29 | 1u << 4 | uint32_t{gws} << 12));
+                if (q.job->vmid() == vmid && !away(q))
+                    packets.push_back(map_queue(q.job->ring(), 1u << 29 | 1u << 4 | uint32_t{gws} << 12));
             }
             if (vmid != kFirstVmid) continue;
             packets.push_back(map_queue(endless_->ring()));
@@ -233,7 +242,8 @@ private:
         run_list(packets);
         for (unsigned n = 0; n < 200 && on_hardware() != expected(); ++n) cp.run(64);
         if (on_hardware() != expected())
-            notice(Notices::Slots, fmt::format("{} queues on the hardware, {} shall be", on_hardware().size(), expected().size()));
+            notice(Notices::Slots,
+                   fmt::format("{} queues on the hardware, {} shall be", on_hardware().size(), expected().size()));
     }
     void begin_unmap() {
         bus.memory.put<uint64_t>(kDone, 0);
@@ -283,12 +293,15 @@ private:
         for (unsigned n = 0; n < kQueues; ++n) {
             Queue& q = queues_[n];
             if (one_in(16)) destroy(n);
-            if (!q.evicted && one_in(6)) evict(q);
-            else if (q.evicted && one_in(2)) restore(q);
+            if (!q.evicted && one_in(6))
+                evict(q);
+            else if (q.evicted && one_in(2))
+                restore(q);
             q.parked = one_in(3);
             if (!q.evicted && one_in(8)) checkpoint(q);
             if (!q.job->idle()) continue;
-            q.job->submit({{&kernels_[random_() % kernels_.size()], 1 + static_cast<unsigned>(random_() % 3), 1 + static_cast<unsigned>(random_() % 4)}});
+            q.job->submit({{&kernels_[random_() % kernels_.size()], 1 + static_cast<unsigned>(random_() % 3),
+                            1 + static_cast<unsigned>(random_() % 4)}});
         }
         hangs_ = one_in(16);
         send_run_list();
@@ -316,7 +329,9 @@ private:
             q.parked = false;
         }
         send_run_list();
-        const auto all_idle = [&] { return std::all_of(queues_.begin(), queues_.end(), [](const Queue& q) { return q.job->idle(); }); };
+        const auto all_idle = [&] {
+            return std::all_of(queues_.begin(), queues_.end(), [](const Queue& q) { return q.job->idle(); });
+        };
         for (unsigned n = 0; n < 20'000 && !all_idle(); ++n) {
             cp.run(2000);
             for (Queue& q : queues_) {

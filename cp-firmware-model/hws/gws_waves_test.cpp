@@ -107,7 +107,8 @@ TEST_F(GwsWaves, MappingGivesTheProcessItsResources) {
     EXPECT_EQ(reg(0xc9dc, {1, 0, 2, 0}), 16u << 4);
     unmap();
     EXPECT_EQ(reg(kGwsVmid8), 0u);
-    submit(hiq, packet(pm4::Opcode::SET_RESOURCES, {kKfdVmids | 40u << 16 | 1u << 29, kAllKfdSlots, 0, 0xfffffff0, 0x00ffffff, 0, 0}));
+    submit(hiq, packet(pm4::Opcode::SET_RESOURCES,
+                       {kKfdVmids | 40u << 16 | 1u << 29, kAllKfdSlots, 0, 0xfffffff0, 0x00ffffff, 0, 0}));
     run_list({process(0x8001, 16), map_gws(ring)});
     settle();
     EXPECT_EQ(reg(kGwsVmid8), 16u << 16 | 4u) << "the first free ones of SET_RESOURCES";
@@ -161,8 +162,9 @@ TEST_F(GwsWaves, TheBarrierSurvivesPreemptionAtRandomMoments) {
 
 TEST_F(GwsWaves, WithoutResourcesTheWaveGetsAMemoryViolation) {
     READY_OR_SKIP();
-    ASSERT_TRUE(program(3, "s_mov_b32 m0, 0\n ds_gws_sema_p gds\n v_mov_b32 v0, 1\n v_mov_b32 v1, 0\n"
-                           "global_store_dword v1, v0, s[0:1]\n s_endpgm"));
+    ASSERT_TRUE(program(3,
+                        "s_mov_b32 m0, 0\n ds_gws_sema_p gds\n v_mov_b32 v0, 1\n v_mov_b32 v1, 0\n"
+                        "global_store_dword v1, v0, s[0:1]\n s_endpgm"));
     TestRing ring = save_ring(0);
     Words without_handler = process(0x8001);
     without_handler[6] = 0;

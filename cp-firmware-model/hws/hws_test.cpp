@@ -71,7 +71,8 @@ TEST_F(Hws, ADebuggedProcessGetsItsVmid) {
     settle();
     // Two of them take turns.
     for (TestRing* ring : {&q, &other, &third}) emit(*ring, write_data(kScratch + ring->doorbell, {1})), ring_bell(*ring);
-    run_list({debugged(0x8001), map_queue(q), debugged(0x8002), map_queue(other), map_process(0x8003), map_queue(third)}, 8, true);
+    run_list({debugged(0x8001), map_queue(q), debugged(0x8002), map_queue(other), map_process(0x8003), map_queue(third)}, 8,
+             true);
     std::set<uint16_t> seen;
     for (unsigned n = 0; n < 100; ++n) {
         cp.run(1000);

@@ -70,7 +70,8 @@ struct PartialUnmap : WavesBench {
             send_list(type_of_others);
         }
         EXPECT_EQ(env.stats.get(Stat::waves_saved), kTimes * kWaves[1]) << "nobody else's";
-        for (unsigned n = 0; n < 20'000 && !(word(fence(rings[0])) && word(fence(rings[1])) && word(fence(rings[2]))); ++n) cp.run(2000);
+        for (unsigned n = 0; n < 20'000 && !(word(fence(rings[0])) && word(fence(rings[1])) && word(fence(rings[2]))); ++n)
+            cp.run(2000);
         for (unsigned n = 0; n < rings.size(); ++n) EXPECT_EQ(count(n), kWaves[n] * kTurns) << n;
         expect_all_restored();
     }

@@ -114,7 +114,8 @@ struct Preempt : CpBench, ::testing::Test {
         ASSERT_EQ(cp.dispatcher().waves_live_total(), 0u);
     }
     cwsr::Image image(const TestRing& ring, uint64_t ring_bytes) {
-        const cwsr::ImageHeader header{mqd(ring, 174), mqd(ring, 175) - mqd(ring, 174), mqd(ring, 176), mqd(ring, 176) - mqd(ring, 175)};
+        const cwsr::ImageHeader header{mqd(ring, 174), mqd(ring, 175) - mqd(ring, 174), mqd(ring, 176),
+                                       mqd(ring, 176) - mqd(ring, 175)};
         Words stack(header.control_stack_size / 4);
         bus.memory.read(0, ring.mqd + 0x1000 + header.control_stack_offset, stack.data(), stack.size() * 4);
         const auto read = [&](uint64_t offset, void* data, size_t size) {

@@ -20,7 +20,9 @@ struct SaveStates : testing::SaveBench, ::testing::Test {
     /// All that was saved, to its end, and its results are right.
     void finish(const std::vector<KernelJob*>& jobs) {
         map(jobs);
-        const auto idle = [&] { return std::all_of(jobs.begin(), jobs.end(), [](const KernelJob* job) { return job->idle(); }); };
+        const auto idle = [&] {
+            return std::all_of(jobs.begin(), jobs.end(), [](const KernelJob* job) { return job->idle(); });
+        };
         for (unsigned n = 0; n < 20'000 && !idle(); ++n) {
             cp.run(2000);
             for (KernelJob* job : jobs) ASSERT_EQ(job->check_batch(), "");
@@ -171,8 +173,8 @@ TEST_F(SaveStates, ParkedWavesStayParked) {
     }
 }
 
-/// What the driver does at a checkpoint and at a restart: it copies MQD, control stack and save area, and rewrites some fields of
-/// the MQD. The queue goes on from the copies, in another process, under another VMID, in another slot.
+/// What the driver does at a checkpoint and at a restart: it copies MQD, control stack and save area, and rewrites some fields
+/// of the MQD. The queue goes on from the copies, in another process, under another VMID, in another slot.
 /// @source Linux 6.12 kfd_mqd_manager_v9.c checkpoint_mqd(), restore_mqd(), update_mqd()
 TEST_P(PartialGrid, GoesOnFromCopies) {
     for (unsigned round = 0; round < 12; ++round) {
@@ -194,7 +196,7 @@ TEST_P(PartialGrid, GoesOnFromCopies) {
         testing::TestRing& ring = job.ring();
         ring.doorbell += 8 * 40;
         bus.memory.put<uint32_t>(ring.mqd + 4 * 143, ring.doorbell);  // restore_mqd(): CP_HQD_PQ_DOORBELL_CONTROL
-        bus.memory.put<uint32_t>(ring.mqd + 4 * 131, 0);              // update_mqd(): CP_HQD_VMID
+        bus.memory.put<uint32_t>(ring.mqd + 4 * 131, 0);  // update_mqd(): CP_HQD_VMID
         job.set_process(11);
         const cwsr::Image after = sound_image(job);
         ASSERT_EQ(after.waves.size(), waves);
@@ -221,8 +223,9 @@ wait:
     const cwsr::Image image = sound_image(job);
     ASSERT_EQ(image.waves.size(), 2u);
     const std::string text = dump_image(image, job.reader(), {true, true});
-    for (const char* expected : {"wave 0: group 0 (0,0,0) number 0 packet 0 runs", "wave 1: group 1 (1,0,0)", "vcc 0x0000000000000055",
-                                 "exec 0xffffffffffffffff", "12345678", "00000064 00000065 00000066"}) {
+    for (const char* expected :
+         {"wave 0: group 0 (0,0,0) number 0 packet 0 runs", "wave 1: group 1 (1,0,0)", "vcc 0x0000000000000055",
+          "exec 0xffffffffffffffff", "12345678", "00000064 00000065 00000066"}) {
         EXPECT_NE(text.find(expected), std::string::npos) << expected << "\n" << text;
     }
     EXPECT_NE(text.find(fmt::format("pc {:#x}", image.waves[0].pc)), std::string::npos);

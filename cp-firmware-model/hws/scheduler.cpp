@@ -41,8 +41,8 @@ PacketResult HwScheduler::scheduler_packet(Hqd& ring, const pm4::Packet& packet)
     return PacketResult::Done;
 }
 
-/// dw1: VMID mask 15:0, unmap latency 23:16, queue type 31:29; dw2,3 queue mask; dw4,5 GWS mask. Mapped queues are not disturbed.
-/// The KIQ sends one too, about its kernel queues, which it maps itself.
+/// dw1: VMID mask 15:0, unmap latency 23:16, queue type 31:29; dw2,3 queue mask; dw4,5 GWS mask. Mapped queues are not
+/// disturbed. The KIQ sends one too, about its kernel queues, which it maps itself.
 PacketResult HwScheduler::set_resources(Hqd&, const pm4::Packet& packet) {
     if (bits(packet[0], 29, 3) != kQueueTypeHiq) return PacketResult::Done;
     resources_.vmid_mask = bits(packet[0], 0, 16) & ~1u;  // VMID 0 is the kernel's

@@ -159,7 +159,8 @@ TEST(VirtualTime, GracePeriodAndDequeueRetryAreWaitedFor) {
 uint64_t shared_slot(std::string_view timing, uint32_t vgprs = 16) {
     TimedBench bench(timing);
     if (!bench.ready) return 0;
-    bench.submit(bench.hiq, packet(pm4::Opcode::SET_RESOURCES, {CpBench::kKfdVmids | 40u << 16 | 1u << 29, 1u << 1, 0, ~0u, ~0u, 0, 0}));
+    bench.submit(bench.hiq,
+                 packet(pm4::Opcode::SET_RESOURCES, {CpBench::kKfdVmids | 40u << 16 | 1u << 29, 1u << 1, 0, ~0u, ~0u, 0, 0}));
     bench.run_us(100);
     TestRing first = bench.queue(0), second = bench.queue(1);
     bench.submit_endless(first, 4, vgprs);

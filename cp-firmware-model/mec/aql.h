@@ -61,14 +61,14 @@ private:
     enum class Step : uint8_t { Next, Wait, Poll, Stop };
 
     struct State {
-        bool fetched = false;     ///< head holds the packet at hqd.fetch_index
+        bool fetched = false;  ///< head holds the packet at hqd.fetch_index
         bool ib_started = false;  ///< the head packet's indirect buffer is on hqd.ib_stack
         bool ib_polling = false;
         bool once_in_flight = false;  ///< the packet once_index gives its scratch back when it is done
-        bool once_waiting = false;    ///< and the runtime has been told
+        bool once_waiting = false;  ///< and the runtime has been told
         uint64_t once_index = 0;
         uint64_t head_start_ts = 0;  ///< GPU clock when the head packet was first looked at; 0 = not yet
-        uint64_t write_index = 0;    ///< first packet that may not be looked at
+        uint64_t write_index = 0;  ///< first packet that may not be looked at
         AqlPacket head;
     };
 

@@ -38,7 +38,8 @@ bool AqlProcessor::resume_flight(Hqd& hqd) {
     const auto& words = hqd.flight;
     if (words[flight::kMagic] == 0) return true;
     const uint32_t count = words[flight::kCount];
-    if (words[flight::kMagic] != flight::kMagicAql || count > flight::kMaxPackets || count > aql::ring_packets(hqd)) return false;
+    if (words[flight::kMagic] != flight::kMagicAql || count > flight::kMaxPackets || count > aql::ring_packets(hqd))
+        return false;
     State& st = state(hqd);
     const uint64_t first = hqd.fetch_index;
     for (uint32_t i = 0; i < count; ++i) {
@@ -62,7 +63,8 @@ bool AqlProcessor::resume_flight(Hqd& hqd) {
 bool AqlProcessor::resume_packet(Hqd& hqd, AqlInFlight& packet, const std::array<uint32_t, 3>* next_group) {
     MemoryPort& port = bus_.gfxhub();
     AqlPacket p;
-    if (port.read(hqd.vmid(), aql::packet_address(hqd, packet.index), p.bytes.data(), p.bytes.size()) != Fault::None) return false;
+    if (port.read(hqd.vmid(), aql::packet_address(hqd, packet.index), p.bytes.data(), p.bytes.size()) != Fault::None)
+        return false;
     if (aql::type(p) != aql::Type::KernelDispatch) return false;
     packet.completion_signal = aql::any::completion_signal(p);
     const uint64_t stamp = packet.completion_signal + amd_signal::k_start_ts;

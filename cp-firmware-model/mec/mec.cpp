@@ -96,7 +96,8 @@ bool Mec::doorbell(uint32_t byte_offset, uint64_t value) {
 
 bool Mec::kernel_doorbell(uint32_t byte_offset) const {
     const auto rings = [&](const Hqd& hqd) { return hqd.active() && hqd.doorbell_bytes() == byte_offset; };
-    return rings(gfx_) || std::any_of(slots_.begin(), slots_.end(), [&](const Hqd& h) { return h.kind != QueueKind::User && rings(h); });
+    return rings(gfx_) ||
+           std::any_of(slots_.begin(), slots_.end(), [&](const Hqd& h) { return h.kind != QueueKind::User && rings(h); });
 }
 
 void Mec::poll_wptr(Hqd& hqd) {
@@ -328,7 +329,8 @@ Mec::PipeOrder Mec::order_of(unsigned number) {
     };
     // Insertion sort: of so few std::sort makes the same, but GCC 14 warns of its code for many.
     Hqd** const begin = order.queue.data();
-    for (Hqd** at = begin + 1; at != begin + order.count; ++at) std::rotate(std::upper_bound(begin, at, *at, before), at, at + 1);
+    for (Hqd** at = begin + 1; at != begin + order.count; ++at)
+        std::rotate(std::upper_bound(begin, at, *at, before), at, at + 1);
     if (over) hold = {};
     return order;
 }

@@ -119,7 +119,9 @@ private:
     // paced.cpp
     bool due(const Hqd& hqd) const;
     void took_turn(Hqd& hqd);
-    uint64_t& pipe_free_ns(const Hqd& hqd) { return pipe_free_ns_[hqd.me == 0 ? 0 : 1 + (hqd.me - 1u) * kPipesPerMec + hqd.pipe]; }
+    uint64_t& pipe_free_ns(const Hqd& hqd) {
+        return pipe_free_ns_[hqd.me == 0 ? 0 : 1 + (hqd.me - 1u) * kPipesPerMec + hqd.pipe];
+    }
     void rang(Hqd& hqd);
     void begin_dequeue_wait(Hqd& hqd, Dequeue kind);
     bool dequeue_seen(Hqd& hqd, bool met);

@@ -71,8 +71,8 @@ void Mec::rang(Hqd& hqd) {
 
 void Mec::set_wait_times(uint32_t value) { sch_wave_ = SchWave::get(value); }
 
-/// Waves may end by themselves for SCH_WAVE, nothing new is launched, then they are saved. 0 is without end, as the driver says of
-/// the firmware. Free-running, the reset value gives no time, so that unmapping costs nothing where nobody asked for it.
+/// Waves may end by themselves for SCH_WAVE, nothing new is launched, then they are saved. 0 is without end, as the driver says
+/// of the firmware. Free-running, the reset value gives no time, so that unmapping costs nothing where nobody asked for it.
 /// @source docs/spec/front-end.md 2.1; Linux 6.12 kgd_gfx_v9_build_grace_period_packet_info()
 void Mec::begin_dequeue_wait(Hqd& hqd, Dequeue kind) {
     const uint64_t now = env_.now_ns();

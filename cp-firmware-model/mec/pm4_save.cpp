@@ -64,8 +64,11 @@ void Pm4Processor::save_flight(Hqd& hqd) {
     for (const EndOfPipe& action : hqd.end_of_pipe) {
         const auto after = std::upper_bound(hqd.dispatches.begin(), hqd.dispatches.end(), action.after_dispatch);
         const uint32_t saved[flight::kActionWords] = {static_cast<uint32_t>(after - hqd.dispatches.begin()),
-                                                      lo32(action.address), hi32(action.address), lo32(action.data),
-                                                      hi32(action.data), action.context_id,
+                                                      lo32(action.address),
+                                                      hi32(action.address),
+                                                      lo32(action.data),
+                                                      hi32(action.data),
+                                                      action.context_id,
                                                       uint32_t{action.data_sel} | uint32_t{action.int_sel} << 8};
         word = std::copy(std::begin(saved), std::end(saved), word);
         ++words[flight::kActions];

@@ -288,8 +288,8 @@ void CpRegisters::write_vmid_reset(const Access& access, uint32_t value) {
     }
 }
 
-/// MODE: 0 one wave, 1 all, 2 those of a queue, 3 of a pipe, 4 of a micro engine. The registers of GRBM say on which shader engine
-/// and CU, and which pipe and micro engine are meant.
+/// MODE: 0 one wave, 1 all, 2 those of a queue, 3 of a pipe, 4 of a micro engine. The registers of GRBM say on which shader
+/// engine and CU, and which pipe and micro engine are meant.
 WaveSelection CpRegisters::sq_cmd_selection(const Access& access, uint32_t value) {
     WaveSelection selection;
     const uint32_t index = bus_.read_register(kGrbmGfxIndex);

@@ -24,7 +24,8 @@ public:
     /// 64-bit byte write pointer, or its low half when size is 4. @return true when a ring of this engine took it
     bool doorbell(uint32_t byte_offset, uint64_t value);
 
-    /// HWS: load a v9_sdma_mqd into a free RLC queue. @param mqd GART address (VMID 0). @return slot 0/1, or -1 when none is free
+    /// HWS: load a v9_sdma_mqd into a free RLC queue. @param mqd GART address (VMID 0). @return slot 0/1, or -1 when none is
+    /// free
     int map_queue(uint64_t mqd, uint64_t wptr_address, uint32_t doorbell_bytes, uint32_t vmid, uint16_t pasid);
     /// HWS: stop a queue at a packet boundary, write its pointers back to the MQD and free the slot.
     /// @return true when it is out; false: still in a packet, ask again

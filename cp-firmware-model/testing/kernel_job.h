@@ -222,8 +222,8 @@ inline std::string KernelJob::check_part(size_t part) {
     for (unsigned n = 0; n < words.size(); ++n) {
         const uint32_t expected = n < items * p.groups ? p.kernel->values[n % items] * p.grids : 0;
         if (words[n] == expected) continue;
-        return fmt::format("{}: {}, work-item {} of group {} has {:#x}, expected {:#x} ({} grids)", describe(), p.kernel->file.name,
-                           n % items, n / items, words[n], expected, p.grids);
+        return fmt::format("{}: {}, work-item {} of group {} has {:#x}, expected {:#x} ({} grids)", describe(),
+                           p.kernel->file.name, n % items, n / items, words[n], expected, p.grids);
     }
     return {};
 }

@@ -40,7 +40,9 @@ public:
         if (!code) throw std::runtime_error("cannot be assembled (llvm-mc-19 is needed): " + text.substr(0, 200));
         return known.emplace(text, *code).first->second;
     }
-    void put_code(uint64_t address, const std::vector<uint8_t>& code) { bus.memory.write(0, address, code.data(), code.size()); }
+    void put_code(uint64_t address, const std::vector<uint8_t>& code) {
+        bus.memory.write(0, address, code.data(), code.size());
+    }
 
     /// A kernel of cwsr/kernels with what it computes, from a run on the job that nothing disturbs.
     Kernel kernel(const std::string& name, KernelJob& job) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A second-level trap handler for tests, with the duties of the runtime's: it reports a trap or exception to the driver by
 // MSG_INTERRUPT and parks the wave in a loop of its own, where a debugger or the destruction of the queue finds it.
-// At its TMA: word 0 counts s_trap 1, which is a service and returns; with bit 0 of word 1 set, illegal instructions are skipped
-// and memory violations forgotten, and both counted in word 2; with bit 1 set, watched accesses are forgotten, counted in word 3.
-// From the first level: ttmp[0:1] PC and cause, ttmp12 STATUS, ttmp[14:15] the TMA. Free: ttmp2, 3, 13.
+// At its TMA: word 0 counts s_trap 1, which is a service and returns; with bit 0 of word 1 set, illegal instructions are
+// skipped and memory violations forgotten, and both counted in word 2; with bit 1 set, watched accesses are forgotten, counted
+// in word 3. From the first level: ttmp[0:1] PC and cause, ttmp12 STATUS, ttmp[14:15] the TMA. Free: ttmp2, 3, 13.
 
   s_bfe_u32 ttmp2, ttmp1, 0x80010  // TrapID
   s_cmp_eq_u32 ttmp2, 1

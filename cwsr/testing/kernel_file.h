@@ -54,15 +54,24 @@ inline KernelFile read_kernel(const std::filesystem::path& folder, const std::st
     };
     bool partial = false;
     while (line >> word) {
-        if (word == "group") three(kernel.group);
-        else if (word == "valid") three(kernel.valid), partial = true;
-        else if (word == "lds") line >> kernel.lds_bytes;
-        else if (word == "vgprs") line >> kernel.vgprs;
-        else if (word == "sgprs") line >> kernel.sgprs;
-        else if (word == "scratch") kernel.scratch = true;
-        else if (word == "trap") kernel.trap = true;
-        else if (word == "repair") kernel.repair = true;
-        else kernel.ok = false;
+        if (word == "group")
+            three(kernel.group);
+        else if (word == "valid")
+            three(kernel.valid), partial = true;
+        else if (word == "lds")
+            line >> kernel.lds_bytes;
+        else if (word == "vgprs")
+            line >> kernel.vgprs;
+        else if (word == "sgprs")
+            line >> kernel.sgprs;
+        else if (word == "scratch")
+            kernel.scratch = true;
+        else if (word == "trap")
+            kernel.trap = true;
+        else if (word == "repair")
+            kernel.repair = true;
+        else
+            kernel.ok = false;
     }
     if (!partial) kernel.valid = kernel.group;
     return kernel;

@@ -52,8 +52,8 @@ public:
     static constexpr uint64_t kBase = gcn::test::TestMemory::kBase;
     // Program and handlers 64 pages apart share one place in the cache of decoded code.
     static constexpr uint64_t kCode = kBase, kHandler = kBase + 0x40000, kSecond = kBase + 0x80000, kFiller = kBase + 0x13000,
-                              kData = kBase + 0x100000, kTma = kData + 0x8000, kTma2 = kData + 0x9000, kScratch = kBase + 0x200000,
-                              kArea = kBase + 0x800000;
+                              kData = kBase + 0x100000, kTma = kData + 0x8000, kTma2 = kData + 0x9000,
+                              kScratch = kBase + 0x200000, kArea = kBase + 0x800000;
     static constexpr uint64_t kShared = uint64_t{1} << 48, kPrivate = uint64_t{2} << 48;
     static constexpr uint64_t kDispatch = 1, kFillerDispatch = 2;
     static constexpr uint32_t kPacket = 5, kDoorbell = 0x123, kRingBytes = 64 * 64;

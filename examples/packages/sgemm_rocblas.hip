@@ -13,13 +13,13 @@
 #include <random>
 #include <vector>
 
-#define CHECK(call, good)                                                                   \
-    do {                                                                                    \
-        const int status = (call);                                                          \
-        if (status != (good)) {                                                             \
+#define CHECK(call, good)                                                                      \
+    do {                                                                                       \
+        const int status = (call);                                                             \
+        if (status != (good)) {                                                                \
             std::fprintf(stderr, "%s:%d: %s: status %d\n", __FILE__, __LINE__, #call, status); \
-            std::exit(1);                                                                   \
-        }                                                                                   \
+            std::exit(1);                                                                      \
+        }                                                                                      \
     } while (0)
 #define HIP(call) CHECK(call, hipSuccess)
 #define BLAS(call) CHECK(call, rocblas_status_success)
@@ -42,7 +42,8 @@ int main() {
     rocblas_handle handle;
     BLAS(rocblas_create_handle(&handle));
     const float one = 1.0f, zero = 0.0f;
-    BLAS(rocblas_sgemm(handle, rocblas_operation_none, rocblas_operation_none, n, n, n, &one, device_a, n, device_b, n, &zero, device_c, n));
+    BLAS(rocblas_sgemm(handle, rocblas_operation_none, rocblas_operation_none, n, n, n, &one, device_a, n, device_b, n, &zero,
+                       device_c, n));
     HIP(hipMemcpy(c.data(), device_c, bytes, hipMemcpyDeviceToHost));
     BLAS(rocblas_destroy_handle(handle));
 

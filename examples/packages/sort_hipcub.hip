@@ -12,13 +12,13 @@
 #include <random>
 #include <vector>
 
-#define CHECK(call)                                                                                              \
-    do {                                                                                                         \
-        const hipError_t hip_status = (call);                                                                    \
-        if (hip_status != hipSuccess) {                                                                          \
-            std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, hipGetErrorString(hip_status));   \
-            std::exit(1);                                                                                        \
-        }                                                                                                        \
+#define CHECK(call)                                                                                            \
+    do {                                                                                                       \
+        const hipError_t hip_status = (call);                                                                  \
+        if (hip_status != hipSuccess) {                                                                        \
+            std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, hipGetErrorString(hip_status)); \
+            std::exit(1);                                                                                      \
+        }                                                                                                      \
     } while (0)
 
 int main() {

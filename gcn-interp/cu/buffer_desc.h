@@ -14,8 +14,7 @@ struct BufferDesc {
     uint32_t word[4];
 
     static BufferDesc read(const Wave& wave, unsigned sgpr) {
-        return {{wave.read_scalar(sgpr), wave.read_scalar(sgpr + 1), wave.read_scalar(sgpr + 2),
-                 wave.read_scalar(sgpr + 3)}};
+        return {{wave.read_scalar(sgpr), wave.read_scalar(sgpr + 1), wave.read_scalar(sgpr + 2), wave.read_scalar(sgpr + 3)}};
     }
 
     uint64_t base() const { return make64(word[0], word[1] & 0xffff); }

@@ -31,8 +31,8 @@ struct CodeEntry {
 /// follows one another in the program does so in memory.
 class CodePage {
 public:
-    /// @param pc  inside the page. @return nullptr when the instruction reaches into a page that cannot be fetched. Valid until the next
-    /// call; so are the entries after it, up to the first that says Jump.
+    /// @param pc  inside the page. @return nullptr when the instruction reaches into a page that cannot be fetched. Valid until
+    /// the next call; so are the entries after it, up to the first that says Jump.
     const CodeEntry* at(MemoryPort& port, uint64_t pc) {
         const uint16_t index = index_[pc % kPageBytes / 4];
         return index ? &entries_[index - 1] : decode_at(port, pc);
@@ -49,10 +49,10 @@ private:
     void reset(uint32_t vmid, uint64_t va);
 
     static constexpr size_t kTailBytes = 8;  ///< an instruction is at most 12 bytes long
-    uint64_t va_ = 1;                        ///< of the page; 1 never matches
+    uint64_t va_ = 1;  ///< of the page; 1 never matches
     uint32_t vmid_ = 0;
     Chip chip_ = Chip::gfx900;
-    uint64_t epoch_ = 0;                     ///< of the cache when the bytes were last compared with memory
+    uint64_t epoch_ = 0;  ///< of the cache when the bytes were last compared with memory
     bool tail_used_ = false;
     bool tracked_ = false;
     bool reads_exceptions_ = false;
@@ -66,7 +66,8 @@ private:
 class CodeCache {
 public:
     /// @param tracked  for waves whose floating-point exceptions are tracked: exec/fp_exceptions.h
-    CodeCache(MemoryPort& port, Chip chip, bool tracked) : port_(port), chip_(chip), tracked_(tracked), generation_(port.generation()) {}
+    CodeCache(MemoryPort& port, Chip chip, bool tracked)
+        : port_(port), chip_(chip), tracked_(tracked), generation_(port.generation()) {}
 
     /// Page that holds pc, nullptr when it cannot be fetched. Valid until the next call.
     CodePage* page(uint32_t vmid, uint64_t pc);

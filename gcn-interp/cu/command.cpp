@@ -10,14 +10,14 @@ void ComputeUnit::command(WaveCommand command, uint32_t data, const WaveMatch& m
     for (Wave& wave : waves_) {
         if (wave.state == WaveState::Free || wave.state == WaveState::Ended || !match(wave)) continue;
         switch (command) {
-        case WaveCommand::SetHalt: set_halt(wave, data & 1); break;
-        case WaveCommand::SetFatalHalt: set_fatal_halt(wave, data & 1); break;
-        case WaveCommand::SaveContext: ask_for_save(wave); break;
-        case WaveCommand::Debug: wave.mode = ModeBits::DebugEn::set(wave.mode, 1); break;
-        case WaveCommand::Trap: interrupt_wave(wave, kHostTrap | (data & 0xf), kCauseHost + (data & 0xf)); break;
-        case WaveCommand::SetPriority: wave.status = StatusBits::SpiPrio::set(wave.status, data & 3); break;
-        case WaveCommand::Null:
-        case WaveCommand::Kill: break;
+            case WaveCommand::SetHalt: set_halt(wave, data & 1); break;
+            case WaveCommand::SetFatalHalt: set_fatal_halt(wave, data & 1); break;
+            case WaveCommand::SaveContext: ask_for_save(wave); break;
+            case WaveCommand::Debug: wave.mode = ModeBits::DebugEn::set(wave.mode, 1); break;
+            case WaveCommand::Trap: interrupt_wave(wave, kHostTrap | (data & 0xf), kCauseHost + (data & 0xf)); break;
+            case WaveCommand::SetPriority: wave.status = StatusBits::SpiPrio::set(wave.status, data & 3); break;
+            case WaveCommand::Null:
+            case WaveCommand::Kill: break;
         }
     }
 }

@@ -20,7 +20,8 @@ bool is_vector(const Inst& inst) { return inst.format >= Format::VOP1; }
 
 }  // namespace
 
-CommitLog::CommitLog(std::FILE* to, ExecObserver* next) : to_(to), next_(next), before_(std::make_unique<Wave>()), vgprs_(kMaxVgprs) {}
+CommitLog::CommitLog(std::FILE* to, ExecObserver* next)
+    : to_(to), next_(next), before_(std::make_unique<Wave>()), vgprs_(kMaxVgprs) {}
 
 CommitLog::~CommitLog() { std::fclose(to_); }
 
@@ -40,14 +41,17 @@ void CommitLog::execute(ExecContext& ctx, const Inst& inst, ExecFn handler) {
     const Watchpoints* const watch = ctx.watch;
     if (watch == nullptr) ctx.watch = &kNone;  // the listener hears nothing without any
     set_access_listener(this);
-    if (next_ != nullptr) next_->execute(ctx, inst, handler);
-    else handler(ctx, inst);
+    if (next_ != nullptr)
+        next_->execute(ctx, inst, handler);
+    else
+        handler(ctx, inst);
     set_access_listener(nullptr);
     ctx.watch = watch;
 
     line_.clear();
-    put("{} ({},{},{}).{} #{} {:012x} exec={:016x} {} |", before_->dispatch, before_->ttmp[8], before_->ttmp[9], before_->ttmp[10],
-        before_->wave_in_group, before_->instructions, (before_->pc - inst.size_bytes) & 0xffffffffffff, before_->exec, disassemble(inst));
+    put("{} ({},{},{}).{} #{} {:012x} exec={:016x} {} |", before_->dispatch, before_->ttmp[8], before_->ttmp[9],
+        before_->ttmp[10], before_->wave_in_group, before_->instructions, (before_->pc - inst.size_bytes) & 0xffffffffffff,
+        before_->exec, disassemble(inst));
     note_scalars(wave);
     if (is_vector(inst)) note_vectors(wave);
     note_memory(ctx);
@@ -88,8 +92,10 @@ void CommitLog::note_vectors(const Wave& now) {
             unsigned end = lane + 1;
             if (before[lane] != after[lane]) {
                 while (end < kLanes && after[end] == after[lane] && before[end] != after[end]) ++end;
-                if (end - lane == 1) put("{}{}:{:08x}", blank, lane, after[lane]);
-                else put("{}{}-{}:{:08x}", blank, lane, end - 1, after[lane]);
+                if (end - lane == 1)
+                    put("{}{}:{:08x}", blank, lane, after[lane]);
+                else
+                    put("{}{}-{}:{:08x}", blank, lane, end - 1, after[lane]);
                 blank = " ";
             }
             lane = end;
@@ -109,8 +115,10 @@ void CommitLog::note_memory(ExecContext& ctx) {
             const bool whole = host != nullptr && (each.va + at) % kPageBytes + part <= kPageBytes;
             if (whole) std::memcpy(&value, host, part);
             if (at != 0) put(",");
-            if (whole) put("{:0{}x}", value, 2 * part);
-            else put("?");
+            if (whole)
+                put("{:0{}x}", value, 2 * part);
+            else
+                put("?");
         }
     }
 }

@@ -16,9 +16,9 @@ namespace lyra::gcn {
 
 /// A line: dispatch (group id).wave #instruction pc exec=MASK text | changes. Numbers are hexadecimal but for ids and lanes:
 ///   1 (0,0,0).0 #6 7f0000001f24 exec=ffffffffffffffff v_add_u32_e32 v0, s6, v0 | v0{0-3:00000040 4:00000041}
-/// Changes: scalar registers s4=, vcc=, exec=, m0=, scc=, mode=, status=, trapsts=, ttmp3=, pc= where it does not go on to the next
-/// instruction; vector registers by lane, equal neighbours together; [address]= of every store and atomic, dwords as they are
-/// afterwards, in lane order; lds[offset]= of the work-group's LDS, dwords that changed; fault=NAME.
+/// Changes: scalar registers s4=, vcc=, exec=, m0=, scc=, mode=, status=, trapsts=, ttmp3=, pc= where it does not go on to the
+/// next instruction; vector registers by lane, equal neighbours together; [address]= of every store and atomic, dwords as they
+/// are afterwards, in lane order; lds[offset]= of the work-group's LDS, dwords that changed; fault=NAME.
 class CommitLog final : public ExecObserver, private AccessListener {
 public:
     /// @param to     stays open until the log is destroyed, and is closed then

@@ -59,7 +59,8 @@ TEST_F(Log, ScalarState) {
         s_branch end
         s_nop 1
       end:)");
-    const char* expected[] = {"scc=1", "vcc=fffffffffffffffe", "exec=00000000000000ff", "m0=00000003", "mode=000003c5", "flat_scratch_hi=00000009"};
+    const char* expected[] = {"scc=1",       "vcc=fffffffffffffffe", "exec=00000000000000ff",
+                              "m0=00000003", "mode=000003c5",        "flat_scratch_hi=00000009"};
     ASSERT_EQ(lines.size(), std::size(expected) + 1);
     for (size_t i = 0; i < std::size(expected); ++i) EXPECT_EQ(changes(lines[i]), expected[i]) << lines[i];
     EXPECT_EQ(changes(lines.back()).substr(0, 3), "pc=") << lines.back();
@@ -136,7 +137,8 @@ TEST_F(Log, NamesTheFault) {
 
 TEST_F(Log, HistogramBehindIt) {
     ExecHistogram histogram;
-    log("v_add_f32 v1, v2, v3\n v_add_f32_e64 v1, v2, -v3\n v_add_f32 v1, v2, v3\n global_load_dword v1, v0, s[0:1]", 64, &histogram);
+    log("v_add_f32 v1, v2, v3\n v_add_f32_e64 v1, v2, -v3\n v_add_f32 v1, v2, v3\n global_load_dword v1, v0, s[0:1]", 64,
+        &histogram);
     std::map<std::string, uint64_t> counts;
     histogram.each([&](const std::string& name, const char* format, uint64_t count) { counts[name + " " + format] = count; });
     const std::map<std::string, uint64_t> expected = {

@@ -147,8 +147,8 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit) {
     return done;
 }
 
-/// Code is decoded twice, so that waves whose exceptions nobody can see do not know of them. The trap handler looks at TRAPSTS as a
-/// matter of course.
+/// Code is decoded twice, so that waves whose exceptions nobody can see do not know of them. The trap handler looks at TRAPSTS
+/// as a matter of course.
 CodePage* ComputeUnit::code_page(Wave& wave, uint64_t pc) {
     const bool tracked = env_.fp_exceptions == FpExceptions::Always || TrapstsBits::ReadsExcp::get(wave.trapsts) ||
                          (ModeBits::ExcpEn::get(wave.mode) & excp::kFloatingPoint) != 0;

@@ -200,8 +200,8 @@ public:
     const Workgroup& workgroup(unsigned number) const { return workgroups_[number]; }
 
 private:
-    struct Needs;                         ///< registers, LDS and slots that a work-group takes
-    struct Plan;                          ///< where they are
+    struct Needs;  ///< registers, LDS and slots that a work-group takes
+    struct Plan;  ///< where they are
     bool plan(const Needs& needs, Plan& plan) const;
     Workgroup& take_group(uint64_t dispatch, const Plan& plan);
     Wave& take_wave(const Needs& needs, const Plan& plan, unsigned number);
@@ -211,7 +211,8 @@ private:
     uint64_t step(Wave& wave, uint64_t limit);
     uint64_t turn(Wave& wave, uint64_t limit_clk);
     uint64_t ready_clk(Wave& wave);
-    /// Every change of state of a wave but the one that is stepped goes through here, so that the loop of virtual time need not look at all.
+    /// Every change of state of a wave but the one that is stepped goes through here, so that the loop of virtual time need not
+    /// look at all.
     void set_state(Wave& wave, WaveState state) {
         wave.state = state;
         changed_ |= uint64_t{1} << wave.slot;
@@ -252,14 +253,14 @@ private:
     unsigned index_;
     std::array<Wave, kWaveSlots> waves_;
     std::array<Workgroup, kMaxWorkgroupsPerCu> workgroups_;
-    struct Storage;                       ///< VGPR files, LDS, code cache, allocation maps
+    struct Storage;  ///< VGPR files, LDS, code cache, allocation maps
     std::unique_ptr<Storage> storage_;
-    struct Paced;                         ///< virtual time only
+    struct Paced;  ///< virtual time only
     std::unique_ptr<Paced> paced_;
     uint64_t round_ = 0;
     unsigned next_slot_ = 0;
-    unsigned live_ = 0;                   ///< waves that have a slot
-    uint64_t changed_ = ~uint64_t{0};     ///< by slot: the loop of virtual time has not looked at it since
+    unsigned live_ = 0;  ///< waves that have a slot
+    uint64_t changed_ = ~uint64_t{0};  ///< by slot: the loop of virtual time has not looked at it since
     const Watchpoints* watch_ = nullptr;
 };
 

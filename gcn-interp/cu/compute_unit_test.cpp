@@ -113,7 +113,8 @@ TEST_F(Cu, BarrierWaitsForAllWavesAndEndedOnesCount) {
         v_lshlrev_b32 v4, 2, v0
         global_store_dword v4, v3, s[0:1]
     end:
-    )", 256);
+    )",
+                                    256);
     launch.lds_bytes = 512;
     run(launch);
     for (unsigned i = 0; i < 192; ++i) ASSERT_EQ(word(i), 42u) << i;
@@ -282,7 +283,8 @@ TEST_F(Cu, IllegalAndMissingInstructionsHaltWithoutHandler) {
     cu.kill_vmid(8);
 
     std::vector<unsigned> expected{1};
-    for (const char* graphics : {"exp null off, off, off, off done", "image_get_lod v[0:1], v[0:1], s[0:7], s[8:11] dmask:0x3"}) {
+    for (const char* graphics :
+         {"exp null off, off, off, off done", "image_get_lod v[0:1], v[0:1], s[0:7], s[8:11] dmask:0x3"}) {
         cu.launch(simple(graphics));
         cu.run(100);
         expected.push_back(1);
@@ -321,7 +323,8 @@ TEST_F(Cu, AnExceptionInTheHandlerHalts) {
 }
 
 TEST_F(Cu, KillingAGroupFreesItsResources) {
-    WorkgroupLaunch launch = simple("s_cmp_eq_u32 s2, 1\n s_cbranch_scc1 end\n l: s_branch l\n end:\n s_barrier\n k: s_branch k", 256);
+    WorkgroupLaunch launch =
+        simple("s_cmp_eq_u32 s2, 1\n s_cbranch_scc1 end\n l: s_branch l\n end:\n s_barrier\n k: s_branch k", 256);
     launch.lds_bytes = 64 * 1024;
     cu.launch(launch);
     cu.run(10'000);
@@ -346,7 +349,8 @@ TEST_F(Cu, NewCodeIsSeenAfterInvalidation) {
 
 TEST_F(Cu, InstructionsMayCrossPages) {
     WorkgroupLaunch launch = simple("s_nop 0");
-    const std::vector<uint8_t> code = assemble("s_mov_b32 s4, 0x12345678\n v_mov_b32_sdwa v1, v0 dst_sel:DWORD src0_sel:BYTE_0\n s_endpgm");
+    const std::vector<uint8_t> code =
+        assemble("s_mov_b32 s4, 0x12345678\n v_mov_b32_sdwa v1, v0 dst_sel:DWORD src0_sel:BYTE_0\n s_endpgm");
     memory.put(kCode + kPageBytes - 4, code);
     launch.entry = kCode + kPageBytes - 4;
     run(launch);

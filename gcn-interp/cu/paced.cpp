@@ -60,17 +60,18 @@ uint64_t ComputeUnit::Paced::issue_at(const Env&, const Wave& wave, Pace pace, c
     const WavePace& own = waves[wave.slot];
     const unsigned simd = wave.slot % kSimdsPerCu;
     switch (pace) {
-    case Pace::Vector:
-    case Pace::VectorQuarter:
-    case Pace::VectorF64: return std::max(own.ready_clk, vector_free[simd]);
-    case Pace::Wait: return std::max({own.ready_clk, own.vector.at_most(vmcnt(inst)), own.local.at_most(lgkmcnt(inst))});
+        case Pace::Vector:
+        case Pace::VectorQuarter:
+        case Pace::VectorF64: return std::max(own.ready_clk, vector_free[simd]);
+        case Pace::Wait:
+            return std::max({own.ready_clk, own.vector.at_most(vmcnt(inst)), own.local.at_most(lgkmcnt(inst))});
     // The hardware waits for everything before it ends a wave. @source AMD Vega ISA document, S_ENDPGM
-    case Pace::End: return std::max({own.ready_clk, own.vector.at_most(0), own.local.at_most(0)});
-    case Pace::Lds: return std::max({own.ready_clk, lds_free, own.local.at_most(15)});
-    case Pace::ScalarMemory: return std::max({own.ready_clk, scalar_free[simd], own.local.at_most(15)});
-    case Pace::VectorMemory: return std::max({own.ready_clk, memory_free, own.vector.at_most(63)});
-    case Pace::FlatMemory: return std::max({own.ready_clk, memory_free, own.vector.at_most(63), own.local.at_most(15)});
-    default: return std::max(own.ready_clk, scalar_free[simd]);
+        case Pace::End: return std::max({own.ready_clk, own.vector.at_most(0), own.local.at_most(0)});
+        case Pace::Lds: return std::max({own.ready_clk, lds_free, own.local.at_most(15)});
+        case Pace::ScalarMemory: return std::max({own.ready_clk, scalar_free[simd], own.local.at_most(15)});
+        case Pace::VectorMemory: return std::max({own.ready_clk, memory_free, own.vector.at_most(63)});
+        case Pace::FlatMemory: return std::max({own.ready_clk, memory_free, own.vector.at_most(63), own.local.at_most(15)});
+        default: return std::max(own.ready_clk, scalar_free[simd]);
     }
 }
 
@@ -84,37 +85,38 @@ void ComputeUnit::Paced::issued(Env& env, const Wave& wave, Pace pace, const Ins
         own.ready_clk = std::max(own.ready_clk, clk + busy_clk);
     };
     switch (pace) {
-    case Pace::Vector: return vector(timing.valu_clk);
-    case Pace::VectorQuarter: return vector(timing.valu_quarter_clk);
-    case Pace::VectorF64: return vector(timing.valu_f64_clk);
-    case Pace::Branch: own.ready_clk = clk + std::max(timing.branch_clk, timing.issue_clk); break;
-    case Pace::Nop: own.ready_clk = clk + timing.issue_clk * ((inst.imm & 0xf) + 1u); return;
-    case Pace::Wait:
-    case Pace::End: return;
-    case Pace::Lds:
-        lds_free = clk + timing.lds_clk;
-        own.local.issue(clk + timing.lds_latency_clk);
-        return;
-    case Pace::ScalarMemory: own.local.issue(clk + env.clock.to_clk(timing.scalar_latency_ns)); break;
-    case Pace::VectorMemory:
-    case Pace::FlatMemory: {
-        const uint64_t bytes = traffic.vram_bytes + traffic.system_bytes;
-        memory_free = clk + std::max(timing.issue_clk, bytes / timing.cu_bytes_per_clk);
-        uint64_t done = memory_free;
-        if (traffic.vram_bytes) {
-            done = std::max(done, clk + env.clock.to_clk(timing.vram_latency_ns) +
-                                      env.vram_traffic.send(clk, traffic.vram_bytes, timing.vram_speed(), timing.shader_clock_mhz));
+        case Pace::Vector: return vector(timing.valu_clk);
+        case Pace::VectorQuarter: return vector(timing.valu_quarter_clk);
+        case Pace::VectorF64: return vector(timing.valu_f64_clk);
+        case Pace::Branch: own.ready_clk = clk + std::max(timing.branch_clk, timing.issue_clk); break;
+        case Pace::Nop: own.ready_clk = clk + timing.issue_clk * ((inst.imm & 0xf) + 1u); return;
+        case Pace::Wait:
+        case Pace::End: return;
+        case Pace::Lds:
+            lds_free = clk + timing.lds_clk;
+            own.local.issue(clk + timing.lds_latency_clk);
+            return;
+        case Pace::ScalarMemory: own.local.issue(clk + env.clock.to_clk(timing.scalar_latency_ns)); break;
+        case Pace::VectorMemory:
+        case Pace::FlatMemory: {
+            const uint64_t bytes = traffic.vram_bytes + traffic.system_bytes;
+            memory_free = clk + std::max(timing.issue_clk, bytes / timing.cu_bytes_per_clk);
+            uint64_t done = memory_free;
+            if (traffic.vram_bytes) {
+                done = std::max(
+                    done, clk + env.clock.to_clk(timing.vram_latency_ns) +
+                              env.vram_traffic.send(clk, traffic.vram_bytes, timing.vram_speed(), timing.shader_clock_mhz));
+            }
+            if (traffic.system_bytes) {
+                done = std::max(done, clk + env.clock.to_clk(timing.system_latency_ns) +
+                                          env.system_traffic.send(clk, traffic.system_bytes, timing.system_mb_per_s,
+                                                                  timing.shader_clock_mhz));
+            }
+            own.vector.issue(done);
+            if (pace == Pace::FlatMemory) own.local.issue(bytes ? done : clk + timing.lds_latency_clk);
+            return;
         }
-        if (traffic.system_bytes) {
-            done = std::max(done, clk + env.clock.to_clk(timing.system_latency_ns) +
-                                      env.system_traffic.send(clk, traffic.system_bytes, timing.system_mb_per_s,
-                                                              timing.shader_clock_mhz));
-        }
-        own.vector.issue(done);
-        if (pace == Pace::FlatMemory) own.local.issue(bytes ? done : clk + timing.lds_latency_clk);
-        return;
-    }
-    default: break;
+        default: break;
     }
     scalar_free[simd] = clk + timing.issue_clk;
 }
@@ -226,7 +228,8 @@ uint64_t ComputeUnit::turn(Wave& wave, uint64_t limit_clk) {
         if (!ctx.yield && ctx.fault == Fault::None) continue;
         page_va = 1;  // it may look at other code
         if (!after(ctx, pc)) {
-            if (wave.state == WaveState::Sleeping) ready = clk + std::max<uint64_t>(sleep * env_.timing.sleep_clk, env_.timing.issue_clk);
+            if (wave.state == WaveState::Sleeping)
+                ready = clk + std::max<uint64_t>(sleep * env_.timing.sleep_clk, env_.timing.issue_clk);
             wave.seen = wave.state;
             paced.room |= wave.state == WaveState::Free;
             break;

@@ -37,12 +37,12 @@ struct WavePace {
 struct ComputeUnit::Paced {
     std::array<WavePace, kWaveSlots> waves{};
     std::array<uint64_t, kWaveSlots> next{};  ///< when each may go on, kNever for those that wait for something; see changed_
-    uint64_t earliest = kNever;               ///< the least of next
-    bool earliest_known = false;              ///< none of next has changed since that was looked for
+    uint64_t earliest = kNever;  ///< the least of next
+    bool earliest_known = false;  ///< none of next has changed since that was looked for
     std::array<uint64_t, kSimdsPerCu> vector_free{}, scalar_free{};
     uint64_t memory_free = 0, lds_free = 0;  ///< one path of each per compute unit
-    uint64_t now_clk = 0;                    ///< how far it has come
-    bool room = false;                       ///< a wave has ended
+    uint64_t now_clk = 0;  ///< how far it has come
+    bool room = false;  ///< a wave has ended
 
     void begin(Wave& wave, uint64_t clk);
     uint64_t issue_at(const Env& env, const Wave& wave, Pace pace, const Inst& inst) const;

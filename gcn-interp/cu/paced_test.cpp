@@ -46,7 +46,8 @@ TEST_F(Paced, InstructionsCostWhatTheTableSays) {
     EXPECT_EQ(each("s_branch 0"), n * t.branch_clk);
     EXPECT_EQ(each("s_nop 3"), n * 4 * t.issue_clk);
     EXPECT_EQ(each("s_sleep 5"), n * 5 * t.sleep_clk);
-    EXPECT_EQ(each("s_load_dword s4, s[0:1], 0x0\n s_waitcnt lgkmcnt(0)"), n * (env.clock.to_clk(t.scalar_latency_ns) + t.issue_clk));
+    EXPECT_EQ(each("s_load_dword s4, s[0:1], 0x0\n s_waitcnt lgkmcnt(0)"),
+              n * (env.clock.to_clk(t.scalar_latency_ns) + t.issue_clk));
     EXPECT_EQ(each("ds_read_b32 v1, v0\n s_waitcnt lgkmcnt(0)"), n * (t.lds_latency_clk + t.issue_clk));
 }
 
@@ -99,16 +100,18 @@ TEST_F(Paced, StoresGoNoFasterThanTheMemory) {
 
 TEST_F(Paced, BarrierWaitsForTheSlowestWave) {
     // Wave 0 works for long, the others come to the barrier at once; what is behind it costs all of them the same.
-    const uint64_t all = clocks("v_readfirstlane_b32 s4, v0\n s_cmp_lg_u32 s4, 0\n s_cbranch_scc1 there\n" +
-                                    repeat(1000, "v_add_f32 v1, v2, v3") + "there:\n s_barrier\n" + repeat(500, "v_add_f32 v1, v2, v3"),
-                                1, 256);
+    const uint64_t all =
+        clocks("v_readfirstlane_b32 s4, v0\n s_cmp_lg_u32 s4, 0\n s_cbranch_scc1 there\n" +
+                   repeat(1000, "v_add_f32 v1, v2, v3") + "there:\n s_barrier\n" + repeat(500, "v_add_f32 v1, v2, v3"),
+               1, 256);
     EXPECT_NEAR(static_cast<double>(all), 1500.0 * t.valu_clk, 200);
 }
 
 TEST_F(Paced, WakeupEndsASleep) {
-    const WorkgroupLaunch launch = simple("v_readfirstlane_b32 s4, v0\n s_cmp_eq_u32 s4, 0\n s_cbranch_scc1 sleeper\n" +
-                                              repeat(100, "s_nop 0") + "s_wakeup\n s_branch end\nsleeper:\n s_sleep 127\nend:\n",
-                                          128);
+    const WorkgroupLaunch launch =
+        simple("v_readfirstlane_b32 s4, v0\n s_cmp_eq_u32 s4, 0\n s_cbranch_scc1 sleeper\n" + repeat(100, "s_nop 0") +
+                   "s_wakeup\n s_branch end\nsleeper:\n s_sleep 127\nend:\n",
+               128);
     const uint64_t begin = env.clock.clk();
     cu.launch(launch);
     const uint64_t taken = finish_from(begin);

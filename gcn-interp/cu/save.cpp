@@ -11,7 +11,8 @@ namespace lyra::gcn {
 namespace {
 constexpr unsigned kSavectxBit = 10;  ///< TRAPSTS
 
-/// What the wave holds at this moment, for comparison with its record: see cwsr::digest(). It has just entered the trap handler.
+/// What the wave holds at this moment, for comparison with its record: see cwsr::digest(). It has just entered the trap
+/// handler.
 void trace_saved(Env& env, unsigned cu, const Wave& wave) {
     if (!env.tracer.on()) return;
     WordHash sgprs, vgprs;

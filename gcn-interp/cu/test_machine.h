@@ -57,14 +57,12 @@ public:
         return bytes.data() + (va - kBase);
     }
     Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) override {
-        return copy(vmid, va, size, Access::Read, [&](uint8_t* host, size_t at, size_t n) {
-            std::memcpy(static_cast<uint8_t*>(data) + at, host, n);
-        });
+        return copy(vmid, va, size, Access::Read,
+                    [&](uint8_t* host, size_t at, size_t n) { std::memcpy(static_cast<uint8_t*>(data) + at, host, n); });
     }
     Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override {
-        return copy(vmid, va, size, Access::Write, [&](uint8_t* host, size_t at, size_t n) {
-            std::memcpy(host, static_cast<const uint8_t*>(data) + at, n);
-        });
+        return copy(vmid, va, size, Access::Write,
+                    [&](uint8_t* host, size_t at, size_t n) { std::memcpy(host, static_cast<const uint8_t*>(data) + at, n); });
     }
     uint64_t generation() const override { return gen; }
 

@@ -23,10 +23,10 @@ constexpr unsigned kErrorIllegal = 1, kErrorMemory = 2;  // CuServices::wave_err
 /// TRAPSTS bits that tell the trap handler what happened.
 uint32_t trapsts_bits(Fault fault) {
     switch (fault) {
-    case Fault::IllegalInstruction:
-    case Fault::TodoInstruction: return TrapstsBits::IllegalInst::set(0u, 1);
-    case Fault::MemoryViolation: return TrapstsBits::XnackError::set(TrapstsBits::MemViol::set(0u, 1), 1);
-    default: return TrapstsBits::MemViol::set(0u, 1);
+        case Fault::IllegalInstruction:
+        case Fault::TodoInstruction: return TrapstsBits::IllegalInst::set(0u, 1);
+        case Fault::MemoryViolation: return TrapstsBits::XnackError::set(TrapstsBits::MemViol::set(0u, 1), 1);
+        default: return TrapstsBits::MemViol::set(0u, 1);
     }
 }
 
@@ -51,33 +51,31 @@ bool ComputeUnit::serve(ExecContext& ctx, uint64_t pc) {
     const Request request = ctx.request;
     ctx.request = Request::None;
     switch (request) {
-    case Request::None: return false;
-    case Request::End: end_wave(wave); return false;
-    case Request::Barrier: return arrive_at_barrier(wave);
-    case Request::Sleep:
-        set_state(wave, WaveState::Sleeping);
-        wave.sleep_until_round = round_ + 1 + ctx.request_arg / 16;
-        return false;
-    case Request::Wakeup:
-        for (Wave& other : waves_) {
-            const bool wakes = other.state == WaveState::Sleeping && other.workgroup == wave.workgroup;
-            if (wakes) set_state(other, WaveState::Running);
-        }
-        return true;
-    case Request::Trap: enter_trap(wave, ctx.request_arg, pc, ctx.request_arg); return true;
-    case Request::TrapReturn: return return_from_trap(ctx, pc);
-    case Request::Interrupt:
-        halt_if_asked(wave);
-        services_.wave_interrupt(wave, ctx.request_arg);
-        return false;
-    case Request::Doorbell:
-        wave.exec = make64(wave.doorbell_id & 0x3ff, hi32(wave.exec));
-        return !halt_if_asked(wave);
-    case Request::SaveWave: return wait_for_grant(wave);
-    case Request::Halt: return !halt_if_asked(wave);
-    case Request::Exception: return take_exception(wave, ctx.request_arg);
-    case Request::Step: return false;
-    case Request::DropCode: invalidate_code(); return false;
+        case Request::None: return false;
+        case Request::End: end_wave(wave); return false;
+        case Request::Barrier: return arrive_at_barrier(wave);
+        case Request::Sleep:
+            set_state(wave, WaveState::Sleeping);
+            wave.sleep_until_round = round_ + 1 + ctx.request_arg / 16;
+            return false;
+        case Request::Wakeup:
+            for (Wave& other : waves_) {
+                const bool wakes = other.state == WaveState::Sleeping && other.workgroup == wave.workgroup;
+                if (wakes) set_state(other, WaveState::Running);
+            }
+            return true;
+        case Request::Trap: enter_trap(wave, ctx.request_arg, pc, ctx.request_arg); return true;
+        case Request::TrapReturn: return return_from_trap(ctx, pc);
+        case Request::Interrupt:
+            halt_if_asked(wave);
+            services_.wave_interrupt(wave, ctx.request_arg);
+            return false;
+        case Request::Doorbell: wave.exec = make64(wave.doorbell_id & 0x3ff, hi32(wave.exec)); return !halt_if_asked(wave);
+        case Request::SaveWave: return wait_for_grant(wave);
+        case Request::Halt: return !halt_if_asked(wave);
+        case Request::Exception: return take_exception(wave, ctx.request_arg);
+        case Request::Step: return false;
+        case Request::DropCode: invalidate_code(); return false;
     }
     return false;
 }
@@ -117,7 +115,8 @@ bool ComputeUnit::interrupt_wave(Wave& wave, uint32_t trap_id, uint32_t cause) {
 bool ComputeUnit::take_exception(Wave& wave, uint32_t raised) {
     if (const uint32_t taken = RaisedBits::get(raised) & ModeBits::ExcpEn::get(wave.mode); taken != 0) {
         const auto first = static_cast<uint32_t>(std::countr_zero(taken));
-        if (enter_trap(wave, 0, wave.pc, kCauseException + first)) wave.ttmp[1] = PcRewind::set(wave.ttmp[1], RaisedRewind::get(raised));
+        if (enter_trap(wave, 0, wave.pc, kCauseException + first))
+            wave.ttmp[1] = PcRewind::set(wave.ttmp[1], RaisedRewind::get(raised));
         return true;
     }
     const uint32_t watched = TrapstsBits::AddrWatch0::get(wave.trapsts) | TrapstsBits::AddrWatchHigh::get(wave.trapsts);

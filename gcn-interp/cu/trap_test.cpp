@@ -284,8 +284,8 @@ protected:
     }
     uint32_t sgpr(unsigned n) { return services.last.read_scalar(n); }
 };
-/// The trap comes after the instruction that raises an enabled exception: its result is there, the PC is past it, and TTMP1 says by how
-/// many dwords. What is not enabled stays in TRAPSTS only.
+/// The trap comes after the instruction that raises an enabled exception: its result is there, the PC is past it, and TTMP1
+/// says by how many dwords. What is not enabled stays in TRAPSTS only.
 TEST_P(FloatTrap, ComesAfterTheInstructionThatRaisesWhatIsEnabled) {
     start(R"(
   v_mov_b32 v1, 0
@@ -294,7 +294,8 @@ TEST_P(FloatTrap, ComesAfterTheInstructionThatRaisesWhatIsEnabled) {
   v_rcp_f32 v4, v1
   v_readfirstlane_b32 s8, v4
   v_rcp_f32_e64 v5, -v1
-  v_mov_b32 v6, 1.0)", 1 << 2);
+  v_mov_b32 v6, 1.0)",
+          1 << 2);
     EXPECT_EQ(taken(), (std::vector<Taken>{{20, 1, 0x24}, {32, 2, 0x24}})) << "inexact was first, and is not enabled";
     EXPECT_EQ(sgpr(8), 0x7f800000u);
 }
@@ -307,7 +308,8 @@ TEST_P(FloatTrap, IsEnabledByTheProgramItself) {
   v_mov_b32 v5, v1
   v_rcp_f32 v4, v1
   s_setreg_imm32_b32 hwreg(HW_REG_MODE, 12, 7), 0
-  v_rcp_f32 v4, v1)", 0);
+  v_rcp_f32 v4, v1)",
+          0);
     EXPECT_EQ(taken(), (std::vector<Taken>{{24, 1, 4}}));
 }
 
@@ -318,7 +320,8 @@ TEST_P(FloatTrap, NeedsALaneThatExecutes) {
   v_rcp_f32 v4, v1
   s_mov_b64 exec, 1
   v_mov_b32 v2, 1.0
-  v_rcp_f32 v4, v2)", 0x7f);
+  v_rcp_f32 v4, v2)",
+          0x7f);
     EXPECT_TRUE(taken().empty());
     EXPECT_EQ(services.last.trapsts, 0u);
 }
@@ -336,8 +339,10 @@ TEST_P(FloatTrap, EachExceptionHasItsBit) {
   v_add_f32 v3, v2, v2
   v_mov_b32 v2, 0x00800001
   v_mul_f32 v3, 0.5, v2
-  v_rcp_iflag_f32 v3, v1)", 0x7f);
-    EXPECT_EQ(taken(), (std::vector<Taken>{{16, 1, 0x01}, {24, 1, 0x03}, {28, 1, 0x07}, {40, 1, 0x2f}, {52, 1, 0x3f}, {56, 1, 0x7f}}));
+  v_rcp_iflag_f32 v3, v1)",
+          0x7f);
+    EXPECT_EQ(taken(),
+              (std::vector<Taken>{{16, 1, 0x01}, {24, 1, 0x03}, {28, 1, 0x07}, {40, 1, 0x2f}, {52, 1, 0x3f}, {56, 1, 0x7f}}));
 }
 
 /// Without a handler the program goes on, and finds the bits.
@@ -353,7 +358,8 @@ TEST_P(FloatTrap, WithoutAHandlerTheBitsStay) {
   v_rcp_f32 v4, v1
   s_getreg_b32 s10, hwreg(HW_REG_TRAPSTS, 0, 9)
   v_clrexcp
-  s_getreg_b32 s11, hwreg(HW_REG_TRAPSTS, 0, 9))", 4, false);
+  s_getreg_b32 s11, hwreg(HW_REG_TRAPSTS, 0, 9))",
+          4, false);
     EXPECT_EQ(sgpr(8), 0x2cu);
     EXPECT_EQ(sgpr(9), 0u);
     EXPECT_EQ(sgpr(10), 4u);

@@ -91,8 +91,9 @@ ComputeUnit::Needs ComputeUnit::Needs::of(const WorkgroupLaunch& launch) {
 
 ComputeUnit::Needs ComputeUnit::Needs::of(const WorkgroupRestore& group) {
     Needs needs;
-    const bool sizes = group.vgprs != 0 && group.vgprs <= kVgprsPerSimd && group.vgprs % kVgprGranule == 0 && group.sgprs != 0 &&
-                       group.sgprs <= kMaxSgprs && group.sgprs % kSgprGranule == 0 && group.lds_bytes <= kLdsBytes;
+    const bool sizes = group.vgprs != 0 && group.vgprs <= kVgprsPerSimd && group.vgprs % kVgprGranule == 0 &&
+                       group.sgprs != 0 && group.sgprs <= kMaxSgprs && group.sgprs % kSgprGranule == 0 &&
+                       group.lds_bytes <= kLdsBytes;
     if (!sizes || group.waves > kMaxWavesPerWorkgroup || group.tba == 0) return needs;
     needs.waves = group.waves;
     needs.registers = {group.vgprs, group.sgprs, group.sgprs + kTtmps};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Read-modify-write operations of DS, FLAT, MUBUF and SMEM, on guest memory shared with CPUs and on LDS; step 6 of the data flow.
+// Read-modify-write operations of DS, FLAT, MUBUF and SMEM, on guest memory shared with CPUs and on LDS; step 6 of the data
+// flow.
 // @source AMD Vega ISA document, "FLAT", "MUBUF" and "DS" instruction tables
 #pragma once
 
@@ -15,8 +16,27 @@ namespace lyra::gcn {
 
 /// The first thirteen are in the order of the opcodes 64..76 (32 bit) and 96..108 (64 bit) of FLAT and MUBUF.
 enum class AtomicOp : uint8_t {
-    Swap, CmpSwap, Add, Sub, SMin, UMin, SMax, UMax, And, Or, Xor, Inc, Dec,
-    RSub, MaskOr, Wrap, FAdd, FMin, FMax, FCmpSwap, CondSwap,  // DS only
+    Swap,
+    CmpSwap,
+    Add,
+    Sub,
+    SMin,
+    UMin,
+    SMax,
+    UMax,
+    And,
+    Or,
+    Xor,
+    Inc,
+    Dec,
+    RSub,
+    MaskOr,
+    Wrap,
+    FAdd,
+    FMin,
+    FMax,
+    FCmpSwap,
+    CondSwap,  // DS only
 };
 
 namespace atomics {
@@ -88,8 +108,7 @@ T shared(void* host, T data, T other) {
     }
     T old = __atomic_load_n(at, __ATOMIC_SEQ_CST);
     while (!__atomic_compare_exchange_n(at, &old, next<kOp, T>(old, data, other, {}), false, __ATOMIC_SEQ_CST,
-                                        __ATOMIC_SEQ_CST)) {
-    }
+                                        __ATOMIC_SEQ_CST)) {}
     return old;
 }
 

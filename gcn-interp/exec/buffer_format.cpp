@@ -14,10 +14,21 @@ namespace {
 
 constexpr BufferFormat kFormats[16] = {
     {},
-    {1, {8, 0, 0, 0}, 0},      {1, {16, 0, 0, 0}, 0},     {2, {8, 8, 0, 0}, 0},     {1, {32, 0, 0, 0}, 0},
-    {2, {16, 16, 0, 0}, 0},    {3, {11, 11, 10, 0}, 0},   {3, {10, 11, 11, 0}, 0},  {4, {2, 10, 10, 10}, 0},
-    {4, {10, 10, 10, 2}, 0},   {4, {8, 8, 8, 8}, 0},      {2, {32, 32, 0, 0}, 0},   {4, {16, 16, 16, 16}, 0},
-    {3, {32, 32, 32, 0}, 0},   {4, {32, 32, 32, 32}, 0},  {},
+    {1, {8, 0, 0, 0}, 0},
+    {1, {16, 0, 0, 0}, 0},
+    {2, {8, 8, 0, 0}, 0},
+    {1, {32, 0, 0, 0}, 0},
+    {2, {16, 16, 0, 0}, 0},
+    {3, {11, 11, 10, 0}, 0},
+    {3, {10, 11, 11, 0}, 0},
+    {4, {2, 10, 10, 10}, 0},
+    {4, {10, 10, 10, 2}, 0},
+    {4, {8, 8, 8, 8}, 0},
+    {2, {32, 32, 0, 0}, 0},
+    {4, {16, 16, 16, 16}, 0},
+    {3, {32, 32, 32, 0}, 0},
+    {4, {32, 32, 32, 32}, 0},
+    {},
 };
 
 /// A component of two bits has no room for an exponent: what hardware makes of it as a float is not public, here it is 0.
@@ -49,17 +60,17 @@ uint32_t unpack_component(const BufferFormat& format, uint32_t raw, unsigned wid
     const double top = std::ldexp(1.0, static_cast<int>(width));
     const double number = raw, with_sign = static_cast<double>(sign_extend(raw, width));
     switch (format.num_format) {
-    case 0: return as_bits(number / (top - 1));
-    case 1: return as_bits(std::max(with_sign / (top / 2 - 1), -1.0));
-    case 2: return as_bits(number);
-    case 3: return as_bits(with_sign);
-    case 5: return static_cast<uint32_t>(sign_extend(raw, width));
-    case 7:
-        if (width == 16) return std::bit_cast<uint32_t>(from_half(static_cast<uint16_t>(raw)));
-        if (width < kSmallestFloat) return 0;
-        if (width < 16) return std::bit_cast<uint32_t>(small_float(raw, width));
-        return raw;
-    default: return raw;
+        case 0: return as_bits(number / (top - 1));
+        case 1: return as_bits(std::max(with_sign / (top / 2 - 1), -1.0));
+        case 2: return as_bits(number);
+        case 3: return as_bits(with_sign);
+        case 5: return static_cast<uint32_t>(sign_extend(raw, width));
+        case 7:
+            if (width == 16) return std::bit_cast<uint32_t>(from_half(static_cast<uint16_t>(raw)));
+            if (width < kSmallestFloat) return 0;
+            if (width < 16) return std::bit_cast<uint32_t>(small_float(raw, width));
+            return raw;
+        default: return raw;
     }
 }
 
@@ -73,16 +84,16 @@ uint32_t pack_component(const BufferFormat& format, uint32_t in, unsigned width)
     const double top = std::ldexp(1.0, static_cast<int>(width));
     const double value = std::bit_cast<float>(in);
     switch (format.num_format) {
-    case 0: return clamped(value * (top - 1), 0, top - 1);
-    case 1: return clamped(value * (top / 2 - 1), -(top / 2 - 1), top / 2 - 1);
-    case 2: return clamped(std::trunc(value), 0, top - 1);
-    case 3: return clamped(std::trunc(value), -top / 2, top / 2 - 1);
-    case 7:
-        if (width == 16) return to_half(std::bit_cast<float>(in));
-        if (width < kSmallestFloat) return 0;
-        if (width < 16) return to_small_float(in, width);
-        return in;
-    default: return in;
+        case 0: return clamped(value * (top - 1), 0, top - 1);
+        case 1: return clamped(value * (top / 2 - 1), -(top / 2 - 1), top / 2 - 1);
+        case 2: return clamped(std::trunc(value), 0, top - 1);
+        case 3: return clamped(std::trunc(value), -top / 2, top / 2 - 1);
+        case 7:
+            if (width == 16) return to_half(std::bit_cast<float>(in));
+            if (width < kSmallestFloat) return 0;
+            if (width < 16) return to_small_float(in, width);
+            return in;
+        default: return in;
     }
 }
 

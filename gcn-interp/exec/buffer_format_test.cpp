@@ -21,7 +21,8 @@ TEST(BufferFormat, EveryPairOfFormatsIsDefined) {
                 pack_element(format, values, back);
                 const bool exact = number == 2 || number == 4 || number == 5;  // USCALED, UINT, SINT
                 const bool fits = data != 0 && data != 15 && (number != 2 || format.bits[0] <= 16);
-                if (exact && fits) EXPECT_EQ(std::memcmp(element, back, format.bytes()), 0) << data << " " << number << " " << fill;
+                if (exact && fits)
+                    EXPECT_EQ(std::memcmp(element, back, format.bytes()), 0) << data << " " << number << " " << fill;
             }
         }
     }

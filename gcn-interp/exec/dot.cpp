@@ -49,11 +49,11 @@ inline void dot_products(ExecContext& ctx, const Inst& encoded, const OpDesc& de
 
 }  // namespace
 
-#define DEFINE(name, attribute)                                                                                            \
-    template <>                                                                                                            \
-    [[gnu::flatten, attribute]] void run_dot<Backend::name>(ExecContext & ctx, const Inst& inst, const OpDesc& desc,       \
-                                                            const Elem& element, bool halves) {                            \
-        dot_products(ctx, inst, desc, element, halves);                                                                    \
+#define DEFINE(name, attribute)                                                                                      \
+    template <>                                                                                                      \
+    [[gnu::flatten, attribute]] void run_dot<Backend::name>(ExecContext & ctx, const Inst& inst, const OpDesc& desc, \
+                                                            const Elem& element, bool halves) {                      \
+        dot_products(ctx, inst, desc, element, halves);                                                              \
     }
 LYRA_FOR_EACH_BACKEND(DEFINE)
 #undef DEFINE

@@ -8,7 +8,8 @@
 
 namespace lyra::gcn {
 
-/// A dot product of sources 0 and 1, added to source 2. kElements: halves are chosen by op_sel and op_sel_hi when there are two.
+/// A dot product of sources 0 and 1, added to source 2. kElements: halves are chosen by op_sel and op_sel_hi when there are
+/// two.
 template <auto kLane, unsigned kElements>
 struct Dot {
     static constexpr auto kDot = kLane;
@@ -31,14 +32,18 @@ constexpr int64_t dot_sum(uint32_t a, uint32_t b, int64_t addend) {
     return sum;
 }
 template <unsigned kBits>
-int32_t dot_signed(uint32_t a, uint32_t b, int32_t c) { return static_cast<int32_t>(dot_sum<kBits, true>(a, b, c)); }
+int32_t dot_signed(uint32_t a, uint32_t b, int32_t c) {
+    return static_cast<int32_t>(dot_sum<kBits, true>(a, b, c));
+}
 template <unsigned kBits>
 int32_t dot_signed_clamped(uint32_t a, uint32_t b, int32_t c) {
     const int64_t sum = dot_sum<kBits, true>(a, b, c);
     return static_cast<int32_t>(sum < INT32_MIN ? INT32_MIN : sum > INT32_MAX ? INT32_MAX : sum);
 }
 template <unsigned kBits>
-uint32_t dot_unsigned(uint32_t a, uint32_t b, uint32_t c) { return static_cast<uint32_t>(dot_sum<kBits, false>(a, b, c)); }
+uint32_t dot_unsigned(uint32_t a, uint32_t b, uint32_t c) {
+    return static_cast<uint32_t>(dot_sum<kBits, false>(a, b, c));
+}
 template <unsigned kBits>
 uint32_t dot_unsigned_clamped(uint32_t a, uint32_t b, uint32_t c) {
     const int64_t sum = dot_sum<kBits, false>(a, b, c);

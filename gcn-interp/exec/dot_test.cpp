@@ -36,7 +36,8 @@ TEST(Dot, IntegersWrapOrSaturate) {
             for (unsigned l = 0; l < kLanes; ++l) {
                 for (unsigned r = 1; r < 4; ++r) m.set(r, l, static_cast<uint32_t>(m.random()));
                 if (m.random() % 4 == 0) m.set(1, l, 0x80808080u), m.set(2, l, 0x80808080u);
-                if (m.random() % 2) m.set(3, l, (dot.is_signed ? 0x7fffffffu : 0xffffffffu) - static_cast<uint32_t>(m.random() % 64));
+                if (m.random() % 2)
+                    m.set(3, l, (dot.is_signed ? 0x7fffffffu : 0xffffffffu) - static_cast<uint32_t>(m.random() % 64));
                 if (dot.is_signed && m.random() % 4 == 0) m.set(3, l, 0x80000000u + static_cast<uint32_t>(m.random() % 64));
             }
             Inst inst = make(dot.op, Format::VOP3P, 4, {v(1), v(2), v(3)});
@@ -47,7 +48,8 @@ TEST(Dot, IntegersWrapOrSaturate) {
                 const auto a = elements(m.u(1, l), dot.bits, dot.is_signed), b = elements(m.u(2, l), dot.bits, dot.is_signed);
                 int64_t sum = dot.is_signed ? int64_t{static_cast<int32_t>(m.u(3, l))} : int64_t{m.u(3, l)};
                 for (size_t n = 0; n < a.size(); ++n) sum += a[n] * b[n];
-                const int64_t low = dot.is_signed ? INT32_MIN : 0, high = dot.is_signed ? int64_t{INT32_MAX} : int64_t{UINT32_MAX};
+                const int64_t low = dot.is_signed ? INT32_MIN : 0,
+                              high = dot.is_signed ? int64_t{INT32_MAX} : int64_t{UINT32_MAX};
                 saturated += inst.clamp && (sum < low || sum > high);
                 if (inst.clamp) sum = std::clamp(sum, low, high);
                 ASSERT_EQ(m.u(4, l), static_cast<uint32_t>(sum)) << info(dot.op).name << " lane " << l;
@@ -67,7 +69,8 @@ TEST(Dot, HalvesOfSixteenBitFormsAreChosenByOpSel) {
         inst.op_sel_hi = static_cast<uint8_t>(code >> 2);
         ASSERT_TRUE(m.run(inst));
         const auto pick = [](bool high, uint32_t low_value, uint32_t high_value) { return high ? high_value : low_value; };
-        EXPECT_EQ(m.u(4, 9), 1000 + pick(code & 1, 3, 5) * pick(code & 2, 7, 11) + pick(code & 4, 3, 5) * pick(code & 8, 7, 11)) << code;
+        EXPECT_EQ(m.u(4, 9), 1000 + pick(code & 1, 3, 5) * pick(code & 2, 7, 11) + pick(code & 4, 3, 5) * pick(code & 8, 7, 11))
+            << code;
     }
 }
 
@@ -95,7 +98,8 @@ TEST(Dot, FloatsHaveTheirOwnSignsAndFlushDenormals) {
     ASSERT_TRUE(m.run(inst));
     EXPECT_EQ(m.f(4, 5), 102.0f);
     inst.src[1] = v(2);
-    for (unsigned l = 0; l < kLanes; ++l) m.set(1, l, 0u), m.set(3, l, 0x80400000u);  // a denormal addend, denormals allowed by MODE
+    for (unsigned l = 0; l < kLanes; ++l)
+        m.set(1, l, 0u), m.set(3, l, 0x80400000u);  // a denormal addend, denormals allowed by MODE
     ASSERT_TRUE(m.run(inst));
     EXPECT_EQ(m.u(4, 5) & 0x7fffffff, 0u);
     for (unsigned l = 0; l < kLanes; ++l) m.set(1, l, 0x00000001u), m.set(2, l, 0x00003c00u), m.set(3, l, 0.0f);

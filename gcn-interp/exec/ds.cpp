@@ -86,8 +86,7 @@ void modify(ExecContext& ctx, Wave& wave, const Inst& inst) {
     constexpr bool kCompare = kOp == AtomicOp::CmpSwap || kOp == AtomicOp::FCmpSwap;
     constexpr bool kTwoOperands = kCompare || kOp == AtomicOp::MaskOr || kOp == AtomicOp::Wrap;
     const unsigned second = kTwoOperands ? inst.vdata2 : inst.vdata;
-    atomic_lds<kOp, T>(ctx, wave, a, kCompare ? second : inst.vdata, kCompare ? inst.vdata : second, inst.dst, kReturns,
-                       false);
+    atomic_lds<kOp, T>(ctx, wave, a, kCompare ? second : inst.vdata, kCompare ? inst.vdata : second, inst.dst, kReturns, false);
 }
 
 /// MEM[A] = MEM[A] op MEM[B]; B lies at a signed dword distance from A that the offset fields give.
@@ -174,17 +173,18 @@ void global_sync(ExecContext& ctx, Wave& wave, const Inst& inst) {
     const unsigned lane = wave.exec == 0 ? 0 : static_cast<unsigned>(std::countr_zero(wave.exec));
     const U32 value = kHasValue ? vgpr_read_row(wave, inst.vdata)[lane] : 0;
     switch (ctx.services->gws(wave, kOp, resource, value)) {
-    case GwsAnswer::Done: return;
-    case GwsAnswer::Refused: ctx.fault = Fault::GwsRange; return;
-    case GwsAnswer::Wait: break;
+        case GwsAnswer::Done: return;
+        case GwsAnswer::Refused: ctx.fault = Fault::GwsRange; return;
+        case GwsAnswer::Wait: break;
     }
     wave.pc -= inst.size_bytes;
     wave.state = WaveState::AtGws;
     ctx.yield = true;
 }
 
-/// With the GDS bit: the same in what M0 and the VMID leave of the GDS. M0 has the base in 31:16 and the size in 15:0, but append and
-/// consume have their address there. @source AMD Vega ISA document, "GDS"; LLVM SIISelDAGToDAG.cpp glueCopyToM0LDSInit()
+/// With the GDS bit: the same in what M0 and the VMID leave of the GDS. M0 has the base in 31:16 and the size in 15:0, but
+/// append and consume have their address there. @source AMD Vega ISA document, "GDS"; LLVM SIISelDAGToDAG.cpp
+/// glueCopyToM0LDSInit()
 template <WaveFn kFn, bool kAddressInM0>
 [[gnu::noinline]] void in_gds(ExecContext& ctx, Wave& wave, const Inst& inst) {
     const GdsWindow window = ctx.services->gds(wave.vmid);
@@ -207,8 +207,10 @@ void lds_or_gds(ExecContext& ctx, Wave& wave, const Inst& inst) {
 template <Op kOp, WaveFn kFn>
 void enter_ds(ExecTable& table) {
     constexpr bool kAddressInM0 = kOp == Op::ds_append || kOp == Op::ds_consume;
-    if constexpr (OpTraits<kOp>::kInfo.has(flag::Gws)) enter<kFn>(table, kOp, Format::DS);
-    else enter_lanes<lds_or_gds<kFn, kAddressInM0>>(table, kOp, Format::DS);
+    if constexpr (OpTraits<kOp>::kInfo.has(flag::Gws))
+        enter<kFn>(table, kOp, Format::DS);
+    else
+        enter_lanes<lds_or_gds<kFn, kAddressInM0>>(table, kOp, Format::DS);
 }
 
 namespace row {
@@ -251,8 +253,8 @@ constexpr WaveFn ds_wrxchg2st64_rtn_b32 = exchange_two<U32, 64>;
 constexpr WaveFn ds_wrxchg2_rtn_b64 = exchange_two<U64, 1>;
 constexpr WaveFn ds_wrxchg2st64_rtn_b64 = exchange_two<U64, 64>;
 
-#define MODIFY(name, type, op, T)                                            \
-    constexpr WaveFn ds_##name##_##type = modify<AtomicOp::op, T, false>;    \
+#define MODIFY(name, type, op, T)                                         \
+    constexpr WaveFn ds_##name##_##type = modify<AtomicOp::op, T, false>; \
     constexpr WaveFn ds_##name##_rtn_##type = modify<AtomicOp::op, T, true>;
 #define MODIFY_SRC2(name, type, op, T) constexpr WaveFn ds_##name##_src2_##type = modify_src2<AtomicOp::op, T>;
 #define MODIFY_ALL(name, type, op, T) MODIFY(name, type, op, T) MODIFY_SRC2(name, type, op, T)
@@ -339,7 +341,8 @@ constexpr WaveFn ds_gws_sema_v = global_sync<GwsOp::SemaV, false>;
 constexpr WaveFn ds_gws_sema_br = global_sync<GwsOp::SemaBr, true>;
 constexpr WaveFn ds_gws_sema_p = global_sync<GwsOp::SemaP, false>;
 constexpr WaveFn ds_gws_barrier = global_sync<GwsOp::Barrier, true>;
-/// Adds to a dword of the GDS at M0[15:0], or exchanges it. Waves come in the order in which they execute it. offset1 5:4: which.
+/// Adds to a dword of the GDS at M0[15:0], or exchanges it. Waves come in the order in which they execute it. offset1 5:4:
+/// which.
 void ds_ordered_count(ExecContext& ctx, Wave& wave, const Inst& inst) {
     const GdsWindow window = ctx.services->gds(wave.vmid);
     if (!window.ordered) {

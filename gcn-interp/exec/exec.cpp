@@ -29,11 +29,14 @@ std::atomic<ExecObserver*> the_observer{nullptr};
 template <Backend kBackend>
 void execute_observed(ExecContext& ctx, const Inst& inst) {
     const ExecFn handler = exec_table(kBackend).get(inst.op, inst.format);
-    if (ExecObserver* observer = exec_observer()) observer->execute(ctx, inst, handler);
-    else handler(ctx, inst);
+    if (ExecObserver* observer = exec_observer())
+        observer->execute(ctx, inst, handler);
+    else
+        handler(ctx, inst);
     if (ctx.fault == Fault::None) note_executed(inst);
 }
-constexpr ExecFn kObserved[] = {&execute_observed<Backend::Portable>, &execute_observed<Backend::Avx2>, &execute_observed<Backend::Avx512>};
+constexpr ExecFn kObserved[] = {&execute_observed<Backend::Portable>, &execute_observed<Backend::Avx2>,
+                                &execute_observed<Backend::Avx512>};
 
 }  // namespace
 

@@ -9,10 +9,10 @@
 #include "common/env.h"
 #include "common/fault.h"
 #include "common/memory_port.h"
-#include "gcn-interp/wave/backend.h"
 #include "gcn-interp/exec/flow.h"
 #include "gcn-interp/exec/rows.h"
 #include "gcn-interp/isa/inst.h"
+#include "gcn-interp/wave/backend.h"
 #include "gcn-interp/wave/wave.h"
 
 namespace lyra::gcn {
@@ -27,8 +27,8 @@ struct Watchpoints;
 /// pointers may then be null.
 struct ExecContext {
     /// Not an aggregate: GCC zeroes all of one, 3 KB of scratch rows, when a member is left out.
-    explicit ExecContext(Wave& of, ComputeUnit* on = nullptr, Env* in = nullptr, MemoryPort* port = nullptr, CuServices* served = nullptr,
-                         uint8_t* lds_start = nullptr)
+    explicit ExecContext(Wave& of, ComputeUnit* on = nullptr, Env* in = nullptr, MemoryPort* port = nullptr,
+                         CuServices* served = nullptr, uint8_t* lds_start = nullptr)
         : wave(of), cu(on), env(in), memory(port), services(served), lds(lds_start) {}
 
     Wave& wave;
@@ -36,15 +36,15 @@ struct ExecContext {
     Env* env;
     MemoryPort* memory;
     CuServices* services;
-    uint8_t* lds;                ///< start of the CU's LDS, kLdsBytes long; the wave may use [lds_base, lds_base + lds_bytes)
-    Fault fault = Fault::None;   ///< set by a handler: the instruction had no (further) effect and the wave takes an exception
-    bool yield = false;          ///< set by a handler: the wave gives up the rest of its turn (s_sleep, s_barrier, s_endpgm)
+    uint8_t* lds;  ///< start of the CU's LDS, kLdsBytes long; the wave may use [lds_base, lds_base + lds_bytes)
+    Fault fault = Fault::None;  ///< set by a handler: the instruction had no (further) effect and the wave takes an exception
+    bool yield = false;  ///< set by a handler: the wave gives up the rest of its turn (s_sleep, s_barrier, s_endpgm)
     const Watchpoints* watch = nullptr;  ///< nullptr while no address is watched
     PageCache* pages = nullptr;  ///< translated pages of the CU; every data access goes through it
     Request request = Request::None;  ///< what the step loop has to do after this instruction
     uint32_t request_arg = 0;
     TrafficCounter* traffic = nullptr;  ///< virtual time only: counts what memory is touched
-    Rows rows;        ///< of the vector instruction that executes; here, so that its handler needs no stack of its own
+    Rows rows;  ///< of the vector instruction that executes; here, so that its handler needs no stack of its own
     Scratch scratch;
 
     void ask(Request kind, uint32_t arg = 0) {

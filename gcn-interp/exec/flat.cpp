@@ -42,11 +42,11 @@ void scratch_addresses(const Wave& wave, const Inst& inst, SwizzledAddresses& a)
     }
 }
 
-/// Where the usual access of a whole wave lies: all lanes on, plain memory of one page, the elements side by side in lane order or
-/// all of them one.
+/// Where the usual access of a whole wave lies: all lanes on, plain memory of one page, the elements side by side in lane order
+/// or all of them one.
 struct Run {
     uint8_t* host = nullptr;  ///< nullptr: look at each lane
-    uint32_t step = 0;        ///< bytes from one lane's element to the next one's: those of an element, 0, or `other`
+    uint32_t step = 0;  ///< bytes from one lane's element to the next one's: those of an element, 0, or `other`
 };
 
 /// Found in 32 bits, without an address for each lane.
@@ -55,7 +55,8 @@ Run find_run(ExecContext& ctx, const Wave& wave, const Inst& inst, uint32_t byte
     if (wave.exec != kAllLanes || inst.seg == kSegScratch || ctx.watch != nullptr || ctx.traffic != nullptr) return {};
     const uint32_t* low = vgpr_read_row(wave, inst.vaddr);
     const uint32_t step = low[1] - low[0];
-    if ((step != bytes && step != 0 && step != other) || low[kLanes - 1] < low[0]) return {};  // the low halves may wrap, the addresses do not
+    if ((step != bytes && step != 0 && step != other) || low[kLanes - 1] < low[0])
+        return {};  // the low halves may wrap, the addresses do not
     uint32_t different = 0;
     for (uint32_t lane = 0; lane < kLanes; ++lane) different |= low[lane] ^ (low[0] + lane * step);
     uint64_t first = static_cast<uint64_t>(static_cast<int64_t>(inst.imm)) + low[0];
@@ -180,8 +181,7 @@ void atomic_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
     const unsigned other = kOp == AtomicOp::CmpSwap ? inst.vdata + sizeof(T) / 4 : inst.vdata;
     ctx.pages->begin();
     by_aperture(
-        ctx, wave, inst,
-        [&](const LaneAddresses& a) { atomic<kOp, T>(ctx, wave, a, inst.vdata, inst.dst, inst.glc); },
+        ctx, wave, inst, [&](const LaneAddresses& a) { atomic<kOp, T>(ctx, wave, a, inst.vdata, inst.dst, inst.glc); },
         [&](const LdsAddresses& a) { atomic_lds<kOp, T>(ctx, wave, a, inst.vdata, other, inst.dst, inst.glc, true); },
         [&](const SwizzledAddresses& a) { atomic_swizzled<kOp, T>(ctx, wave, a, inst.vdata, inst.dst, inst.glc); });
 }

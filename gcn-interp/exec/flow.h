@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What an instruction asks of the compute unit that steps its wave (end, barrier, trap, exception ...); step 6 of the data flow.
+// What an instruction asks of the compute unit that steps its wave (end, barrier, trap, exception ...); step 6 of the data
+// flow.
 #pragma once
 
 #include <bit>
@@ -25,8 +26,8 @@ enum class Request : uint8_t {
     Halt,         ///< STATUS.HALT may have changed
     DropCode,     ///< s_icache_inv
     TrapReturn,   ///< s_rfe
-    Exception,    ///< TRAPSTS has a new bit that MODE.EXCP_EN may have enabled; arg: 0 address watch, else exec/fp_exceptions.h
-    Step,         ///< MODE.DEBUG_EN or EXCP_EN may have changed
+    Exception,  ///< TRAPSTS has a new bit that MODE.EXCP_EN may have enabled; arg: 0 address watch, else exec/fp_exceptions.h
+    Step,  ///< MODE.DEBUG_EN or EXCP_EN may have changed
 };
 
 namespace flow {

@@ -32,11 +32,8 @@ Elem elem_of(Type type, bool takes_signs) {
 class Tracked {
 public:
     Tracked(const Wave& wave, const Inst& inst)
-        : wave_(wave),
-          inst_(ModeBits::GprIdxEn::get(wave.mode) ? with_gpr_index(wave, inst) : inst),
-          row_(info(inst.op)),
-          mode_(wave.mode),
-          rule_(fp_rule(inst.op)) {
+        : wave_(wave), inst_(ModeBits::GprIdxEn::get(wave.mode) ? with_gpr_index(wave, inst) : inst), row_(info(inst.op)),
+          mode_(wave.mode), rule_(fp_rule(inst.op)) {
         rows_.lanes = kLanes;
     }
 

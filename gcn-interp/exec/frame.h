@@ -22,10 +22,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "gcn-interp/wave/backend.h"
 #include "gcn-interp/exec/exec.h"
 #include "gcn-interp/exec/valu_operand.h"
 #include "gcn-interp/isa/op.h"
+#include "gcn-interp/wave/backend.h"
 #include "gcn-interp/wave/fp.h"
 #include "gcn-interp/wave/lanes.h"
 #include "gcn-interp/wave/mode.h"
@@ -94,13 +94,13 @@ inline constexpr bool kCostly = false;
 
 template <class T>
 struct Value;
-#define LYRA_VALUE32(T, elem, from, to)                                   \
-    template <>                                                           \
-    struct Value<T> {                                                     \
-        static constexpr Elem kElem = elem;                               \
-        static T of(uint32_t u) { return from; }                          \
+#define LYRA_VALUE32(T, elem, from, to)                                                        \
+    template <>                                                                                \
+    struct Value<T> {                                                                          \
+        static constexpr Elem kElem = elem;                                                    \
+        static T of(uint32_t u) { return from; }                                               \
         static T load(const uint32_t* low, const uint32_t*, unsigned l) { return of(low[l]); } \
-        static uint32_t low(T v) { return to; }                           \
+        static uint32_t low(T v) { return to; }                                                \
     }
 LYRA_VALUE32(uint32_t, (Elem{32, false, false}), u, v);
 LYRA_VALUE32(int32_t, (Elem{32, false, false, true}), static_cast<int32_t>(u), static_cast<uint32_t>(v));
@@ -114,15 +114,15 @@ LYRA_VALUE32(Raw16, (Elem{16, true, false}), Raw16{u & 0xffff}, v.bits);
 LYRA_VALUE32(HalfPair, (Elem{32, false, false, false, false, true}), HalfPair{u}, v.bits);
 LYRA_VALUE32(HalfFloat, (Elem{16, true, true, false, true}), HalfFloat{fp::half_to_float(u)}, std::bit_cast<uint32_t>(v.value));
 #undef LYRA_VALUE32
-#define LYRA_VALUE64(T, elem, from, to)                                         \
-    template <>                                                                 \
-    struct Value<T> {                                                           \
-        static constexpr Elem kElem = elem;                                     \
-        static T of(uint64_t u) { return from; }                                \
-        static T load(const uint32_t* low, const uint32_t* high, unsigned l) {  \
-            return of(low[l] | (static_cast<uint64_t>(high[l]) << 32));         \
-        }                                                                       \
-        static uint64_t bits(T v) { return to; }                                \
+#define LYRA_VALUE64(T, elem, from, to)                                        \
+    template <>                                                                \
+    struct Value<T> {                                                          \
+        static constexpr Elem kElem = elem;                                    \
+        static T of(uint64_t u) { return from; }                               \
+        static T load(const uint32_t* low, const uint32_t* high, unsigned l) { \
+            return of(low[l] | (static_cast<uint64_t>(high[l]) << 32));        \
+        }                                                                      \
+        static uint64_t bits(T v) { return to; }                               \
     }
 LYRA_VALUE64(uint64_t, (Elem{64, false, false}), u, v);
 LYRA_VALUE64(int64_t, (Elem{64, false, false, true}), static_cast<int64_t>(u), static_cast<uint64_t>(v));
@@ -222,18 +222,27 @@ struct RowPair {
     const uint32_t* high;
 };
 
-// A block: as many lanes of 64-bit elements as a vector has dwords. Their order is not that of the lanes but the one in which two vectors
-// of dwords interleave without crossing 128-bit parts of a register; the same for all operands, and undone when the result is taken apart.
+// A block: as many lanes of 64-bit elements as a vector has dwords. Their order is not that of the lanes but the one in which
+// two vectors of dwords interleave without crossing 128-bit parts of a register; the same for all operands, and undone when the
+// result is taken apart.
 template <unsigned kLanesOfBlock>
 struct Block;
 template <>
 struct Block<8> {
     using Vector = Dwords;
     static constexpr unsigned kHalf = 4;  ///< elements in a vector
-    [[gnu::always_inline]] static Vector first(Vector l, Vector h) { return __builtin_shufflevector(l, h, 0, 8, 1, 9, 4, 12, 5, 13); }
-    [[gnu::always_inline]] static Vector second(Vector l, Vector h) { return __builtin_shufflevector(l, h, 2, 10, 3, 11, 6, 14, 7, 15); }
-    [[gnu::always_inline]] static Vector low(Vector f, Vector s) { return __builtin_shufflevector(f, s, 0, 2, 8, 10, 4, 6, 12, 14); }
-    [[gnu::always_inline]] static Vector high(Vector f, Vector s) { return __builtin_shufflevector(f, s, 1, 3, 9, 11, 5, 7, 13, 15); }
+    [[gnu::always_inline]] static Vector first(Vector l, Vector h) {
+        return __builtin_shufflevector(l, h, 0, 8, 1, 9, 4, 12, 5, 13);
+    }
+    [[gnu::always_inline]] static Vector second(Vector l, Vector h) {
+        return __builtin_shufflevector(l, h, 2, 10, 3, 11, 6, 14, 7, 15);
+    }
+    [[gnu::always_inline]] static Vector low(Vector f, Vector s) {
+        return __builtin_shufflevector(f, s, 0, 2, 8, 10, 4, 6, 12, 14);
+    }
+    [[gnu::always_inline]] static Vector high(Vector f, Vector s) {
+        return __builtin_shufflevector(f, s, 1, 3, 9, 11, 5, 7, 13, 15);
+    }
 };
 template <>
 struct Block<16> {
@@ -438,9 +447,15 @@ struct SignatureOf<R (*)(A...)> : Signature<R, A...> {};
 template <auto kFn, bool kMasked>
 struct Loop {
     using Sig = SignatureOf<std::remove_cv_t<decltype(kFn)>>;
-    [[gnu::noinline, gnu::flatten, LYRA_PORTABLE]] static void portable(const Rows& rows) { Sig::template compute<kFn, kMasked, Backend::Portable>(rows); }
-    [[gnu::noinline, gnu::flatten, LYRA_AVX2]] static void avx2(const Rows& rows) { Sig::template compute<kFn, kMasked, Backend::Avx2>(rows); }
-    [[gnu::noinline, gnu::flatten, LYRA_AVX512]] static void avx512(const Rows& rows) { Sig::template compute<kFn, kMasked, Backend::Avx512>(rows); }
+    [[gnu::noinline, gnu::flatten, LYRA_PORTABLE]] static void portable(const Rows& rows) {
+        Sig::template compute<kFn, kMasked, Backend::Portable>(rows);
+    }
+    [[gnu::noinline, gnu::flatten, LYRA_AVX2]] static void avx2(const Rows& rows) {
+        Sig::template compute<kFn, kMasked, Backend::Avx2>(rows);
+    }
+    [[gnu::noinline, gnu::flatten, LYRA_AVX512]] static void avx512(const Rows& rows) {
+        Sig::template compute<kFn, kMasked, Backend::Avx512>(rows);
+    }
     template <Backend kBackend>
     static constexpr ComputeFn on() {
         if constexpr (kBackend == Backend::Avx512) {
@@ -521,7 +536,8 @@ template <Op kOp, auto kLane, Backend kBackend>
 inline constexpr OpDesc kOpDesc = describe_op<kOp, kLane, kBackend>();
 
 template <std::size_t... I>
-inline void fetch_sources(const Wave& wave, const Inst& inst, const OpDesc& desc, Scratch& scratch, Rows& rows, std::index_sequence<I...>) {
+inline void fetch_sources(const Wave& wave, const Inst& inst, const OpDesc& desc, Scratch& scratch, Rows& rows,
+                          std::index_sequence<I...>) {
     (fetch_source(wave, inst, I, desc.src[I], desc.reads_dst, scratch, rows), ...);
 }
 template <std::size_t... I>
@@ -542,8 +558,9 @@ inline constexpr uint64_t kResultModifiers =
     modifier_byte(offsetof(Inst, omod)) | modifier_byte(offsetof(Inst, op_sel)) | modifier_byte(offsetof(Inst, clamp));
 static_assert(std::endian::native == std::endian::little && offsetof(Inst, clamp) - offsetof(Inst, imm2) < 8);
 
-/// The plain encodings in three ways, each for what the one before leaves over: quick() is straight from register rows to register row
-/// and calls nothing before it is done, so that it needs no frame; plain() takes every operand and sign modifiers; run_general() the rest.
+/// The plain encodings in three ways, each for what the one before leaves over: quick() is straight from register rows to
+/// register row and calls nothing before it is done, so that it needs no frame; plain() takes every operand and sign modifiers;
+/// run_general() the rest.
 template <Op kOp, auto kLane, Backend kBackend>
 struct Run {
     static constexpr const OpDesc& kDesc = kOpDesc<kOp, kLane, kBackend>;
@@ -624,23 +641,23 @@ struct Versions {
     constexpr ExecFn operator[](Backend backend) const { return fn[static_cast<unsigned>(backend)]; }
 };
 
-#define LYRA_PLAIN_ON(name, Name, attribute)                                                                                   \
-    [[gnu::noinline, gnu::flatten, attribute]] static void name##_plain(ExecContext& ctx, const Inst& inst) {                  \
-        Run<kOp, kLane, Backend::Name>::plain(ctx, inst);                                                                      \
-    }                                                                                                                          \
-    template <bool kMasked>                                                                                                    \
-    [[gnu::noinline, gnu::flatten, attribute]] static void name##_finish(ExecContext& ctx, const Inst& inst) {                 \
-        Run<kOp, kLane, Backend::Name>::template finish<kMasked>(ctx, inst);                                                   \
-    }                                                                                                                          \
-    [[gnu::flatten, attribute]] static void name(ExecContext& ctx, const Inst& inst) {                                         \
-        using Mine = Run<kOp, kLane, Backend::Name>;                                                                           \
-        Wave& wave = ctx.wave;                                                                                                 \
-        if (Mine::quick_operands(ctx, inst)) {                                                                                 \
-            if (!Mine::kDesc.has_value || wave.exec == kAllLanes) return name##_finish<false>(ctx, inst);                      \
-            ctx.rows.mask = wave.mask.lane;                                                                                    \
-            if (wave.mask_of == wave.exec) return name##_finish<true>(ctx, inst);                                              \
-        }                                                                                                                      \
-        return name##_plain(ctx, inst);                                                                                        \
+#define LYRA_PLAIN_ON(name, Name, attribute)                                                                   \
+    [[gnu::noinline, gnu::flatten, attribute]] static void name##_plain(ExecContext& ctx, const Inst& inst) {  \
+        Run<kOp, kLane, Backend::Name>::plain(ctx, inst);                                                      \
+    }                                                                                                          \
+    template <bool kMasked>                                                                                    \
+    [[gnu::noinline, gnu::flatten, attribute]] static void name##_finish(ExecContext& ctx, const Inst& inst) { \
+        Run<kOp, kLane, Backend::Name>::template finish<kMasked>(ctx, inst);                                   \
+    }                                                                                                          \
+    [[gnu::flatten, attribute]] static void name(ExecContext& ctx, const Inst& inst) {                         \
+        using Mine = Run<kOp, kLane, Backend::Name>;                                                           \
+        Wave& wave = ctx.wave;                                                                                 \
+        if (Mine::quick_operands(ctx, inst)) {                                                                 \
+            if (!Mine::kDesc.has_value || wave.exec == kAllLanes) return name##_finish<false>(ctx, inst);      \
+            ctx.rows.mask = wave.mask.lane;                                                                    \
+            if (wave.mask_of == wave.exec) return name##_finish<true>(ctx, inst);                              \
+        }                                                                                                      \
+        return name##_plain(ctx, inst);                                                                        \
     }
 template <Op kOp, auto kLane>
 struct Plain {

@@ -67,7 +67,9 @@ TEST_F(Gds, IsNotTheLds) {
 
 TEST_F(Gds, AppendAndConsumeAtTheAddressInM0) {
     gds(0x14) = 10;
-    run_with_lds("s_mov_b32 m0, 0x10\n s_mov_b64 exec, 7\n ds_append v3 offset:4 gds\n ds_append v4 offset:4 gds\n ds_consume v5 offset:4 gds");
+    run_with_lds(
+        "s_mov_b32 m0, 0x10\n s_mov_b64 exec, 7\n ds_append v3 offset:4 gds\n ds_append v4 offset:4 gds\n ds_consume v5 "
+        "offset:4 gds");
     EXPECT_EQ(v(3, 2), 10u);
     EXPECT_EQ(v(4, 0), 13u);
     EXPECT_EQ(v(5, 1), 16u);
@@ -90,7 +92,9 @@ TEST_F(Gds, OrderedCountNeedsAUnit) {
 TEST_F(Gds, OrderedCountAddsAndExchanges) {
     services.gds_ordered = true;
     gds(0x30) = 5;
-    run_with_lds("s_mov_b32 m0, 0x30\n v_mov_b32 v1, 4\n ds_ordered_count v3, v1 offset:0x300 gds\n ds_ordered_count v4, v1 offset:0x1300 gds");
+    run_with_lds(
+        "s_mov_b32 m0, 0x30\n v_mov_b32 v1, 4\n ds_ordered_count v3, v1 offset:0x300 gds\n ds_ordered_count v4, v1 "
+        "offset:0x1300 gds");
     EXPECT_EQ(v(3, 63), 5u);
     EXPECT_EQ(v(4, 0), 9u);
     EXPECT_EQ(gds(0x30), 4u);

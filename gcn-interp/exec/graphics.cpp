@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operations of graphics shaders that any wave may execute: interpolation of parameters that lie in LDS, screen partition; step 6
-// of the data flow.
+// Operations of graphics shaders that any wave may execute: interpolation of parameters that lie in LDS, screen partition; step
+// 6 of the data flow.
 // @source AMD Vega ISA document, "Parameter interpolation", V_INTERP_*, V_SCREEN_PARTITION_4SE_B32
 #include "gcn-interp/exec/graphics.h"
 
@@ -16,13 +16,12 @@ namespace {
 
 enum Parameter : unsigned { kP0, kP10, kP20 };
 
-/// M0: the parameters' place in LDS 15:0 (bytes), and a bit for each quad but the first, whether a new primitive begins with it.
+/// M0: the parameters' place in LDS 15:0 (bytes), and a bit for each quad but the first, whether a new primitive begins with
+/// it.
 struct Parameters {
     explicit Parameters(const Wave& wave) : base(wave.m0 & 0xffff), starts(wave.m0 >> 16 & 0x7fff) {}
     unsigned primitives() const { return 1 + static_cast<unsigned>(std::popcount(starts)); }
-    unsigned primitive_of(unsigned lane) const {
-        return static_cast<unsigned>(std::popcount(starts & ((1u << lane / 4) - 1)));
-    }
+    unsigned primitive_of(unsigned lane) const { return static_cast<unsigned>(std::popcount(starts & ((1u << lane / 4) - 1))); }
     /// By attribute, primitive, parameter and channel; the order in which they lie there is ours.
     uint32_t at(const Inst& inst, unsigned lane, unsigned parameter) const {
         return base + 4 * ((inst.attr * primitives() + primitive_of(lane)) * 12 + parameter * 4 + inst.attr_chan);
@@ -79,7 +78,8 @@ void interp_mov(ExecContext& ctx, const Inst& inst) {
     constexpr Parameter kOrder[] = {kP10, kP20, kP0, kP0};
     each_lane(ctx, inst, [&](const Parameters& parameters, unsigned lane, uint32_t) {
         const auto value = std::bit_cast<float>(read_parameter(ctx, inst, parameters, lane, kOrder[inst.src[0] & 3]));
-        return inst.omod | static_cast<uint8_t>(inst.clamp) ? std::bit_cast<uint32_t>(finish(inst, ctx.wave, value)) : std::bit_cast<uint32_t>(value);
+        return inst.omod | static_cast<uint8_t>(inst.clamp) ? std::bit_cast<uint32_t>(finish(inst, ctx.wave, value))
+                                                            : std::bit_cast<uint32_t>(value);
     });
 }
 
@@ -89,8 +89,10 @@ void interp_p1_f16(ExecContext& ctx, const Inst& inst) {
     each_lane(ctx, inst, [&](const Parameters& parameters, unsigned lane, uint32_t) {
         const float slope = fp::half_to_float(chosen_half(inst, read_parameter(ctx, inst, parameters, lane, kP10)));
         uint32_t word;
-        if constexpr (kFromRegister) word = vgpr_read_row(ctx.wave, inst.src[2] - kSrcVgpr0)[lane];
-        else word = read_parameter(ctx, inst, parameters, lane, kP0);
+        if constexpr (kFromRegister)
+            word = vgpr_read_row(ctx.wave, inst.src[2] - kSrcVgpr0)[lane];
+        else
+            word = read_parameter(ctx, inst, parameters, lane, kP0);
         float from = fp::half_to_float(chosen_half(inst, word));
         if (kFromRegister && (inst.abs >> 2 & 1)) from = std::fabs(from);
         if (kFromRegister && (inst.neg >> 2 & 1)) from = -from;

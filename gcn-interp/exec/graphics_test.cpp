@@ -40,9 +40,13 @@ protected:
 TEST_F(Graphics, InterpolatesFloats) {
     for (const char* form : {"_e32", "_e64"}) {
         const std::string e(form);
-        run_with_parameters("v_interp_p1_f32" + e + " v2, v1, attr1.y\n v_mov_b32 v3, v2\n v_interp_p2_f32" + e + " v3, v1, attr1.y\n"
-                            "v_interp_mov_f32" + e + " v4, p10, attr2.w\n v_interp_mov_f32" + e + " v5, p20, attr0.x\n"
-                            "v_interp_mov_f32" + e + " v6, p0, attr0.x");
+        run_with_parameters("v_interp_p1_f32" + e + " v2, v1, attr1.y\n v_mov_b32 v3, v2\n v_interp_p2_f32" + e +
+                            " v3, v1, attr1.y\n"
+                            "v_interp_mov_f32" +
+                            e + " v4, p10, attr2.w\n v_interp_mov_f32" + e +
+                            " v5, p20, attr0.x\n"
+                            "v_interp_mov_f32" +
+                            e + " v6, p0, attr0.x");
         for (const unsigned lane : {0u, 3u, 4u, 35u, 36u, 63u}) {
             const float at = static_cast<float>(lane);
             const float first = parameter(1, 1, 1, lane) * at + parameter(1, 1, 0, lane);
@@ -69,14 +73,16 @@ TEST_F(Graphics, InterpolatesHalves) {
         v_interp_p1_f32_e64 v5, v1, attr0.x clamp)");
     for (const unsigned lane : {0u, 1u, 5u, 40u}) {
         const float at = static_cast<float>(lane);
-        const float p0 = high_half(parameter(1, 0, 0, lane)), p10 = high_half(parameter(1, 0, 1, lane)), p20 = high_half(parameter(1, 0, 2, lane));
+        const float p0 = high_half(parameter(1, 0, 0, lane)), p10 = high_half(parameter(1, 0, 1, lane)),
+                    p20 = high_half(parameter(1, 0, 2, lane));
         EXPECT_EQ(f(2, lane), p10 * at + p0) << lane;
         EXPECT_EQ(f(3, lane), p10 * at + 1) << lane;
         EXPECT_EQ(v(11, lane) >> 16, 0xffffu) << lane;
         EXPECT_EQ(v(12, lane) >> 16, 0u) << lane;
         const auto half = [](uint32_t bits) {
-            const float size = bits & 0x7c00 ? std::ldexp(static_cast<float>(1024 + (bits & 1023)), static_cast<int>(bits >> 10 & 31) - 25)
-                                             : std::ldexp(static_cast<float>(bits & 1023), -24);
+            const float size =
+                bits & 0x7c00 ? std::ldexp(static_cast<float>(1024 + (bits & 1023)), static_cast<int>(bits >> 10 & 31) - 25)
+                              : std::ldexp(static_cast<float>(bits & 1023), -24);
             return bits & 0x8000 ? -size : size;
         };
         EXPECT_NEAR(half(v(11, lane) & 0xffff), p20 * at + 0.5f, 0.001f * (p20 * at + 1)) << lane;

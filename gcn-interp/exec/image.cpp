@@ -15,8 +15,7 @@ ImageAccess::ImageAccess(const Wave& wave, const Inst& inst)
       format_(desc_.data_format() < 16 && desc_.num_format() < 8 && desc_.num_format() != 6
                   ? buffer_format(desc_.data_format(), desc_.num_format())
                   : BufferFormat{}),
-      layered_(inst.da && desc_.is_array()),
-      plain_instruction_(!inst.r128 && !inst.lwe) {}
+      layered_(inst.da && desc_.is_array()), plain_instruction_(!inst.r128 && !inst.lwe) {}
 
 bool ImageAccess::supported() const {
     const ImageType type = desc_.type();

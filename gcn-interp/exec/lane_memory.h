@@ -27,25 +27,29 @@ struct Shape {
 /// Shapes of the opcodes 16..37 that FLAT and MUBUF have in common.
 constexpr Shape shape_of(unsigned opcode) {
     switch (opcode) {
-    case 16: return {1};
-    case 17: return {1, true};
-    case 18: return {2};
-    case 19: return {2, true};
-    case 20: case 28: return {4};
-    case 21: case 29: return {8};
-    case 22: case 30: return {12};
-    case 23: case 31: return {16};
-    case 24: return {1};
-    case 25: return {1, false, false, true};
-    case 26: return {2};
-    case 27: return {2, false, false, true};
-    case 32: return {1, false, true};
-    case 33: return {1, false, true, true};
-    case 34: return {1, true, true};
-    case 35: return {1, true, true, true};
-    case 36: return {2, false, true};
-    case 37: return {2, false, true, true};
-    default: return {0};
+        case 16: return {1};
+        case 17: return {1, true};
+        case 18: return {2};
+        case 19: return {2, true};
+        case 20:
+        case 28: return {4};
+        case 21:
+        case 29: return {8};
+        case 22:
+        case 30: return {12};
+        case 23:
+        case 31: return {16};
+        case 24: return {1};
+        case 25: return {1, false, false, true};
+        case 26: return {2};
+        case 27: return {2, false, false, true};
+        case 32: return {1, false, true};
+        case 33: return {1, false, true, true};
+        case 34: return {1, true, true};
+        case 35: return {1, true, true, true};
+        case 36: return {2, false, true};
+        case 37: return {2, false, true, true};
+        default: return {0};
     }
 }
 
@@ -86,13 +90,15 @@ inline void count(ExecContext& ctx, const LaneAddresses& a, unsigned bytes) {
 /// Notes accesses to watched addresses in TRAPSTS; the accesses themselves go on.
 void note_watched(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned bytes, Access access);
 inline void watch(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned bytes, Access access) {
-    if (ctx.watch != nullptr) [[unlikely]] note_watched(ctx, wave, a, bytes, access);
+    if (ctx.watch != nullptr) [[unlikely]]
+        note_watched(ctx, wave, a, bytes, access);
 }
 
 /// The same for scalar stores and atomics, which no watchpoint sees.
 void tell_listener(uint64_t va, unsigned bytes, Access access);
 inline void note_scalar(ExecContext& ctx, uint64_t va, unsigned bytes, Access access) {
-    if (ctx.watch != nullptr) [[unlikely]] tell_listener(va, bytes, access);
+    if (ctx.watch != nullptr) [[unlikely]]
+        tell_listener(va, bytes, access);
 }
 
 /// Destination registers of a load.
@@ -395,7 +401,8 @@ inline void to_linear(const SwizzledAddresses& a, unsigned word, LaneAddresses& 
 /// By the line of their first byte: accesses that are not whole dwords.
 void note_watched_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, unsigned bytes, Access access);
 inline void watch_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, unsigned bytes, Access access) {
-    if (ctx.watch != nullptr) [[unlikely]] note_watched_swizzled(ctx, wave, a, bytes, access);
+    if (ctx.watch != nullptr) [[unlikely]]
+        note_watched_swizzled(ctx, wave, a, bytes, access);
 }
 
 template <Shape kShape>
@@ -442,11 +449,10 @@ template <Shape kShape>
     });
 }
 
-/// Atomics on swizzled memory, whose dwords lie apart: misaligned ones are refused as elsewhere. Only its owner may use a 64-bit
-/// value there: private memory has no other user.
+/// Atomics on swizzled memory, whose dwords lie apart: misaligned ones are refused as elsewhere. Only its owner may use a
+/// 64-bit value there: private memory has no other user.
 template <AtomicOp kOp, class T>
-void atomic_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, unsigned vdata, unsigned vdst,
-                     bool returns) {
+void atomic_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, unsigned vdata, unsigned vdst, bool returns) {
     const bool aligned = [&] {
         uint64_t bad = 0;
         for_lanes(a.active, [&](unsigned lane) { bad |= a.offset[lane] % sizeof(T) | a.byte(lane, 0) % 4; });
@@ -528,7 +534,8 @@ inline uint8_t* lds_all_inside(ExecContext& ctx, Wave& wave, const LdsAddresses&
         for (unsigned lane = 0; lane < kLanes; ++lane) highest = a.at[lane] > highest ? a.at[lane] : highest;
     } else {
         const uint32_t* on = exec_rows(wave);
-        for (unsigned lane = 0; lane < kLanes; ++lane) highest = (a.at[lane] & on[lane]) > highest ? a.at[lane] & on[lane] : highest;
+        for (unsigned lane = 0; lane < kLanes; ++lane)
+            highest = (a.at[lane] & on[lane]) > highest ? a.at[lane] & on[lane] : highest;
     }
     return uint64_t{highest} + size <= wave.lds_bytes ? ctx.lds + wave.lds_base : nullptr;
 }
@@ -546,8 +553,10 @@ void load_lds(ExecContext& ctx, Wave& wave, const LdsAddresses& a, unsigned vgpr
     if (const uint8_t* host = lds_all_inside(ctx, wave, a, kShape.bytes)) {
         for (unsigned first = 0; first < kLanes; first += kPartLanes) {
             const uint64_t on = a.active >> first & kPartMask;
-            if (on == kPartMask) load_part<kShape>(host, a.at + first, first, to);
-            else for_lanes(on << first, [&](unsigned lane) { to.put(lane, host + a.at[lane]); });
+            if (on == kPartMask)
+                load_part<kShape>(host, a.at + first, first, to);
+            else
+                for_lanes(on << first, [&](unsigned lane) { to.put(lane, host + a.at[lane]); });
         }
         return;
     }

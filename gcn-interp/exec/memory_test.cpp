@@ -64,7 +64,8 @@ TEST_F(VectorMemory, NeighboursMayShareHalfOfWhatTheyLoad) {
     for (unsigned lane = 0; lane < 64; ++lane) {
         for (unsigned i = 0; i < 4; ++i) EXPECT_EQ(v(4 + i, lane), word(1 + 2 * lane + i));
         for (unsigned i = 0; i < 2; ++i) EXPECT_EQ(v(8 + i, lane), word(lane + i));
-        for (unsigned i = 0; i < 2; ++i) EXPECT_EQ(v(10 + i, lane), word((4092 - 252) / 4 + lane + i)) << "the last one reaches the next page";
+        for (unsigned i = 0; i < 2; ++i)
+            EXPECT_EQ(v(10 + i, lane), word((4092 - 252) / 4 + lane + i)) << "the last one reaches the next page";
         for (unsigned i = 0; i < 4; ++i) EXPECT_EQ(v(12 + i, lane), word(3584 / 4 + 2 * lane + i)) << "so does this";
     }
 }

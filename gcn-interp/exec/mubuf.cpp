@@ -43,10 +43,13 @@ template <Shape kShape>
 [[gnu::noinline]] void load_lanes_to_lds(ExecContext& ctx, Wave& wave, const Inst& inst, const BufferAccess& buffer) {
     const uint64_t inside = buffer.lanes_inside(0, kShape.bytes);
     if (ctx.watch != nullptr) {
-        if (buffer.swizzled()) watch_swizzled(ctx, wave, buffer.swizzled_addresses(inside, 0), kShape.bytes, Access::Read);
-        else watch(ctx, wave, buffer.linear(inside, 0), kShape.bytes, Access::Read);
+        if (buffer.swizzled())
+            watch_swizzled(ctx, wave, buffer.swizzled_addresses(inside, 0), kShape.bytes, Access::Read);
+        else
+            watch(ctx, wave, buffer.linear(inside, 0), kShape.bytes, Access::Read);
     }
-    load_to_lds<kShape>(ctx, wave, inst, inside, buffer.swizzled(), [&](unsigned lane, unsigned i) { return buffer.byte(lane, i); });
+    load_to_lds<kShape>(ctx, wave, inst, inside, buffer.swizzled(),
+                        [&](unsigned lane, unsigned i) { return buffer.byte(lane, i); });
 }
 
 /// The other way: a dword per lane from LDS at M0[15:0] + offset + lane * 4; lanes outside the LDS store zero.
@@ -55,8 +58,10 @@ void store_from_lds(ExecContext& ctx, Wave& wave, const Inst& inst) {
     const BufferAccess buffer(wave, inst);
     const uint64_t inside = buffer.lanes_inside(0, 4);
     if (ctx.watch != nullptr) {
-        if (buffer.swizzled()) watch_swizzled(ctx, wave, buffer.swizzled_addresses(inside, 0), 4, Access::Write);
-        else watch(ctx, wave, buffer.linear(inside, 0), 4, Access::Write);
+        if (buffer.swizzled())
+            watch_swizzled(ctx, wave, buffer.swizzled_addresses(inside, 0), 4, Access::Write);
+        else
+            watch(ctx, wave, buffer.linear(inside, 0), 4, Access::Write);
     }
     const uint32_t from = (wave.m0 & 0xffff) + static_cast<uint32_t>(inst.imm);
     if (ctx.traffic) ctx.traffic->add(inside, 4, [&](unsigned lane) { return buffer.byte(lane, 0); });

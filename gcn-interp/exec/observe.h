@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Observers of every wave instruction and of the memory that it touches; step 6 of the data flow. Costs nothing without an observer:
-// handlers are replaced when code is decoded.
+// Observers of every wave instruction and of the memory that it touches; step 6 of the data flow. Costs nothing without an
+// observer: handlers are replaced when code is decoded.
 #pragma once
 
 #include "gcn-interp/exec/exec.h"

@@ -22,11 +22,11 @@ inline constexpr uint64_t kFloat64[] = {0x3fe0000000000000, 0xbfe0000000000000, 
 /// Apertures of 4 GiB, named by their high half.
 inline uint64_t aperture(const Wave& wave, unsigned operand) {
     switch (operand) {
-    case 235: return wave.shared_base;
-    case 236: return wave.shared_base | 0xffffffffu;
-    case 237: return wave.private_base;
-    case 238: return wave.private_base | 0xffffffffu;
-    default: return 0;  // POPS_EXITING_WAVE_ID: no pixel shaders here
+        case 235: return wave.shared_base;
+        case 236: return wave.shared_base | 0xffffffffu;
+        case 237: return wave.private_base;
+        case 238: return wave.private_base | 0xffffffffu;
+        default: return 0;  // POPS_EXITING_WAVE_ID: no pixel shaders here
     }
 }
 
@@ -35,11 +35,11 @@ inline uint32_t special32(const Wave& wave, const Inst& inst, unsigned operand) 
     if (operand >= 193 && operand <= 208) return static_cast<uint32_t>(192 - static_cast<int>(operand));
     if (operand >= 240 && operand <= 248) return kFloat32[operand - 240];
     switch (operand) {
-    case 251: return wave.vcc() == 0;
-    case 252: return wave.exec == 0;
-    case 253: return wave.scc;
-    case kSrcLiteral: return inst.literal;
-    default: return hi32(aperture(wave, operand));
+        case 251: return wave.vcc() == 0;
+        case 252: return wave.exec == 0;
+        case 253: return wave.scc;
+        case kSrcLiteral: return inst.literal;
+        default: return hi32(aperture(wave, operand));
     }
 }
 

@@ -97,9 +97,9 @@ void no_effect(ExecContext&, Wave&, const Inst&) {}
 
 namespace row {
 
-#define MOVE(name, way, base)                              \
-    constexpr WaveFn name##_dword = way<Base::base, 1>;    \
-    constexpr WaveFn name##_dwordx2 = way<Base::base, 2>;  \
+#define MOVE(name, way, base)                             \
+    constexpr WaveFn name##_dword = way<Base::base, 1>;   \
+    constexpr WaveFn name##_dwordx2 = way<Base::base, 2>; \
     constexpr WaveFn name##_dwordx4 = way<Base::base, 4>;
 MOVE(s_load, load, Address)
 MOVE(s_buffer_load, load, Buffer)
@@ -122,17 +122,15 @@ constexpr WaveFn s_atc_probe_buffer = no_effect;
 constexpr WaveFn s_dcache_discard = no_effect;
 constexpr WaveFn s_dcache_discard_x2 = no_effect;
 
-void s_memtime(ExecContext& ctx, Wave& wave, const Inst& inst) {
-    wave.write_scalar64(inst.dst, ctx.services->shader_clock());
-}
+void s_memtime(ExecContext& ctx, Wave& wave, const Inst& inst) { wave.write_scalar64(inst.dst, ctx.services->shader_clock()); }
 void s_memrealtime(ExecContext& ctx, Wave& wave, const Inst& inst) {
     wave.write_scalar64(inst.dst, ctx.services->reference_clock());
 }
 
-#define ATOMIC(name, op)                                                                 \
-    constexpr WaveFn s_atomic_##name = atomic<Base::Address, AtomicOp::op, U32>;         \
-    constexpr WaveFn s_atomic_##name##_x2 = atomic<Base::Address, AtomicOp::op, U64>;    \
-    constexpr WaveFn s_buffer_atomic_##name = atomic<Base::Buffer, AtomicOp::op, U32>;   \
+#define ATOMIC(name, op)                                                               \
+    constexpr WaveFn s_atomic_##name = atomic<Base::Address, AtomicOp::op, U32>;       \
+    constexpr WaveFn s_atomic_##name##_x2 = atomic<Base::Address, AtomicOp::op, U64>;  \
+    constexpr WaveFn s_buffer_atomic_##name = atomic<Base::Buffer, AtomicOp::op, U32>; \
     constexpr WaveFn s_buffer_atomic_##name##_x2 = atomic<Base::Buffer, AtomicOp::op, U64>;
 ATOMIC(swap, Swap)
 ATOMIC(cmpswap, CmpSwap)

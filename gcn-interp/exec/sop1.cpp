@@ -149,9 +149,7 @@ void s_bitset1_b64(ExecContext&, Wave& wave, const Inst& inst) {
     store(wave, inst, wave.read_scalar64(inst.dst) | (U64{1} << (fetch<U32>(wave, inst) & 63)));
 }
 void s_getpc_b64(ExecContext&, Wave& wave, const Inst& inst) { store(wave, inst, wave.pc); }
-void s_setpc_b64(ExecContext&, Wave& wave, const Inst& inst) {
-    wave.pc = flow::code_address(fetch<U64>(wave, inst));
-}
+void s_setpc_b64(ExecContext&, Wave& wave, const Inst& inst) { wave.pc = flow::code_address(fetch<U64>(wave, inst)); }
 void s_swappc_b64(ExecContext&, Wave& wave, const Inst& inst) {
     const U64 target = fetch<U64>(wave, inst);
     store(wave, inst, wave.pc);
@@ -225,17 +223,17 @@ WITHOUT_SCC(s_flbit_i32_b64, U64, leading_zeros(a))
 WITHOUT_SCC(s_flbit_i32, U32, leading_sign(a))
 WITHOUT_SCC(s_sext_i32_i8, U32, static_cast<U32>(sign_extend(a, 8)))
 WITHOUT_SCC(s_sext_i32_i16, U32, static_cast<U32>(sign_extend(a, 16)))
-SAVE_EXEC(s_and_saveexec_b64, s & e)
+SAVE_EXEC(s_and_saveexec_b64, s& e)
 SAVE_EXEC(s_or_saveexec_b64, s | e)
 SAVE_EXEC(s_xor_saveexec_b64, s ^ e)
 SAVE_EXEC(s_andn2_saveexec_b64, s & ~e)
 SAVE_EXEC(s_orn2_saveexec_b64, s | ~e)
-SAVE_EXEC(s_nand_saveexec_b64, ~(s & e))
+SAVE_EXEC(s_nand_saveexec_b64, ~(s& e))
 SAVE_EXEC(s_nor_saveexec_b64, ~(s | e))
 SAVE_EXEC(s_xnor_saveexec_b64, ~(s ^ e))
-SAVE_EXEC(s_andn1_saveexec_b64, ~s & e)
+SAVE_EXEC(s_andn1_saveexec_b64, ~s& e)
 SAVE_EXEC(s_orn1_saveexec_b64, ~s | e)
-WRITE_EXEC(s_andn1_wrexec_b64, ~s & e)
+WRITE_EXEC(s_andn1_wrexec_b64, ~s& e)
 WRITE_EXEC(s_andn2_wrexec_b64, s & ~e)
 WITH_SCC(s_quadmask_b32, U32, quad_mask(a))
 WITH_SCC(s_quadmask_b64, U64, quad_mask(a))

@@ -107,12 +107,8 @@ void s_subb_u32(ExecContext&, Wave& wave, const Inst& inst) {
     wave.scc = hi32(r) != 0;
     store(wave, inst, lo32(r));
 }
-void s_cselect_b32(ExecContext&, Wave& wave, const Inst& inst) {
-    store(wave, inst, fetch<U32>(wave, inst, wave.scc ? 0 : 1));
-}
-void s_cselect_b64(ExecContext&, Wave& wave, const Inst& inst) {
-    store(wave, inst, fetch<U64>(wave, inst, wave.scc ? 0 : 1));
-}
+void s_cselect_b32(ExecContext&, Wave& wave, const Inst& inst) { store(wave, inst, fetch<U32>(wave, inst, wave.scc ? 0 : 1)); }
+void s_cselect_b64(ExecContext&, Wave& wave, const Inst& inst) { store(wave, inst, fetch<U64>(wave, inst, wave.scc ? 0 : 1)); }
 void s_ashr_i64(ExecContext&, Wave& wave, const Inst& inst) {
     const auto value = static_cast<int64_t>(scalar::source64_signed(wave, inst, inst.src[0]));
     const U64 r = static_cast<U64>(value >> (fetch<U32>(wave, inst, 1) & 63));
@@ -134,10 +130,8 @@ void s_rfe_restore_b64(ExecContext& ctx, Wave& wave, const Inst& inst) {
     ctx.ask(Request::TrapReturn);
 }
 
-#define WITH_SCC(name, A, B, expression) \
-    constexpr WaveFn name = with_scc<A, B, [](A a, B b) { return expression; }>;
-#define WITHOUT_SCC(name, A, B, expression) \
-    constexpr WaveFn name = without_scc<A, B, [](A a, B b) { return expression; }>;
+#define WITH_SCC(name, A, B, expression) constexpr WaveFn name = with_scc<A, B, [](A a, B b) { return expression; }>;
+#define WITHOUT_SCC(name, A, B, expression) constexpr WaveFn name = without_scc<A, B, [](A a, B b) { return expression; }>;
 
 WITH_SCC(s_add_u32, U32, U32, (Value<U32>{a + b, a + b < a}))
 WITH_SCC(s_sub_u32, U32, U32, (Value<U32>{a - b, b > a}))
@@ -147,8 +141,8 @@ WITH_SCC(s_min_i32, U32, U32, (as_signed(a) < as_signed(b) ? Value<U32>{a, true}
 WITH_SCC(s_min_u32, U32, U32, (a < b ? Value<U32>{a, true} : Value<U32>{b, false}))
 WITH_SCC(s_max_i32, U32, U32, (as_signed(a) >= as_signed(b) ? Value<U32>{a, true} : Value<U32>{b, false}))
 WITH_SCC(s_max_u32, U32, U32, (a >= b ? Value<U32>{a, true} : Value<U32>{b, false}))
-WITH_SCC(s_and_b32, U32, U32, nonzero(a & b))
-WITH_SCC(s_and_b64, U64, U64, nonzero(a & b))
+WITH_SCC(s_and_b32, U32, U32, nonzero(a& b))
+WITH_SCC(s_and_b64, U64, U64, nonzero(a& b))
 WITH_SCC(s_or_b32, U32, U32, nonzero(a | b))
 WITH_SCC(s_or_b64, U64, U64, nonzero(a | b))
 WITH_SCC(s_xor_b32, U32, U32, nonzero(a ^ b))
@@ -157,8 +151,8 @@ WITH_SCC(s_andn2_b32, U32, U32, nonzero(a & ~b))
 WITH_SCC(s_andn2_b64, U64, U64, nonzero(a & ~b))
 WITH_SCC(s_orn2_b32, U32, U32, nonzero(a | ~b))
 WITH_SCC(s_orn2_b64, U64, U64, nonzero(a | ~b))
-WITH_SCC(s_nand_b32, U32, U32, nonzero(~(a & b)))
-WITH_SCC(s_nand_b64, U64, U64, nonzero(~(a & b)))
+WITH_SCC(s_nand_b32, U32, U32, nonzero(~(a& b)))
+WITH_SCC(s_nand_b64, U64, U64, nonzero(~(a& b)))
 WITH_SCC(s_nor_b32, U32, U32, nonzero(~(a | b)))
 WITH_SCC(s_nor_b64, U64, U64, nonzero(~(a | b)))
 WITH_SCC(s_xnor_b32, U32, U32, nonzero(~(a ^ b)))
@@ -170,7 +164,7 @@ WITH_SCC(s_lshr_b64, U64, U32, nonzero(a >> (b & 63)))
 WITH_SCC(s_ashr_i32, U32, U32, nonzero(static_cast<U32>(as_signed(a) >> (b & 31))))
 WITHOUT_SCC(s_bfm_b32, U32, U32, ((U32{1} << (a & 31)) - 1) << (b & 31))
 WITHOUT_SCC(s_bfm_b64, U32, U32, ((U64{1} << (a & 63)) - 1) << (b & 63))
-WITHOUT_SCC(s_mul_i32, U32, U32, a * b)
+WITHOUT_SCC(s_mul_i32, U32, U32, a* b)
 WITH_SCC(s_bfe_u32, U32, U32, nonzero(field<U32>(a, b, false)))
 WITH_SCC(s_bfe_i32, U32, U32, nonzero(field<U32>(a, b, true)))
 WITH_SCC(s_bfe_u64, U64, U32, nonzero(field<U64>(a, b, false)))

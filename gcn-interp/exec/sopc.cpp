@@ -41,8 +41,7 @@ void s_set_gpr_idx_on(ExecContext&, Wave& wave, const Inst& inst) {
     wave.m0 = (wave.m0 & 0xffff0f00) | index | ((inst.imm & 0xfu) << 12);
 }
 
-#define COMPARE(name, A, B, expression) \
-    constexpr WaveFn name = compare<A, B, [](A a, B b) -> bool { return (expression); }>;
+#define COMPARE(name, A, B, expression) constexpr WaveFn name = compare<A, B, [](A a, B b) -> bool { return (expression); }>;
 
 COMPARE(s_cmp_eq_i32, I32, I32, a == b)
 COMPARE(s_cmp_lg_i32, I32, I32, a != b)

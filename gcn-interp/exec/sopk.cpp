@@ -34,7 +34,8 @@ void set_register(ExecContext& ctx, Wave& wave, const Inst& inst, U32 value) {
     hwreg::write_field(wave, static_cast<U32>(inst.imm) & 0xffff, value);
     const auto id = static_cast<hwreg::Id>(inst.imm & 63);
     if (id == hwreg::Id::STATUS) ctx.ask(Request::Halt);
-    if (id == hwreg::Id::MODE && (ModeBits::DebugEn::get(wave.mode) || ModeBits::ExcpEn::get(wave.mode) != enabled)) ctx.ask(Request::Step);
+    if (id == hwreg::Id::MODE && (ModeBits::DebugEn::get(wave.mode) || ModeBits::ExcpEn::get(wave.mode) != enabled))
+        ctx.ask(Request::Step);
 }
 
 namespace row {
@@ -57,9 +58,7 @@ void s_getreg_b32(ExecContext&, Wave& wave, const Inst& inst) {
 void s_setreg_b32(ExecContext& ctx, Wave& wave, const Inst& inst) {
     set_register(ctx, wave, inst, wave.read_scalar(inst.src[0]));
 }
-void s_setreg_imm32_b32(ExecContext& ctx, Wave& wave, const Inst& inst) {
-    set_register(ctx, wave, inst, inst.literal);
-}
+void s_setreg_imm32_b32(ExecContext& ctx, Wave& wave, const Inst& inst) { set_register(ctx, wave, inst, inst.literal); }
 void s_call_b64(ExecContext&, Wave& wave, const Inst& inst) {
     wave.write_scalar64(inst.dst, wave.pc);
     wave.pc = branch_target(wave, inst);
@@ -68,8 +67,7 @@ void s_cbranch_i_fork(ExecContext&, Wave& wave, const Inst& inst) {
     flow::fork(wave, wave.read_scalar64(inst.src[0]), branch_target(wave, inst));
 }
 
-#define COMPARE(name, kind, T, op) \
-    constexpr WaveFn name = compare_##kind<[](T a, T b) -> bool { return (a op b); }>;
+#define COMPARE(name, kind, T, op) constexpr WaveFn name = compare_##kind<[](T a, T b) -> bool { return (a op b); }>;
 
 COMPARE(s_cmpk_eq_i32, signed, I32, ==)
 COMPARE(s_cmpk_lg_i32, signed, I32, !=)

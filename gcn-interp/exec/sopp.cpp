@@ -22,10 +22,10 @@ constexpr unsigned kCondDbgUser = 20, kCondDbgSys = 21;
 
 void send_message(ExecContext& ctx, Wave& wave, const Inst& inst) {
     switch (static_cast<Message>(inst.imm & 15)) {
-    case Message::Interrupt: return ctx.ask(Request::Interrupt, wave.m0 & 0xffffff);
-    case Message::GetDoorbell: return ctx.ask(Request::Doorbell);
-    case Message::SaveWave: return ctx.ask(Request::SaveWave);
-    default: return;  // graphics messages have no receiver on a compute queue
+        case Message::Interrupt: return ctx.ask(Request::Interrupt, wave.m0 & 0xffffff);
+        case Message::GetDoorbell: return ctx.ask(Request::Doorbell);
+        case Message::SaveWave: return ctx.ask(Request::SaveWave);
+        default: return;  // graphics messages have no receiver on a compute queue
     }
 }
 

@@ -285,14 +285,9 @@ TEST(ValuInteger, ThreeOperandForms) {
             {Op::v_and_or_b32, [](uint32_t a, uint32_t b, uint32_t c) { return (a & b) | c; }},
             {Op::v_or3_b32, [](uint32_t a, uint32_t b, uint32_t c) { return a | b | c; }},
             {Op::v_xad_u32, [](uint32_t a, uint32_t b, uint32_t c) { return (a ^ b) + c; }},
-            {Op::v_min3_u32,
-             [](uint32_t a, uint32_t b, uint32_t c) {
-                 return std::min({a, b, c});
-             }},
+            {Op::v_min3_u32, [](uint32_t a, uint32_t b, uint32_t c) { return std::min({a, b, c}); }},
             {Op::v_max3_i32,
-             [](uint32_t a, uint32_t b, uint32_t c) {
-                 return uint32_t(std::max({int32_t(a), int32_t(b), int32_t(c)}));
-             }},
+             [](uint32_t a, uint32_t b, uint32_t c) { return uint32_t(std::max({int32_t(a), int32_t(b), int32_t(c)})); }},
             {Op::v_med3_u32,
              [](uint32_t a, uint32_t b, uint32_t c) {
                  uint32_t x[] = {a, b, c};

@@ -58,7 +58,8 @@ TEST(ValuFewLanes, GiveWhatAFullWaveGives) {
     for (std::size_t i = 1; i < kOpCount; ++i) {
         const Op op = static_cast<Op>(i);
         const Format format = info(op).format;
-        const bool vector = format == Format::VOP1 || format == Format::VOP2 || format == Format::VOP3 || format == Format::VOPC;
+        const bool vector =
+            format == Format::VOP1 || format == Format::VOP2 || format == Format::VOP3 || format == Format::VOPC;
         if (!vector || !lane_wise(op) || vector_table().get(op, format) == nullptr) continue;
         for (const uint32_t mode : {kDefaultModeBits, 0x3c0u, 0x300u, 0x0u}) {
             compare(op, format, mode, i);

@@ -102,7 +102,8 @@ void run_resolved(ExecContext& ctx, const Inst& inst, const OpDesc& desc) {
             mask = partial.lane;
         }
         store_masked(low, rows.dst_low, mask, rows.lanes);
-        if (desc.dst.bits == 64) store_masked(vgpr_write_row(wave, inst.dst + 1u, scratch.dump), rows.dst_high, mask, rows.lanes);
+        if (desc.dst.bits == 64)
+            store_masked(vgpr_write_row(wave, inst.dst + 1u, scratch.dump), rows.dst_high, mask, rows.lanes);
     }
     if (desc.has_carry) write_mask(wave, inst, pack_mask<kBackend>(rows.carry) & lanes, desc.writes_exec);
 }
@@ -124,7 +125,8 @@ void run_indexed(ExecContext& ctx, const Inst& inst, const OpDesc& desc) {
         run_indexed<Backend::name>(ctx, inst, desc);                                                                       \
     }                                                                                                                      \
     template <>                                                                                                            \
-    [[gnu::flatten, attribute]] void apply_signs<Backend::name>(const Inst& inst, const OpDesc& desc, Scratch& scratch, Rows& rows) { \
+    [[gnu::flatten, attribute]] void apply_signs<Backend::name>(const Inst& inst, const OpDesc& desc, Scratch& scratch,    \
+                                                                Rows& rows) {                                              \
         passes::apply_signs(inst, desc, scratch, rows);                                                                    \
     }                                                                                                                      \
     template <>                                                                                                            \

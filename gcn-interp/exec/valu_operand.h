@@ -56,8 +56,8 @@ extern const ConstantRows kConstantRows;
 [[gnu::noinline]] uint64_t mask_operand(const Wave& wave, const Inst& inst, Extra extra);
 
 /// Operand that is no VGPR, in all lanes.
-inline void fetch_uniform(const Wave& wave, const Inst& inst, uint16_t operand, const Elem& elem, unsigned slot, Scratch& scratch,
-                          Rows& rows) {
+inline void fetch_uniform(const Wave& wave, const Inst& inst, uint16_t operand, const Elem& elem, unsigned slot,
+                          Scratch& scratch, Rows& rows) {
     const unsigned integer = operand - 128u, number = operand - 240u;
     if (integer < kInlineIntegers) {
         rows.low[slot] = kConstantRows.integer[integer].lane;
@@ -68,7 +68,8 @@ inline void fetch_uniform(const Wave& wave, const Inst& inst, uint16_t operand, 
         if (elem.bits == 64) rows.high[slot] = t.double_high[number].lane;
     } else {
         const bool plain = elem.bits != 64 && operand < kFlatScratchLo;
-        const uint64_t value = plain ? wave.sgpr[operand < wave.sgpr_count ? operand : 0] : scalar_operand(wave, inst, operand, elem);
+        const uint64_t value =
+            plain ? wave.sgpr[operand < wave.sgpr_count ? operand : 0] : scalar_operand(wave, inst, operand, elem);
         uint32_t* low = scratch.src[slot][0].lane;
         fill_row(low, lo32(value));
         rows.low[slot] = low;
@@ -94,8 +95,8 @@ inline void fetch_source(const Wave& wave, const Inst& inst, unsigned n, const E
 }
 
 /// The same without a call. @return false when the operand is none of the common ones: the row is not set then
-inline bool fetch_source_quickly(const Wave& wave, const Inst& inst, unsigned n, const Elem& elem, bool reads_dst, Scratch& scratch,
-                                 Rows& rows) {
+inline bool fetch_source_quickly(const Wave& wave, const Inst& inst, unsigned n, const Elem& elem, bool reads_dst,
+                                 Scratch& scratch, Rows& rows) {
     unsigned operand = inst.src[n];
     if (reads_dst && operand == kNoOperand) operand = kSrcVgpr0 + inst.dst;
     const bool wide = elem.bits == 64;

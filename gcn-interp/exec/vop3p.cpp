@@ -78,7 +78,9 @@ template <auto kDot, Backend kBackend>
 void dot(ExecContext& ctx, const Inst& inst) {
     using T = std::remove_cv_t<decltype(kDot)>;
     static constexpr const OpDesc& kDesc = kPackedDesc<T::kDot, kBackend>;
-    constexpr Elem kElement = kDesc.dst.is_float ? Value<Half>::kElem : T::kHalves ? Value<uint16_t>::kElem : Value<uint32_t>::kElem;
+    constexpr Elem kElement = kDesc.dst.is_float ? Value<Half>::kElem
+                              : T::kHalves       ? Value<uint16_t>::kElem
+                                                 : Value<uint32_t>::kElem;
     run_dot<kBackend>(ctx, inst, kDesc, kElement, T::kHalves);
 }
 
@@ -202,14 +204,15 @@ inline void mixed(ExecContext& ctx, const Inst& encoded, const OpDesc& operation
 
 }  // namespace
 
-#define DEFINE(name, attribute)                                                                                                       \
-    template <>                                                                                                                       \
-    [[gnu::flatten, attribute]] void run_packed<Backend::name>(ExecContext & ctx, const Inst& inst, const OpDesc& desc) {             \
-        packed_halves(ctx, inst, desc);                                                                                               \
-    }                                                                                                                                 \
-    template <>                                                                                                                       \
-    [[gnu::flatten, attribute]] void run_mix<Backend::name>(ExecContext & ctx, const Inst& inst, const OpDesc& desc, MixResult part) { \
-        mixed(ctx, inst, desc, part);                                                                                                 \
+#define DEFINE(name, attribute)                                                                                           \
+    template <>                                                                                                           \
+    [[gnu::flatten, attribute]] void run_packed<Backend::name>(ExecContext & ctx, const Inst& inst, const OpDesc& desc) { \
+        packed_halves(ctx, inst, desc);                                                                                   \
+    }                                                                                                                     \
+    template <>                                                                                                           \
+    [[gnu::flatten, attribute]] void run_mix<Backend::name>(ExecContext & ctx, const Inst& inst, const OpDesc& desc,      \
+                                                            MixResult part) {                                             \
+        mixed(ctx, inst, desc, part);                                                                                     \
     }
 LYRA_FOR_EACH_BACKEND(DEFINE)
 #undef DEFINE

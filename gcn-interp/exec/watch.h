@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Watched addresses: vector memory accesses that a debugger wants to hear of; step 6 of the data flow.
-// @source Linux 6.12 gc_9_0_sh_mask.h TCP_WATCH0_CNTL; kfd_ioctl.h kfd_dbg_trap_address_watch_mode; kfd_topology.c for the mask's
-// bits
+// @source Linux 6.12 gc_9_0_sh_mask.h TCP_WATCH0_CNTL; kfd_ioctl.h kfd_dbg_trap_address_watch_mode; kfd_topology.c for the
+// mask's bits
 #pragma once
 
 #include <array>
@@ -20,10 +20,10 @@ struct Watchpoint {
 
     bool sees(Access access) const {
         switch (mode) {
-        case 0: return access == Access::Read;
-        case 1: return access != Access::Read;
-        case 2: return access == Access::Atomic;
-        default: return true;
+            case 0: return access == Access::Read;
+            case 1: return access != Access::Read;
+            case 2: return access == Access::Atomic;
+            default: return true;
         }
     }
     bool covers(uint64_t va) const { return ((va ^ address) & mask) == 0; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// libFuzzer: random programs in random states, executed by a compute unit whose memory is guarded: no crash, no hang, no byte touched
-// that is not the wave's.
+// libFuzzer: random programs in random states, executed by a compute unit whose memory is guarded: no crash, no hang, no byte
+// touched that is not the wave's.
 #include <algorithm>
 #include <array>
 
@@ -75,10 +75,13 @@ public:
         handler(ctx, inst);
         require(wave.sgpr_count == sgprs && wave.vgpr_count == vgprs, "a wave's allocation changed");
         require((wave.pc & 3) == 0, "a program counter that is not aligned");
-        if (behind) require(std::memcmp(rows, wave.vgpr + wave.vgpr_count, behind * sizeof(VgprRow)) == 0, "another wave's VGPRs changed");
+        if (behind)
+            require(std::memcmp(rows, wave.vgpr + wave.vgpr_count, behind * sizeof(VgprRow)) == 0,
+                    "another wave's VGPRs changed");
         if (!uses_lds) return;
         const uint32_t end = wave.lds_base + wave.lds_bytes;
-        require(std::memcmp(lds_.data(), ctx.lds, wave.lds_base) == 0 && std::memcmp(&lds_[end], ctx.lds + end, kLdsBytes - end) == 0,
+        require(std::memcmp(lds_.data(), ctx.lds, wave.lds_base) == 0 &&
+                    std::memcmp(&lds_[end], ctx.lds + end, kLdsBytes - end) == 0,
                 "another work-group's LDS changed");
     }
     unsigned rows_behind = 0;
@@ -109,8 +112,20 @@ struct Machine {
 
 /// An address that is worth trying: the beginning, the end or the outside of something.
 uint64_t address(Bytes& bytes) {
-    constexpr uint64_t kPlaces[] = {kData, kData, kData, kData + kPageBytes, kData + kDataPages * kPageBytes, kReadOnly, kRegisters, kCode,
-                                    kHigh, kShared, kPrivate, 0, uint64_t{1} << 47, 0xffff800000000000};
+    constexpr uint64_t kPlaces[] = {kData,
+                                    kData,
+                                    kData,
+                                    kData + kPageBytes,
+                                    kData + kDataPages * kPageBytes,
+                                    kReadOnly,
+                                    kRegisters,
+                                    kCode,
+                                    kHigh,
+                                    kShared,
+                                    kPrivate,
+                                    0,
+                                    uint64_t{1} << 47,
+                                    0xffff800000000000};
     const uint64_t place = kPlaces[bytes.below(std::size(kPlaces))];
     const unsigned kind = bytes.below(4);
     return kind == 0 ? place : kind == 1 ? place - bytes.below(64) : place + (bytes.below(4096) & (kind == 2 ? ~3u : ~0u));
@@ -118,12 +133,12 @@ uint64_t address(Bytes& bytes) {
 
 uint32_t value(Bytes& bytes) {
     switch (bytes.below(6)) {
-    case 0: return bytes.u8();
-    case 1: return bytes.u32();
-    case 2: return 0x3f800000 ^ bytes.u8() << 23;
-    case 3: return static_cast<uint32_t>(address(bytes));
-    case 4: return 0u - bytes.u8();
-    default: return 4 * bytes.u8();
+        case 0: return bytes.u8();
+        case 1: return bytes.u32();
+        case 2: return 0x3f800000 ^ bytes.u8() << 23;
+        case 3: return static_cast<uint32_t>(address(bytes));
+        case 4: return 0u - bytes.u8();
+        default: return 4 * bytes.u8();
     }
 }
 
@@ -188,8 +203,10 @@ void put_code(Bytes& bytes, Machine& machine, uint64_t va, unsigned pages, unsig
     for (unsigned i = 0; i < count; ++i) add_instruction(bytes, machine.chip, code);
     // Sometimes up to the end of the page, and over it.
     const size_t room = pages * kPageBytes / 4;
-    if (bytes.one_in(4)) code.insert(code.begin(), room - std::min(room, code.size()) - (code.size() < room ? 1 : 0), 0xbf800000);
-    else code.push_back(bytes.one_in(2) ? 0xbf810000 : 0xbf820000 | (0xffff - static_cast<uint32_t>(code.size())));
+    if (bytes.one_in(4))
+        code.insert(code.begin(), room - std::min(room, code.size()) - (code.size() < room ? 1 : 0), 0xbf800000);
+    else
+        code.push_back(bytes.one_in(2) ? 0xbf810000 : 0xbf820000 | (0xffff - static_cast<uint32_t>(code.size())));
     code.resize(room);
     machine.memory.put(va, code.data(), room * 4);
 }
@@ -199,19 +216,19 @@ void disturb(Bytes& bytes, Machine& machine) {
     ComputeUnit& cu = *machine.cu;
     const unsigned slot = bytes.below(kWaveSlots);
     switch (bytes.below(12)) {
-    case 0: machine.memory.move_all(); break;
-    case 1: cu.request_save(1); break;
-    case 2: {
-        const auto which = static_cast<WaveCommand>(bytes.below(8));
-        cu.command(which, bytes.u32(), [&](const Wave& wave) { return wave.slot % 4 != slot % 4; });
-        break;
-    }
-    case 3: cu.invalidate_code(); break;
-    case 4:
-        machine.neighbours.rows_behind = 0;  // its waves may have their registers at the end of the file
-        launch(bytes, machine, 2);
-        break;
-    default: break;
+        case 0: machine.memory.move_all(); break;
+        case 1: cu.request_save(1); break;
+        case 2: {
+            const auto which = static_cast<WaveCommand>(bytes.below(8));
+            cu.command(which, bytes.u32(), [&](const Wave& wave) { return wave.slot % 4 != slot % 4; });
+            break;
+        }
+        case 3: cu.invalidate_code(); break;
+        case 4:
+            machine.neighbours.rows_behind = 0;  // its waves may have their registers at the end of the file
+            launch(bytes, machine, 2);
+            break;
+        default: break;
     }
     for (unsigned n = 0; n < kWaveSlots; ++n) {
         if (bit(machine.services.ready, n)) cu.grant_save(n, address(bytes), bytes.one_in(2));

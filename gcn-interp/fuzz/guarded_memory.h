@@ -54,7 +54,8 @@ public:
     void check() const {
         for (const auto& [va, page] : pages_) {
             if (page.rights & kWrite) continue;
-            require(std::memcmp(page.host.get(), page.first.get(), kPageBytes) == 0, "a page without write permission has changed");
+            require(std::memcmp(page.host.get(), page.first.get(), kPageBytes) == 0,
+                    "a page without write permission has changed");
         }
     }
 

@@ -63,31 +63,31 @@ inline void try_words(Bytes& bytes, const InstInfo& row, uint32_t (&words)[3]) {
         if (way == 4) words[1] = (words[1] & 0x3f3f00ff) | 0x00000600 | (bytes.one_in(2) ? 0x06060000 : 0x01040000);
     }
     switch (format) {
-    case Format::FLAT:
-        if (bytes.one_in(2)) words[1] |= kSaddrOff << 16;
-        if (bytes.one_in(2)) words[0] &= ~0x3000u;
-        break;
-    case Format::VOP3:
-        if (bytes.one_in(2)) words[1] &= ~(0x1ffu << 18);
-        if (bytes.one_in(2)) words[0] &= ~0x7f00u;
-        break;
-    case Format::DS:
-        if (bytes.one_in(2)) words[0] &= ~0x1ff00u;  // no GDS, short offsets
-        break;
-    case Format::SOPP:
-    case Format::SOPK:
-        if (bytes.one_in(4)) break;
-        words[0] = (words[0] & ~0xffffu) | (static_cast<uint32_t>(static_cast<int8_t>(bytes.u8() % 32 - 12)) & 0xffff);
-        break;
-    case Format::MUBUF:
-    case Format::MTBUF:
-        if (bytes.one_in(2)) words[1] &= ~0x800000u;
-        break;
-    case Format::MIMG:
-        if (bytes.one_in(2)) words[1] &= ~0x83e00000u;
-        words[0] &= ~1u;
-        break;
-    default: break;
+        case Format::FLAT:
+            if (bytes.one_in(2)) words[1] |= kSaddrOff << 16;
+            if (bytes.one_in(2)) words[0] &= ~0x3000u;
+            break;
+        case Format::VOP3:
+            if (bytes.one_in(2)) words[1] &= ~(0x1ffu << 18);
+            if (bytes.one_in(2)) words[0] &= ~0x7f00u;
+            break;
+        case Format::DS:
+            if (bytes.one_in(2)) words[0] &= ~0x1ff00u;  // no GDS, short offsets
+            break;
+        case Format::SOPP:
+        case Format::SOPK:
+            if (bytes.one_in(4)) break;
+            words[0] = (words[0] & ~0xffffu) | (static_cast<uint32_t>(static_cast<int8_t>(bytes.u8() % 32 - 12)) & 0xffff);
+            break;
+        case Format::MUBUF:
+        case Format::MTBUF:
+            if (bytes.one_in(2)) words[1] &= ~0x800000u;
+            break;
+        case Format::MIMG:
+            if (bytes.one_in(2)) words[1] &= ~0x83e00000u;
+            words[0] &= ~1u;
+            break;
+        default: break;
     }
 }
 

@@ -46,7 +46,7 @@ unsigned rounds() {
 
 /// Graphics only, without reference: exec/graphics_test.cpp has them. @source isa/vop1.def, vop3.def
 const std::set<std::string> kNoReference = {"v_screen_partition_4se_b32", "v_interp_p1ll_f16", "v_interp_p1lv_f16",
-                                        "v_interp_p2_legacy_f16", "v_interp_p2_f16"};
+                                            "v_interp_p2_legacy_f16", "v_interp_p2_f16"};
 /// May differ by one unit in the last place. @source docs/design/decisions.md, "transcendentals"
 const std::set<std::string> kOneUlp = {"v_exp_f16", "v_exp_f32",        "v_exp_legacy_f32", "v_log_f16",
                                        "v_log_f32", "v_log_legacy_f32", "v_sin_f16",        "v_sin_f32",
@@ -105,9 +105,11 @@ bool nans_differ_only(const Inst& inst, const WaveCopy& real, const WaveCopy& mo
         const uint32_t a = real.rows[n].lane[lane], b = model.rows[n].lane[lane];
         if (a == b) continue;
         if (type == Type::F64) {
-            // The half that tells is this register or the next one (the destination may be relative), unless that one does not exist.
+            // The half that tells is this register or the next one (the destination may be relative), unless that one does not
+            // exist.
             const auto high = [&](unsigned v) {
-                return (real.rows[v].lane[lane] & 0x7ff00000) == 0x7ff00000 && (model.rows[v].lane[lane] & 0x7ff00000) == 0x7ff00000;
+                return (real.rows[v].lane[lane] & 0x7ff00000) == 0x7ff00000 &&
+                       (model.rows[v].lane[lane] & 0x7ff00000) == 0x7ff00000;
             };
             if (!high(n) && n + 1 < WaveCopy::kVgprs && !high(n + 1)) return false;
         } else if (type == Type::F32) {
@@ -194,12 +196,16 @@ TEST_P(GoldenFormat, HandlersAgree) {
 
 std::string case_name(const testing::TestParamInfo<std::tuple<Format, Backend>>& info) {
     const auto [format, backend] = info.param;
-    const char* name = format == Format::VOP1 ? "VOP1" : format == Format::VOP2 ? "VOP2" : format == Format::VOP3 ? "VOP3"
-                     : format == Format::VOP3P ? "VOP3P" : "VOPC";
+    const char* name = format == Format::VOP1    ? "VOP1"
+                       : format == Format::VOP2  ? "VOP2"
+                       : format == Format::VOP3  ? "VOP3"
+                       : format == Format::VOP3P ? "VOP3P"
+                                                 : "VOPC";
     return fmt::format("{}_{}", name, kBackendNames[static_cast<unsigned>(backend)]);
 }
 INSTANTIATE_TEST_SUITE_P(Rows, GoldenFormat,
-                         testing::Combine(testing::Values(Format::VOP1, Format::VOP2, Format::VOP3, Format::VOP3P, Format::VOPC),
+                         testing::Combine(testing::Values(Format::VOP1, Format::VOP2, Format::VOP3, Format::VOP3P,
+                                                          Format::VOPC),
                                           testing::ValuesIn(host_backends())),
                          case_name);
 

@@ -192,7 +192,7 @@ struct Function {
     Op f16, f32;
     void (*mpfr)(mpfr_ptr r, mpfr_ptr x);
     bool positive;  ///< only of numbers above zero
-    double limit;   ///< and below this in magnitude
+    double limit;  ///< and below this in magnitude
 };
 void turns(mpfr_ptr r, mpfr_ptr x, int (*fn)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t)) {
     Value pi(400);

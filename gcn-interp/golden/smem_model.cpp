@@ -36,7 +36,8 @@ ScalarAddress address_of(const Wave& wave, const Inst& inst, const Name& name) {
     return a;
 }
 
-/// Bytes from the address on; dwords that are not all inside of the buffer are nowhere. A negative offset is undefined, and taken as outside.
+/// Bytes from the address on; dwords that are not all inside of the buffer are nowhere. A negative offset is undefined, and
+/// taken as outside.
 Places places_of(const ScalarAddress& a, unsigned bytes) {
     Places places(bytes);
     if (a.size != ~uint64_t{0} && a.offset < 0) return places;

@@ -80,7 +80,7 @@ struct Real {
     bool signaling = false;
     bool rest = false;  ///< the true magnitude lies above digits and below digits + 1
     int exponent = 0;
-    Big digits{};          ///< zero: a zero with a sign
+    Big digits{};  ///< zero: a zero with a sign
     uint64_t payload = 0;  ///< NaN: fraction field, its highest bit at bit 63
 
     bool nan() const { return kind == Kind::NotANumber; }
@@ -116,7 +116,7 @@ int compare(const Real& a, const Real& b);
 struct Target {
     FloatFormat format;
     Rounding direction = Rounding::NearestEven;
-    bool denormals = true;        ///< else they become zeros
+    bool denormals = true;  ///< else they become zeros
     bool limit_overflow = false;  ///< MODE.FP16_OVFL: finite numbers do not become infinite
 };
 

@@ -90,7 +90,7 @@ uint64_t exponential(Lane& l) {
 }
 template <FloatFormat F>
 uint64_t logarithm(Lane& l) {
-    const Real x = own_source<F, F == kF32>(l);
+    const Real x = own_source < F, F == kF32 > (l);
     if (passed(l, x)) return l.round<F>(x);
     if (x.zero()) {
         l.flags |= excp::kDivideByZero;
@@ -133,7 +133,7 @@ uint64_t wave_of_turns(Lane& l) {
 }
 template <FloatFormat F>
 uint64_t reciprocal_root(Lane& l) {
-    const Real x = own_source<F, F == kF32>(l);
+    const Real x = own_source < F, F == kF32 > (l);
     if (passed(l, x)) return l.round<F>(x);
     if (x.zero()) {
         l.flags |= excp::kDivideByZero;

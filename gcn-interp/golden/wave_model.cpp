@@ -44,10 +44,7 @@ struct Write {
 class Execution {
 public:
     Execution(Wave& wave, const Inst& inst, int nudge)
-        : wave_(wave),
-          mode_{wave.mode},
-          inst_(mode_.gpr_index() ? indexed(wave, inst) : inst),
-          row_(info(inst.op)),
+        : wave_(wave), mode_{wave.mode}, inst_(mode_.gpr_index() ? indexed(wave, inst) : inst), row_(info(inst.op)),
           nudge_(nudge) {}
 
     Notes run() {

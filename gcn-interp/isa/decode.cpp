@@ -29,7 +29,8 @@ public:
         inst_.size_bytes = static_cast<uint8_t>(format.dwords * 4);
         const auto chip = static_cast<std::size_t>(chip_);
         inst_.op = format.format == Format::VOP3 ? kVop3Ops[chip][opcode]
-                   : opcode < 256 ? kOps[chip][static_cast<std::size_t>(format.format)][opcode] : Op::Invalid;
+                   : opcode < 256                ? kOps[chip][static_cast<std::size_t>(format.format)][opcode]
+                                                 : Op::Invalid;
         if (inst_.op == Op::Invalid) return invalid();
         row_ = &info(inst_.op);
         fields();
@@ -43,30 +44,32 @@ private:
         return inst;
     }
     template <class F>
-    uint16_t get() const { return static_cast<uint16_t>(F::get(word_)); }
+    uint16_t get() const {
+        return static_cast<uint16_t>(F::get(word_));
+    }
     void need(bool condition) { ok_ = ok_ && condition; }
 
     void fields() {
         switch (inst_.format) {
-        case Format::SOP1: return sop1();
-        case Format::SOP2: return sop2();
-        case Format::SOPC: return sopc();
-        case Format::SOPK: return sopk();
-        case Format::SOPP: return sopp();
-        case Format::SMEM: return smem();
-        case Format::VOP1:
-        case Format::VOP2:
-        case Format::VOPC: return vop_short();
-        case Format::VOP3: return row_->has(flag::Interp) ? vop3_interp() : vop3();
-        case Format::VOP3P: return vop3p();
-        case Format::VINTRP: return vintrp();
-        case Format::DS: return ds();
-        case Format::FLAT: return flat();
-        case Format::MUBUF: return mubuf();
-        case Format::MTBUF: return mtbuf();
-        case Format::MIMG: return mimg();
-        case Format::EXP: return exp();
-        default: ok_ = false;
+            case Format::SOP1: return sop1();
+            case Format::SOP2: return sop2();
+            case Format::SOPC: return sopc();
+            case Format::SOPK: return sopk();
+            case Format::SOPP: return sopp();
+            case Format::SMEM: return smem();
+            case Format::VOP1:
+            case Format::VOP2:
+            case Format::VOPC: return vop_short();
+            case Format::VOP3: return row_->has(flag::Interp) ? vop3_interp() : vop3();
+            case Format::VOP3P: return vop3p();
+            case Format::VINTRP: return vintrp();
+            case Format::DS: return ds();
+            case Format::FLAT: return flat();
+            case Format::MUBUF: return mubuf();
+            case Format::MTBUF: return mtbuf();
+            case Format::MIMG: return mimg();
+            case Format::EXP: return exp();
+            default: ok_ = false;
         }
     }
 
@@ -154,8 +157,7 @@ private:
         const bool soe = get<SMEM_soe>();
         inst_.nv = get<SMEM_nv>();
         inst_.glc = get<SMEM_glc>();
-        if (row_->profile->dst != Type::NONE && !row_->has(flag::Atomic))
-            inst_.dst = smem_data(row_->dst_dwords());
+        if (row_->profile->dst != Type::NONE && !row_->has(flag::Atomic)) inst_.dst = smem_data(row_->dst_dwords());
         if (row_->has(flag::Store | flag::Atomic)) inst_.src[0] = smem_data(dwords(1));
         if (row_->has(flag::Atomic) && inst_.glc) inst_.dst = inst_.src[0];
         if (type(1) == Type::IMM7) inst_.src[0] = get<SMEM_sdata>();
@@ -163,8 +165,10 @@ private:
         inst_.saddr = scalar(static_cast<uint16_t>(get<SMEM_sbase>() * 2), dwords(0));
         inst_.imm_offset = get<SMEM_imm>();
         if (inst_.imm_offset) inst_.imm = static_cast<int32_t>(sign_extend(SMEM_offset::get(word_), 21));
-        if (soe) inst_.soffset = scalar(get<SMEM_soffset>(), 1);
-        else if (!inst_.imm_offset) inst_.soffset = scalar(SMEM_offset::get(word_) & 0x7f, 1);
+        if (soe)
+            inst_.soffset = scalar(get<SMEM_soffset>(), 1);
+        else if (!inst_.imm_offset)
+            inst_.soffset = scalar(SMEM_offset::get(word_) & 0x7f, 1);
     }
 
     // ---- vector formats ----
@@ -185,8 +189,10 @@ private:
     void vop_short() {
         const uint16_t src0 = get<VOP2_src0>();
         if (row_->profile->sources() == 0) return need(get<VOP1_dst>() == 0);
-        if (row_->format == Format::VOP1) vector_dst(get<VOP1_dst>());
-        else vector_dst(get<VOP2_dst>());
+        if (row_->format == Format::VOP1)
+            vector_dst(get<VOP1_dst>());
+        else
+            vector_dst(get<VOP2_dst>());
         if (src0 == kSrcSdwa) return sdwa();
         if (src0 == kSrcDpp) return dpp();
         literal_allowed_ = true;
@@ -259,8 +265,10 @@ private:
     void check_modifiers(uint8_t& mask) {
         uint8_t real = 0, ignored = 0;
         for (unsigned n = 0; n < 3; ++n) {
-            if (row_->float_source(n)) real |= static_cast<uint8_t>(1u << n);
-            else if (row_->has(flag::IntModsIgnored) && type(n) != Type::NONE) ignored |= static_cast<uint8_t>(1u << n);
+            if (row_->float_source(n))
+                real |= static_cast<uint8_t>(1u << n);
+            else if (row_->has(flag::IntModsIgnored) && type(n) != Type::NONE)
+                ignored |= static_cast<uint8_t>(1u << n);
         }
         need((mask & ~(real | ignored)) == 0);
         mask &= real;
@@ -268,8 +276,10 @@ private:
     void vop3_sources(uint16_t a, uint16_t b, uint16_t c) {
         const uint16_t encoded[3] = {a, b, c};
         for (unsigned n = 0; n < 3; ++n) {
-            if (dwords(n)) inst_.src[n] = source(encoded[n], dwords(n));
-            else need(encoded[n] == 0);
+            if (dwords(n))
+                inst_.src[n] = source(encoded[n], dwords(n));
+            else
+                need(encoded[n] == 0);
             if (dwords(n) > 2) need(encoded[n] >= kSrcVgpr0);
             if (type(n) == Type::MASK) need(encoded[n] < kSrcVgpr0);
         }
@@ -338,8 +348,10 @@ private:
         need((row_->has(flag::Clamp) || !half || !inst_.clamp) && (row_->has(flag::Omod) || !half || !inst_.omod));
         inst_.src[0] = type(0) == Type::F32 ? source(get<VOP3_src1>(), 1) : get<VOP3_src1>();
         if (type(0) == Type::F32) need(get<VOP3_src1>() >= kSrcVgpr0);
-        if (three) inst_.src[2] = source(get<VOP3_src2>(), 1);
-        else need(get<VOP3_src2>() == 0);
+        if (three)
+            inst_.src[2] = source(get<VOP3_src2>(), 1);
+        else
+            need(get<VOP3_src2>() == 0);
         if (three) need(get<VOP3_src2>() >= kSrcVgpr0);
     }
 
@@ -356,11 +368,15 @@ private:
         // Global wave sync has no address; its data register is in the address field.
         if (row_->has(flag::Gws) && !sizes[0]) std::swap(encoded[0], encoded[1]);
         for (unsigned n = 0; n < 3; ++n) {
-            if (sizes[n]) *operands[n] = vgpr(encoded[n], sizes[n]);
-            else need(encoded[n] == 0);
+            if (sizes[n])
+                *operands[n] = vgpr(encoded[n], sizes[n]);
+            else
+                need(encoded[n] == 0);
         }
-        if (row_->profile->dst != Type::NONE) inst_.dst = vgpr(get<DS_dst>(), row_->dst_dwords());
-        else need(get<DS_dst>() == 0);
+        if (row_->profile->dst != Type::NONE)
+            inst_.dst = vgpr(get<DS_dst>(), row_->dst_dwords());
+        else
+            need(get<DS_dst>() == 0);
         need(inst_.gds ? !row_->has(flag::NoGds) : !row_->has(flag::Gws));
         // Bit 25 belongs to the data operand of later chips; it is free where there is one.
         need(!get<DS_acc>() || inst_.dst != kNoOperand || inst_.vdata != kNoOperand);
@@ -442,8 +458,10 @@ private:
         inst_.vaddr = vgpr(get<MIMG_vaddr>(), image_address_dwords(*row_));
         vgpr(get<MIMG_vdata>(), image_data_dwords(*row_));
         inst_.saddr = scalar(static_cast<uint16_t>(get<MIMG_srsrc>() * 4), 8);
-        if (row_->has(flag::Sampler)) inst_.ssamp = scalar(static_cast<uint16_t>(get<MIMG_ssamp>() * 4), 4);
-        else need(get<MIMG_ssamp>() == 0);
+        if (row_->has(flag::Sampler))
+            inst_.ssamp = scalar(static_cast<uint16_t>(get<MIMG_ssamp>() * 4), 4);
+        else
+            need(get<MIMG_ssamp>() == 0);
         need(!inst_.d16 || row_->has(flag::D16));
         need(!get<MIMG_reserved>());
         if (row_->has(flag::Store | flag::Atomic)) inst_.vdata = get<MIMG_vdata>();

@@ -35,10 +35,10 @@ inline constexpr std::array kOps = {ops_of(Chip::gfx900), ops_of(Chip::gfx906)};
 
 constexpr unsigned vop3_base(Format format) {
     switch (format) {
-    case Format::VOP2: return kVop3OfVop2;
-    case Format::VOP1: return kVop3OfVop1;
-    case Format::VINTRP: return kVop3OfVintrp;
-    default: return 0;
+        case Format::VOP2: return kVop3OfVop2;
+        case Format::VOP1: return kVop3OfVop1;
+        case Format::VINTRP: return kVop3OfVintrp;
+        default: return 0;
     }
 }
 

@@ -22,21 +22,21 @@ public:
 
     std::string run() {
         switch (inst_.format) {
-        case Format::SOP1:
-        case Format::SOP2:
-        case Format::SOPC:
-        case Format::SOPK: scalar(); break;
-        case Format::SOPP: sopp(); break;
-        case Format::SMEM: smem(); break;
-        case Format::VINTRP: vintrp(); break;
-        case Format::DS: ds(); break;
-        case Format::FLAT: flat(); break;
-        case Format::MUBUF:
-        case Format::MTBUF: buffer(); break;
-        case Format::MIMG: mimg(); break;
-        case Format::EXP: exp(); break;
-        case Format::Invalid: return "<invalid>";
-        default: vector();
+            case Format::SOP1:
+            case Format::SOP2:
+            case Format::SOPC:
+            case Format::SOPK: scalar(); break;
+            case Format::SOPP: sopp(); break;
+            case Format::SMEM: smem(); break;
+            case Format::VINTRP: vintrp(); break;
+            case Format::DS: ds(); break;
+            case Format::FLAT: flat(); break;
+            case Format::MUBUF:
+            case Format::MTBUF: buffer(); break;
+            case Format::MIMG: mimg(); break;
+            case Format::EXP: exp(); break;
+            case Format::Invalid: return "<invalid>";
+            default: vector();
         }
         std::string text = mnemonic();
         if (!operands_.empty()) text += " " + operands_;
@@ -50,8 +50,9 @@ private:
         if (profile_.dst == Type::NONE && profile_.sources() == 0) return name;
         if (is_sdwa(inst_.format)) return name + "_sdwa";
         if (is_dpp(inst_.format)) return name + "_dpp";
-        const bool two_forms = (row_.format == Format::VOP1 || row_.format == Format::VOP2 ||
-                                row_.format == Format::VOPC || row_.format == Format::VINTRP) && !row_.has(flag::NoE64);
+        const bool two_forms = (row_.format == Format::VOP1 || row_.format == Format::VOP2 || row_.format == Format::VOPC ||
+                                row_.format == Format::VINTRP) &&
+                               !row_.has(flag::NoE64);
         if (!two_forms) return name;
         return name + (inst_.format == Format::VOP3 ? "_e64" : "_e32");
     }
@@ -73,13 +74,13 @@ private:
     std::string immediate(Type type) const {
         const auto imm = static_cast<uint16_t>(inst_.imm);
         switch (type) {
-        case Type::BRANCH: return fmt::format("{}", imm);
-        case Type::HWREG: return hwreg_text(imm);
-        case Type::WAITCNT: return waitcnt_text(imm);
-        case Type::SENDMSG: return sendmsg_text(imm);
-        case Type::GPRIDX: return gpr_index_text(imm);
-        case Type::LIT32: return literal_text(inst_.literal, Type::B32);
-        default: return fmt::format("0x{:x}", imm);
+            case Type::BRANCH: return fmt::format("{}", imm);
+            case Type::HWREG: return hwreg_text(imm);
+            case Type::WAITCNT: return waitcnt_text(imm);
+            case Type::SENDMSG: return sendmsg_text(imm);
+            case Type::GPRIDX: return gpr_index_text(imm);
+            case Type::LIT32: return literal_text(inst_.literal, Type::B32);
+            default: return fmt::format("0x{:x}", imm);
         }
     }
     void scalar() {
@@ -104,18 +105,21 @@ private:
             operand(immediate(profile_.src[0]));
         }
     }
-    static std::string small_or_hex(uint16_t imm) {
-        return imm > 64 ? fmt::format("0x{:x}", imm) : fmt::format("{}", imm);
-    }
+    static std::string small_or_hex(uint16_t imm) { return imm > 64 ? fmt::format("0x{:x}", imm) : fmt::format("{}", imm); }
     void smem() {
-        if (profile_.src[1] == Type::IMM7) operand(small_or_hex(inst_.src[0]));
-        else if (row_.has(flag::Store | flag::Atomic)) operand(sreg_text(inst_.src[0], row_.src_dwords(1)));
-        else if (profile_.dst != Type::NONE) operand(sreg_text(inst_.dst, row_.dst_dwords()));
+        if (profile_.src[1] == Type::IMM7)
+            operand(small_or_hex(inst_.src[0]));
+        else if (row_.has(flag::Store | flag::Atomic))
+            operand(sreg_text(inst_.src[0], row_.src_dwords(1)));
+        else if (profile_.dst != Type::NONE)
+            operand(sreg_text(inst_.dst, row_.dst_dwords()));
         if (profile_.src[0] == Type::NONE) return;
         operand(sreg_text(inst_.saddr, row_.src_dwords(0)));
         const std::string offset = inst_.imm < 0 ? fmt::format("-0x{:x}", -inst_.imm) : fmt::format("0x{:x}", inst_.imm);
-        if (inst_.soffset == kNoOperand) operand(offset);
-        else operand(source_text(inst_, inst_.soffset, Type::B32));
+        if (inst_.soffset == kNoOperand)
+            operand(offset);
+        else
+            operand(source_text(inst_, inst_.soffset, Type::B32));
         if (inst_.soffset != kNoOperand && inst_.imm_offset) modifier(" offset:{}", offset);
         flag_text(inst_.glc && (row_.has(flag::Load | flag::Store | flag::Atomic)), "glc");
     }
@@ -125,9 +129,9 @@ private:
     /// Neg of a constant is written neg(1.0): -1.0 would be another constant.
     std::string with_modifiers(unsigned n, const std::string& text, unsigned abs_bits) const {
         const bool neg = bit(inst_.neg, n), abs = bit(abs_bits, n);
-        const bool constant = inst_.src[n] < kSrcVgpr0 && ((inst_.src[n] >= 128 && inst_.src[n] <= 208) ||
-                                                          (inst_.src[n] >= 240 && inst_.src[n] <= 248) ||
-                                                          inst_.src[n] == kSrcLiteral);
+        const bool constant =
+            inst_.src[n] < kSrcVgpr0 && ((inst_.src[n] >= 128 && inst_.src[n] <= 208) ||
+                                         (inst_.src[n] >= 240 && inst_.src[n] <= 248) || inst_.src[n] == kSrcLiteral);
         if (inst_.sext[n < 2 ? n : 0] && n < 2) return "sext(" + text + ")";
         if (neg && !abs && constant) return "neg(" + text + ")";
         return std::string(neg ? "-" : "") + (abs ? "|" : "") + text + (abs ? "|" : "");
@@ -145,13 +149,19 @@ private:
         if (inst_.sdst != kNoOperand) operand(sreg_text(inst_.sdst, row_.has(flag::ScalarDst) ? 1 : 2));
         for (unsigned n = 0; n < 3 && profile_.src[n] != Type::NONE; ++n) {
             const bool constant_slot = (row_.has(flag::MadMk) && n == 1) || (row_.has(flag::MadAk) && n == 2);
-            if (constant_slot) operand(fmt::format("0x{:x}", inst_.literal));
-            else operand(vector_source(row_.has(flag::MadMk) && n == 2 ? 1 : n));
+            if (constant_slot)
+                operand(fmt::format("0x{:x}", inst_.literal));
+            else
+                operand(vector_source(row_.has(flag::MadMk) && n == 2 ? 1 : n));
         }
-        if (inst_.format == Format::VOP3P) packed_modifiers();
-        else if (is_dpp(inst_.format)) dpp_modifiers();
-        else if (is_sdwa(inst_.format)) sdwa_modifiers();
-        else e64_modifiers();
+        if (inst_.format == Format::VOP3P)
+            packed_modifiers();
+        else if (is_dpp(inst_.format))
+            dpp_modifiers();
+        else if (is_sdwa(inst_.format))
+            sdwa_modifiers();
+        else
+            e64_modifiers();
     }
     void output_modifiers() {
         static constexpr const char* kOmod[] = {nullptr, "mul:2", "mul:4", "div:2"};
@@ -192,8 +202,7 @@ private:
         static constexpr const char* kUnused[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"};
         if (profile_.sources() == 0) return;
         output_modifiers();
-        if (row_.format != Format::VOPC)
-            modifier(" dst_sel:{} dst_unused:{}", kSel[inst_.dst_sel], kUnused[inst_.dst_unused]);
+        if (row_.format != Format::VOPC) modifier(" dst_sel:{} dst_unused:{}", kSel[inst_.dst_sel], kUnused[inst_.dst_unused]);
         modifier(" src0_sel:{}", kSel[inst_.src_sel[0]]);
         if (row_.format != Format::VOP1) modifier(" src1_sel:{}", kSel[inst_.src_sel[1]]);
     }
@@ -214,8 +223,10 @@ private:
             return std::string(neg ? "-" : "") + (abs ? "|" : "") + text + (abs ? "|" : "");
         };
         operand(vgpr_text(inst_.dst, 1));
-        if (profile_.src[0] == Type::F32) operand(modified(1, vgpr_text(inst_.src[0] - kSrcVgpr0, 1)));
-        else operand(interp_parameter(inst_.src[0]));
+        if (profile_.src[0] == Type::F32)
+            operand(modified(1, vgpr_text(inst_.src[0] - kSrcVgpr0, 1)));
+        else
+            operand(interp_parameter(inst_.src[0]));
         operand(attribute());
         if (inst_.src[2] != kNoOperand) operand(modified(2, source_text(inst_, inst_.src[2], Type::F32)));
         flag_text(inst_.high, "high");
@@ -241,12 +252,16 @@ private:
     }
     void flat() {
         if (inst_.dst != kNoOperand) operand(vgpr_text(inst_.dst, row_.dst_dwords()));
-        if (inst_.vaddr == kNoOperand) operand("off");
-        else operand(vgpr_text(inst_.vaddr, inst_.seg == 1 || inst_.saddr != kNoOperand ? 1 : 2));
+        if (inst_.vaddr == kNoOperand)
+            operand("off");
+        else
+            operand(vgpr_text(inst_.vaddr, inst_.seg == 1 || inst_.saddr != kNoOperand ? 1 : 2));
         if (inst_.vdata != kNoOperand) operand(vgpr_text(inst_.vdata, row_.src_dwords(1)));
         if (inst_.seg != 0) {
-            if (inst_.saddr == kNoOperand) operand("off");
-            else operand(sreg_text(inst_.saddr, inst_.seg == 2 ? 2 : 1));
+            if (inst_.saddr == kNoOperand)
+                operand("off");
+            else
+                operand(sreg_text(inst_.saddr, inst_.seg == 2 ? 2 : 1));
         }
         if (inst_.imm) modifier(" offset:{}", inst_.imm);
         flag_text(inst_.glc, "glc");
@@ -258,8 +273,10 @@ private:
         const unsigned dwords = row_.has(flag::Load) ? row_.dst_dwords() : row_.src_dwords(1);
         const bool typed = inst_.format == Format::MTBUF;
         if (!inst_.lds) operand(vgpr_text(inst_.vdata != kNoOperand ? inst_.vdata : inst_.dst, dwords + inst_.tfe));
-        if (inst_.vaddr != kNoOperand) operand(vgpr_text(inst_.vaddr, inst_.offen && inst_.idxen ? 2 : 1));
-        else if (profile_.dst != Type::NONE || profile_.sources()) operand("off");
+        if (inst_.vaddr != kNoOperand)
+            operand(vgpr_text(inst_.vaddr, inst_.offen && inst_.idxen ? 2 : 1));
+        else if (profile_.dst != Type::NONE || profile_.sources())
+            operand("off");
         operand(sreg_text(inst_.saddr, 4));
         operand(source_text(inst_, inst_.soffset, Type::B32));
         if (typed) buffer_format();
@@ -274,10 +291,11 @@ private:
         flag_text(inst_.lds && !store_lds, "lds");
     }
     void buffer_format() {
-        static constexpr const char* kData[] = {"INVALID", "8", "16", "8_8", "32", "16_16", "10_11_11", "11_11_10",
-                                                "10_10_10_2", "2_10_10_10", "8_8_8_8", "32_32", "16_16_16_16",
-                                                "32_32_32", "32_32_32_32", "RESERVED_15"};
-        static constexpr const char* kNumber[] = {"UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "RESERVED_6", "FLOAT"};
+        static constexpr const char* kData[] = {"INVALID",     "8",        "16",          "8_8",        "32",      "16_16",
+                                                "10_11_11",    "11_11_10", "10_10_10_2",  "2_10_10_10", "8_8_8_8", "32_32",
+                                                "16_16_16_16", "32_32_32", "32_32_32_32", "RESERVED_15"};
+        static constexpr const char* kNumber[] = {"UNORM", "SNORM", "USCALED",    "SSCALED",
+                                                  "UINT",  "SINT",  "RESERVED_6", "FLOAT"};
         const bool data = inst_.dfmt != 1, number = inst_.nfmt != 0;
         if (!data && !number) return;
         modifier(" format:[{}{}{}{}{}]", data ? "BUF_DATA_FORMAT_" : "", data ? kData[inst_.dfmt] : "",
@@ -288,8 +306,9 @@ private:
         const unsigned usual = image_data_dwords(row_);
         const unsigned channels = row_.has(flag::Gather) ? 4u : std::max(std::popcount(inst_.dmask), 1);
         const unsigned dwords = (inst_.d16 ? (channels + 1) / 2 : channels) + inst_.tfe;
-        const bool exists = row_.has(flag::Gather) ? dwords != 3
-                            : row_.has(flag::CmpSwap) ? dwords % 2 == 0 : !row_.has(flag::Atomic) || dwords <= 2;
+        const bool exists = row_.has(flag::Gather)    ? dwords != 3
+                            : row_.has(flag::CmpSwap) ? dwords % 2 == 0
+                                                      : !row_.has(flag::Atomic) || dwords <= 2;
         return exists && first + dwords <= 256 ? dwords : usual;
     }
     void mimg() {
@@ -318,8 +337,7 @@ private:
         return fmt::format("invalid_target_{}", t);
     }
     void exp() {
-        const uint16_t sources[4] = {inst_.src[0], inst_.src[1], inst_.src[2],
-                                     static_cast<uint16_t>(kSrcVgpr0 + inst_.vdata)};
+        const uint16_t sources[4] = {inst_.src[0], inst_.src[1], inst_.src[2], static_cast<uint16_t>(kSrcVgpr0 + inst_.vdata)};
         operands_ = export_target();
         for (unsigned n = 0; n < 4; ++n) {
             const unsigned from = inst_.compr ? n / 2 : n;

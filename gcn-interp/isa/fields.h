@@ -40,8 +40,6 @@ inline constexpr uint16_t kSaddrOff = 0x7f;
 /// Address VGPRs that LLVM prints for an image operation: the digit of its IMG1..IMG4 profile.
 constexpr unsigned image_address_dwords(const InstInfo& row) { return static_cast<unsigned>(row.profile->name[3] - '0'); }
 /// Data VGPRs before DMASK, TFE and D16 are looked at.
-constexpr unsigned image_data_dwords(const InstInfo& row) {
-    return row.has(flag::Gather) ? 4 : row.has(flag::CmpSwap) ? 2 : 1;
-}
+constexpr unsigned image_data_dwords(const InstInfo& row) { return row.has(flag::Gather) ? 4 : row.has(flag::CmpSwap) ? 2 : 1; }
 
 }  // namespace lyra::gcn

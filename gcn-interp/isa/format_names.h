@@ -7,8 +7,8 @@
 namespace lyra::gcn {
 
 inline constexpr const char* kFormatNames[] = {
-    "SOP2", "SOPK", "SOP1", "SOPC", "SOPP", "SMEM", "VOP1", "VOP2", "VOPC", "VOP1_SDWA", "VOP2_SDWA", "VOPC_SDWA",
-    "VOP1_DPP", "VOP2_DPP", "VOP3", "VOP3P", "VINTRP", "DS", "FLAT", "MUBUF", "MTBUF", "MIMG", "EXP",
+    "SOP2",     "SOPK",     "SOP1", "SOPC",  "SOPP",   "SMEM", "VOP1", "VOP2",  "VOPC",  "VOP1_SDWA", "VOP2_SDWA", "VOPC_SDWA",
+    "VOP1_DPP", "VOP2_DPP", "VOP3", "VOP3P", "VINTRP", "DS",   "FLAT", "MUBUF", "MTBUF", "MIMG",      "EXP",
 };
 static_assert(sizeof kFormatNames / sizeof *kFormatNames == static_cast<std::size_t>(Format::Invalid));
 

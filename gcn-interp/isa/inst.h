@@ -10,12 +10,29 @@ namespace lyra::gcn {
 
 /// The encoding an instruction was found in. @source AMD Vega ISA document, chapter "Microcode formats"; LLVM 19
 enum class Format : uint8_t {
-    SOP2, SOPK, SOP1, SOPC, SOPP, SMEM,
-    VOP1, VOP2, VOPC,             // 32-bit forms (plus literal)
-    VOP1_SDWA, VOP2_SDWA, VOPC_SDWA,
-    VOP1_DPP, VOP2_DPP,
+    SOP2,
+    SOPK,
+    SOP1,
+    SOPC,
+    SOPP,
+    SMEM,
+    VOP1,
+    VOP2,
+    VOPC,             // 32-bit forms (plus literal)
+    VOP1_SDWA,
+    VOP2_SDWA,
+    VOPC_SDWA,
+    VOP1_DPP,
+    VOP2_DPP,
     VOP3,                         // VOP3A, VOP3B and the e64 forms of VOP1/VOP2/VOPC
-    VOP3P, VINTRP, DS, FLAT, MUBUF, MTBUF, MIMG, EXP,
+    VOP3P,
+    VINTRP,
+    DS,
+    FLAT,
+    MUBUF,
+    MTBUF,
+    MIMG,
+    EXP,
     Invalid,
 };
 
@@ -37,12 +54,11 @@ inline constexpr uint16_t kNoOperand = 0xffff;
 /// A decoded instruction. Fields that its format lacks are zero (operands: kNoOperand).
 /// Implied operands are filled in, so that every encoding of an operation looks alike:
 ///   carry-in rows     src[2] = VCC, or the SGPR pair of VOP3;  carry-out rows and VOPC: sdst = VCC or the encoded pair
-///   VOP2              src[1] is already 256 + VGPR;  v_madmk: D = src[0] * literal + src[1];  v_madak: src[0] * src[1] + literal
-///   SOPK              dst when SDST is written, src[0] when it is only read;  imm is sign-extended even for unsigned compares
-///   SMEM              loads: dst;  stores and atomics: src[0] = data, atomics with GLC also dst
-///   FLAT, MUBUF       loads: dst;  stores: vdata;  atomics: vdata, with GLC also dst
-///   DS                imm = 16-bit offset; read2/write2 rows: imm = offset0, imm2 = offset1, in elements
-///   SGPR ranges       rounded down to their alignment (2, or 4 from four dwords on)
+///   VOP2              src[1] is already 256 + VGPR;  v_madmk: D = src[0] * literal + src[1];  v_madak: src[0] * src[1] +
+///   literal SOPK              dst when SDST is written, src[0] when it is only read;  imm is sign-extended even for unsigned
+///   compares SMEM              loads: dst;  stores and atomics: src[0] = data, atomics with GLC also dst FLAT, MUBUF loads:
+///   dst;  stores: vdata;  atomics: vdata, with GLC also dst DS                imm = 16-bit offset; read2/write2 rows: imm =
+///   offset0, imm2 = offset1, in elements SGPR ranges       rounded down to their alignment (2, or 4 from four dwords on)
 struct Inst {
     Op op{};
     Format format = Format::Invalid;
@@ -68,18 +84,18 @@ struct Inst {
     uint16_t vaddr = kNoOperand;     ///< VGPR number
     uint16_t vdata = kNoOperand;     ///< VGPR number of store data / DS data0
     uint16_t vdata2 = kNoOperand;    ///< DS data1
-    uint16_t saddr = kNoOperand;     ///< scalar base: SGPR pair (FLAT), SBASE (SMEM), SRSRC first SGPR (MUBUF); kNoOperand = off
-    uint16_t soffset = kNoOperand;   ///< scalar offset operand (SMEM, MUBUF)
-    uint8_t seg = 0;                 ///< FLAT: 0 flat, 1 scratch, 2 global
+    uint16_t saddr = kNoOperand;  ///< scalar base: SGPR pair (FLAT), SBASE (SMEM), SRSRC first SGPR (MUBUF); kNoOperand = off
+    uint16_t soffset = kNoOperand;  ///< scalar offset operand (SMEM, MUBUF)
+    uint8_t seg = 0;  ///< FLAT: 0 flat, 1 scratch, 2 global
     bool glc = false, slc = false, nv = false, lds = false, tfe = false, gds = false, offen = false, idxen = false;
-    bool imm_offset = false;         ///< SMEM: imm is in use
-    uint8_t dfmt = 0, nfmt = 0;      ///< MTBUF
+    bool imm_offset = false;  ///< SMEM: imm is in use
+    uint8_t dfmt = 0, nfmt = 0;  ///< MTBUF
     // graphics, only so that lengths and text are right
-    uint8_t dmask = 0;               ///< MIMG; EXP: enable bits
+    uint8_t dmask = 0;  ///< MIMG; EXP: enable bits
     bool unorm = false, da = false, r128 = false, lwe = false, d16 = false;  ///< MIMG (r128 is A16 on GFX9)
-    uint16_t ssamp = kNoOperand;     ///< MIMG: first SGPR of the sampler descriptor
-    uint8_t attr = 0, attr_chan = 0; ///< interpolation: attribute and channel; EXP: target in attr
-    bool high = false;               ///< VOP3 interpolation: high half
+    uint16_t ssamp = kNoOperand;  ///< MIMG: first SGPR of the sampler descriptor
+    uint8_t attr = 0, attr_chan = 0;  ///< interpolation: attribute and channel; EXP: target in attr
+    bool high = false;  ///< VOP3 interpolation: high half
     bool compr = false, done = false, vm = false;  ///< EXP
 };
 

@@ -30,28 +30,31 @@ inline constexpr KnownDifference kKnownDifferences[] = {
     {"flat offset bit 12",
      "LLVM prints 13 bits as an unsigned offset; the ISA document says that the top bit is ignored in FLAT instructions",
      [](const Comparison& c) { return c.llvm_starts("flat_") && c.ours.size == 8 && (c.words[0] & 0x1000); }},
-    {"VOPC e64 destination is not a register",
-     "the field has 8 bits; LLVM prints a constant for 128 and above, we reject",
-     [](const Comparison& c) { return c.llvm_starts("v_cmp") && !c.ours.size && (c.words[0] >> 26) == 0x34 && (c.words[0] & 0x80); }},
+    {"VOPC e64 destination is not a register", "the field has 8 bits; LLVM prints a constant for 128 and above, we reject",
+     [](const Comparison& c) {
+         return c.llvm_starts("v_cmp") && !c.ours.size && (c.words[0] >> 26) == 0x34 && (c.words[0] & 0x80);
+     }},
     {"constant in place of a VGPR",
      "LLVM lets a constant stand for a source that must be a VGPR, or for the SGPR that a lane is read to; we reject",
      [](const Comparison& c) {
          return (c.llvm_starts("v_readfirstlane_b32") || c.llvm_starts("v_readlane_b32") || c.llvm_starts("v_swap_b32") ||
-                 c.llvm_starts("v_mqsad_u32_u8")) && !c.ours.size;
+                 c.llvm_starts("v_mqsad_u32_u8")) &&
+                !c.ours.size;
      }},
     {"VOP3 interpolation with a constant", "LLVM lets a constant stand for a VGPR, we reject",
      [](const Comparison& c) { return c.llvm_starts("v_interp_") && !c.ours.size && (c.words[0] >> 26) == 0x34; }},
-    {"neg of an integer source",
-     "LLVM prints sext() for the bit, which only SDWA has; we ignore it",
+    {"neg of an integer source", "LLVM prints sext() for the bit, which only SDWA has; we ignore it",
      [](const Comparison& c) { return c.ours.size == c.llvm.size && c.llvm.text.find("sext(") != std::string::npos; }},
     {"floating-point constant as a 64-bit address",
-     "LLVM prints the 32-bit spelling for scalar operands that must be registers: of 1/(2*pi), and of literals that are inline constants",
+     "LLVM prints the 32-bit spelling for scalar operands that must be registers: of 1/(2*pi), and of literals that are inline "
+     "constants",
      [](const Comparison& c) {
          if (!c.llvm_starts("s_rfe_b64") && !c.llvm_starts("s_setpc_b64") && !c.llvm_starts("s_movrels_b64")) return false;
          const uint32_t source = c.words[0] & 0xff, magnitude = c.words[1] & 0x7fffffff;
          return c.ours.size == c.llvm.size &&
-                (source == 248 || (source == 255 && (c.words[1] == 0x3e22f983 || magnitude == 0x3f000000 || magnitude == 0x3f800000 ||
-                                                     magnitude == 0x40000000 || magnitude == 0x40800000)));
+                (source == 248 ||
+                 (source == 255 && (c.words[1] == 0x3e22f983 || magnitude == 0x3f000000 || magnitude == 0x3f800000 ||
+                                    magnitude == 0x40000000 || magnitude == 0x40800000)));
      }},
     {"image atomic with four data registers",
      "LLVM prints five for DMASK and TFE that ask for four; images are decoded for their length only",
@@ -62,7 +65,8 @@ inline constexpr KnownDifference kKnownDifferences[] = {
     {"v_nop and v_clrexcp with SDWA or DPP",
      "they read no source; LLVM takes the next dword as part of them when some of its bits are zero, we never do",
      [](const Comparison& c) {
-         return (c.llvm_starts("v_nop") || c.llvm_starts("v_clrexcp")) && ((c.words[0] & 0x1ff) == 249 || (c.words[0] & 0x1ff) == 250);
+         return (c.llvm_starts("v_nop") || c.llvm_starts("v_clrexcp")) &&
+                ((c.words[0] & 0x1ff) == 249 || (c.words[0] & 0x1ff) == 250);
      }},
 };
 

@@ -36,8 +36,9 @@ public:
         if (const KnownDifference* row = known_difference(c)) {
             ++by_name_[row->name];
         } else if (++unknown_ <= kShown) {
-            examples_.push_back(fmt::format("{:08x} {:08x} {:08x} on {}\n  LLVM {} bytes: {}\n  ours {} bytes: {}", words[0], words[1], words[2],
-                                            kChipNames[static_cast<std::size_t>(chip_)], c.llvm.size, c.llvm.text, c.ours.size, c.ours.text));
+            examples_.push_back(fmt::format("{:08x} {:08x} {:08x} on {}\n  LLVM {} bytes: {}\n  ours {} bytes: {}", words[0],
+                                            words[1], words[2], kChipNames[static_cast<std::size_t>(chip_)], c.llvm.size,
+                                            c.llvm.text, c.ours.size, c.ours.text));
         }
         return false;
     }
@@ -59,8 +60,10 @@ public:
         return sum;
     }
     std::string summary() const {
-        return fmt::format("{} encodings compared, {} accepted by LLVM, {} of the others only for a wrong register, {} known differences, "
-                           "{} others, {} not given to LLVM", compared_, accepted_, wrong_register_, known(), unknown_, skipped_);
+        return fmt::format(
+            "{} encodings compared, {} accepted by LLVM, {} of the others only for a wrong register, {} known differences, "
+            "{} others, {} not given to LLVM",
+            compared_, accepted_, wrong_register_, known(), unknown_, skipped_);
     }
     std::string details() const {
         std::string text;
@@ -84,10 +87,10 @@ public:
     uint32_t any() { return static_cast<uint32_t>(random_()); }
     uint32_t sparse() {
         switch (random_() % 4) {
-        case 0: return any() & any() & any();
-        case 1: return any() & any();
-        case 2: return any() & any() & any() & any() & any();
-        default: return any();
+            case 0: return any() & any() & any();
+            case 1: return any() & any();
+            case 2: return any() & any() & any() & any() & any();
+            default: return any();
         }
     }
     bool one_in(unsigned n) { return random_() % n == 0; }
@@ -99,37 +102,39 @@ private:
 /// Fields whose value decides whether an instruction exists at all are often given the usual one.
 inline void usual_values(const FormatInfo& format, Words& source, uint32_t (&words)[3]) {
     switch (format.format) {
-    case Format::FLAT:
-        if (source.one_in(2)) words[1] |= kSaddrOff << 16;
-        else if (source.one_in(2)) words[1] &= ~(kSaddrOff << 16);
-        if (source.one_in(2)) words[0] &= ~0x2000u;
-        break;
-    case Format::VOP3:
-        if (source.one_in(2)) words[1] &= ~(0x1ffu << 18);
-        if (source.one_in(2)) words[1] |= 0x20100u;
-        if (source.one_in(2)) words[0] &= ~0x7f00u;
-        break;
-    case Format::DS:
-        if (source.one_in(2)) words[1] &= ~0x00ff0000u;
-        if (source.one_in(2)) words[1] &= ~0xff000000u;
-        if (source.one_in(4)) words[1] &= ~0x0000ff00u;
-        break;
-    case Format::SOPP:
-        if (source.one_in(2)) words[0] &= 0xffff0000u;
-        break;
-    case Format::VOP1:
-        if (source.one_in(4)) words[0] &= ~(0xffu << 17);
-        break;
-    case Format::MUBUF:
-    case Format::MTBUF:
-        if (source.one_in(2)) words[0] &= ~0x1f000u;
-        if (source.one_in(2)) words[1] &= ~0x800000u;
-        break;
-    case Format::MIMG:
-        if (source.one_in(2)) words[1] &= ~0x83e00000u;
-        words[0] &= ~1u;
-        break;
-    default: break;
+        case Format::FLAT:
+            if (source.one_in(2))
+                words[1] |= kSaddrOff << 16;
+            else if (source.one_in(2))
+                words[1] &= ~(kSaddrOff << 16);
+            if (source.one_in(2)) words[0] &= ~0x2000u;
+            break;
+        case Format::VOP3:
+            if (source.one_in(2)) words[1] &= ~(0x1ffu << 18);
+            if (source.one_in(2)) words[1] |= 0x20100u;
+            if (source.one_in(2)) words[0] &= ~0x7f00u;
+            break;
+        case Format::DS:
+            if (source.one_in(2)) words[1] &= ~0x00ff0000u;
+            if (source.one_in(2)) words[1] &= ~0xff000000u;
+            if (source.one_in(4)) words[1] &= ~0x0000ff00u;
+            break;
+        case Format::SOPP:
+            if (source.one_in(2)) words[0] &= 0xffff0000u;
+            break;
+        case Format::VOP1:
+            if (source.one_in(4)) words[0] &= ~(0xffu << 17);
+            break;
+        case Format::MUBUF:
+        case Format::MTBUF:
+            if (source.one_in(2)) words[0] &= ~0x1f000u;
+            if (source.one_in(2)) words[1] &= ~0x800000u;
+            break;
+        case Format::MIMG:
+            if (source.one_in(2)) words[1] &= ~0x83e00000u;
+            words[0] &= ~1u;
+            break;
+        default: break;
     }
 }
 

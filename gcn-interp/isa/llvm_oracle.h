@@ -42,7 +42,8 @@ public:
         const bool short_vector = (words[0] >> 31) == 0 && (words[0] & 0x1ff) == 249;
         if (!short_vector) return false;
         const bool compare = (words[0] >> 25) == 0x3e, one_source = (words[0] >> 25) == 0x3f;
-        const unsigned dst = words[1] >> 8 & 7, unused = words[1] >> 11 & 3, src0 = words[1] >> 16 & 7, src1 = words[1] >> 24 & 7;
+        const unsigned dst = words[1] >> 8 & 7, unused = words[1] >> 11 & 3, src0 = words[1] >> 16 & 7,
+                       src1 = words[1] >> 24 & 7;
         return (!compare && (dst == 7 || unused == 3)) || src0 == 7 || (!one_source && src1 == 7);
     }
 

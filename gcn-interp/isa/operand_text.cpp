@@ -80,9 +80,7 @@ std::string value_text(uint64_t value, unsigned bits, bool floats) {
 }
 
 /// Single integer operands of 16 bits print a float pattern in hex; all others by name.
-bool prints_floats(const TypeInfo& type) {
-    return type.bits != 16 || type.kind == Kind::Float || type.name[0] == 'V';
-}
+bool prints_floats(const TypeInfo& type) { return type.bits != 16 || type.kind == Kind::Float || type.name[0] == 'V'; }
 
 const char* message_op(MessageOps ops, unsigned op) {
     static constexpr const char* kGs[] = {nullptr, "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT"};
@@ -137,7 +135,8 @@ std::string source_text(const Inst& inst, uint16_t number, Type type) {
     if (number >= 193 && number <= 208) return fmt::format("{}", 192 - number);
     for (const InlineFloat& row : kInlineFloats) {
         if (row.number != number) continue;
-        return prints_floats(facts) ? float_name(row, facts.kind == Kind::Mask ? 32 : facts.bits) : fmt::format("0x{:x}", row.f16);
+        return prints_floats(facts) ? float_name(row, facts.kind == Kind::Mask ? 32 : facts.bits)
+                                    : fmt::format("0x{:x}", row.f16);
     }
     return sreg_text(number, facts.dwords);
 }
@@ -196,30 +195,31 @@ std::string swizzle_text(uint16_t imm) {
     const unsigned and_mask = bits(imm, 0, 5), or_mask = bits(imm, 5, 5), xor_mask = bits(imm, 10, 5);
     const unsigned group = 32 - and_mask;
     std::string text;
-    if (and_mask == 31 && or_mask == 0 && std::popcount(xor_mask) == 1) text = fmt::format("SWAP,{}", xor_mask);
+    if (and_mask == 31 && or_mask == 0 && std::popcount(xor_mask) == 1)
+        text = fmt::format("SWAP,{}", xor_mask);
     else if (and_mask == 31 && or_mask == 0 && xor_mask > 0 && std::has_single_bit(xor_mask + 1))
         text = fmt::format("REVERSE,{}", xor_mask + 1);
     else if (group > 1 && std::has_single_bit(group) && or_mask < group && xor_mask == 0)
         text = fmt::format("BROADCAST,{},{}", group, or_mask);
-    else text = bitmask_swizzle(and_mask, or_mask, xor_mask);
+    else
+        text = bitmask_swizzle(and_mask, or_mask, xor_mask);
     return fmt::format(" offset:swizzle({})", text);
 }
 
 std::string dpp_text(uint16_t ctrl) {
     static constexpr const char* kRowShift[] = {"row_shl", "row_shr", "row_ror"};
-    if (ctrl < 0x100)
-        return fmt::format(" quad_perm:[{},{},{},{}]", ctrl & 3, ctrl >> 2 & 3, ctrl >> 4 & 3, ctrl >> 6 & 3);
+    if (ctrl < 0x100) return fmt::format(" quad_perm:[{},{},{},{}]", ctrl & 3, ctrl >> 2 & 3, ctrl >> 4 & 3, ctrl >> 6 & 3);
     if (ctrl <= 0x12f && (ctrl & 15)) return fmt::format(" {}:{}", kRowShift[(ctrl >> 4) - 0x10], ctrl & 15);
     switch (ctrl) {
-    case 0x130: return " wave_shl:1";
-    case 0x134: return " wave_rol:1";
-    case 0x138: return " wave_shr:1";
-    case 0x13c: return " wave_ror:1";
-    case 0x140: return " row_mirror";
-    case 0x141: return " row_half_mirror";
-    case 0x142: return " row_bcast:15";
-    case 0x143: return " row_bcast:31";
-    default: return "";
+        case 0x130: return " wave_shl:1";
+        case 0x134: return " wave_rol:1";
+        case 0x138: return " wave_shr:1";
+        case 0x13c: return " wave_ror:1";
+        case 0x140: return " row_mirror";
+        case 0x141: return " row_half_mirror";
+        case 0x142: return " row_bcast:15";
+        case 0x143: return " row_bcast:31";
+        default: return "";
     }
 }
 

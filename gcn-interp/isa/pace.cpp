@@ -15,7 +15,7 @@ bool quarter_rate(Op op) {
 #include "gcn-interp/isa/rates.def"
 #undef RATE
         return true;
-    default: return false;
+        default: return false;
     }
 }
 
@@ -29,18 +29,18 @@ Pace vector_pace(const Inst& inst) {
 
 Pace program_pace(Op op) {
     switch (op) {
-    case Op::s_nop: return Pace::Nop;
-    case Op::s_waitcnt: return Pace::Wait;
-    case Op::s_endpgm:
-    case Op::s_endpgm_saved: return Pace::End;
-    case Op::s_branch:
-    case Op::s_cbranch_scc0:
-    case Op::s_cbranch_scc1:
-    case Op::s_cbranch_vccz:
-    case Op::s_cbranch_vccnz:
-    case Op::s_cbranch_execz:
-    case Op::s_cbranch_execnz: return Pace::Branch;
-    default: return Pace::Scalar;
+        case Op::s_nop: return Pace::Nop;
+        case Op::s_waitcnt: return Pace::Wait;
+        case Op::s_endpgm:
+        case Op::s_endpgm_saved: return Pace::End;
+        case Op::s_branch:
+        case Op::s_cbranch_scc0:
+        case Op::s_cbranch_scc1:
+        case Op::s_cbranch_vccz:
+        case Op::s_cbranch_vccnz:
+        case Op::s_cbranch_execz:
+        case Op::s_cbranch_execnz: return Pace::Branch;
+        default: return Pace::Scalar;
     }
 }
 
@@ -48,19 +48,19 @@ Pace program_pace(Op op) {
 
 Pace pace_of(const Inst& inst) {
     switch (inst.format) {
-    case Format::SOPP: return program_pace(inst.op);
-    case Format::SOP2:
-    case Format::SOPK:
-    case Format::SOP1:
-    case Format::SOPC:
-    case Format::Invalid: return Pace::Scalar;
-    case Format::SMEM: return Pace::ScalarMemory;
-    case Format::DS: return Pace::Lds;
-    case Format::FLAT: return inst.seg == 0 ? Pace::FlatMemory : Pace::VectorMemory;
-    case Format::MUBUF:
-    case Format::MTBUF:
-    case Format::MIMG: return Pace::VectorMemory;
-    default: return vector_pace(inst);
+        case Format::SOPP: return program_pace(inst.op);
+        case Format::SOP2:
+        case Format::SOPK:
+        case Format::SOP1:
+        case Format::SOPC:
+        case Format::Invalid: return Pace::Scalar;
+        case Format::SMEM: return Pace::ScalarMemory;
+        case Format::DS: return Pace::Lds;
+        case Format::FLAT: return inst.seg == 0 ? Pace::FlatMemory : Pace::VectorMemory;
+        case Format::MUBUF:
+        case Format::MTBUF:
+        case Format::MIMG: return Pace::VectorMemory;
+        default: return vector_pace(inst);
     }
 }
 

@@ -10,7 +10,18 @@ namespace lyra::gcn {
 
 /// Instructions that cost alike.
 enum class Pace : uint8_t {
-    Scalar, Branch, Wait, End, Nop, Vector, VectorQuarter, VectorF64, Lds, ScalarMemory, VectorMemory, FlatMemory,
+    Scalar,
+    Branch,
+    Wait,
+    End,
+    Nop,
+    Vector,
+    VectorQuarter,
+    VectorF64,
+    Lds,
+    ScalarMemory,
+    VectorMemory,
+    FlatMemory,
 };
 
 Pace pace_of(const Inst& inst);

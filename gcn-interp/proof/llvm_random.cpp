@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // gcn_llvm_random COUNT [SEED]: decode() and disassemble() against LLVM 19 on COUNT random encodings, as many for each chip; or
-// gcn_llvm_random --encodings FILE...: on every list of bytes, such as 0x01,0x05,0x0a,0x02, in files (LLVM's own tests), for each chip.
-// Exit status 1: a difference that isa/known_differences.h does not name.
+// gcn_llvm_random --encodings FILE...: on every list of bytes, such as 0x01,0x05,0x0a,0x02, in files (LLVM's own tests), for
+// each chip. Exit status 1: a difference that isa/known_differences.h does not name.
 #include <algorithm>
 #include <atomic>
 #include <cstring>

@@ -19,9 +19,9 @@ bool supported(Backend backend) {
                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd");
     };
     switch (backend) {
-    case Backend::Avx2: return avx2();
-    case Backend::Avx512: return kWidest == Backend::Avx512 && avx2() && avx512();
-    case Backend::Portable: return true;
+        case Backend::Avx2: return avx2();
+        case Backend::Avx512: return kWidest == Backend::Avx512 && avx2() && avx512();
+        case Backend::Portable: return true;
     }
 #endif
     return backend == Backend::Portable;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Back ends: the vector instruction sets of the host for which the lane loops are compiled; step 6 of the data flow.
 //
-// A lane loop is written once, as plain C++. A function of a back end is a wrapper that carries the attribute of its instruction set and
-// into which everything is inlined; nothing else is compiled for more than the base line, so that no code for a newer processor can get
-// into a function which an older one runs.
+// A lane loop is written once, as plain C++. A function of a back end is a wrapper that carries the attribute of its
+// instruction set and into which everything is inlined; nothing else is compiled for more than the base line, so that no code
+// for a newer processor can get into a function which an older one runs.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,11 @@ inline constexpr const char* kBackendNames[] = {"portable", "avx2", "avx512"};
 #define LYRA_PORTABLE gnu::target("sse4.1")
 #define LYRA_AVX2 gnu::target("avx2,fma,bmi,bmi2,lzcnt,f16c,popcnt")
 #if defined(__clang__)
-#define LYRA_AVX512 gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512cd,avx2,fma,bmi,bmi2,lzcnt,f16c,popcnt"), clang::min_vector_width(512)
+#define LYRA_AVX512 \
+    gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512cd,avx2,fma,bmi,bmi2,lzcnt,f16c,popcnt"), clang::min_vector_width(512)
 #else
-#define LYRA_AVX512 gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512cd,avx2,fma,bmi,bmi2,lzcnt,f16c,popcnt,prefer-vector-width=512")
+#define LYRA_AVX512 \
+    gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx512cd,avx2,fma,bmi,bmi2,lzcnt,f16c,popcnt,prefer-vector-width=512")
 #endif
 #else
 #define LYRA_HAS_X86_BACKENDS 0

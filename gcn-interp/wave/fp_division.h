@@ -109,7 +109,8 @@ inline double div_fmas(double s0, double s1, double s2, bool scaled) {
     const bool large = (s2 >= 2.0) | (s2 <= -2.0);
     const double result = fused * pick(large, 0x1p128, 0x1p-128);
     const double rest = fused - result * 0x1p128;
-    const bool denormal = !large & (result <= 0x1p-1022) & (result >= -0x1p-1022);  // the smallest normal number may have been rounded to
+    const bool denormal =
+        !large & (result <= 0x1p-1022) & (result >= -0x1p-1022);  // the smallest normal number may have been rounded to
     const bool between = (rest == 0x1p-947) | (rest == -0x1p-947);
     const bool away = (lost != 0) & ((lost > 0) == (rest > 0));
     // What overflows before it is scaled down: scaled first.

@@ -55,18 +55,18 @@ struct Field {
 
 uint32_t read(const Wave& wave, Id id) {
     switch (id) {
-    case Id::MODE: return ModeBits::GprIdxEn::set(wave.mode, ModeBits::GprIdxEn::get(wave.mode) | wave.user_gpr_idx);
-    case Id::STATUS: return status(wave);
-    case Id::TRAPSTS: return wave.priv() ? wave.trapsts : TrapstsBits::ReadsExcp::set(wave.trapsts, 0);
-    case Id::HW_ID: return wave.hw_id;
-    case Id::GPR_ALLOC: return gpr_alloc(wave);
-    case Id::LDS_ALLOC: return lds_alloc(wave);
-    case Id::IB_STS: return wave.ib_sts;
-    case Id::SH_MEM_BASES: return sh_mem_bases(wave);
-    case Id::TBA_LO: return lo32(wave.tba >> 8);
-    case Id::TBA_HI: return hi32(wave.tba >> 8) & 0xff;
-    case Id::TMA_LO: return lo32(wave.tma >> 8);
-    case Id::TMA_HI: return hi32(wave.tma >> 8) & 0xff;
+        case Id::MODE: return ModeBits::GprIdxEn::set(wave.mode, ModeBits::GprIdxEn::get(wave.mode) | wave.user_gpr_idx);
+        case Id::STATUS: return status(wave);
+        case Id::TRAPSTS: return wave.priv() ? wave.trapsts : TrapstsBits::ReadsExcp::set(wave.trapsts, 0);
+        case Id::HW_ID: return wave.hw_id;
+        case Id::GPR_ALLOC: return gpr_alloc(wave);
+        case Id::LDS_ALLOC: return lds_alloc(wave);
+        case Id::IB_STS: return wave.ib_sts;
+        case Id::SH_MEM_BASES: return sh_mem_bases(wave);
+        case Id::TBA_LO: return lo32(wave.tba >> 8);
+        case Id::TBA_HI: return hi32(wave.tba >> 8) & 0xff;
+        case Id::TMA_LO: return lo32(wave.tma >> 8);
+        case Id::TMA_HI: return hi32(wave.tma >> 8) & 0xff;
     }
     return 0;
 }
@@ -75,17 +75,17 @@ void write(Wave& wave, Id id, uint32_t value, uint32_t mask) {
     mask &= writable(id, wave.priv());
     const auto merge = [&](uint32_t& word) { word = (word & ~mask) | (value & mask); };
     switch (id) {
-    case Id::MODE:
-        merge(wave.mode);
-        if (mask & ModeBits::GprIdxEn::kMask) wave.user_gpr_idx = false;
-        break;
-    case Id::TRAPSTS: merge(wave.trapsts); break;
-    case Id::IB_STS: merge(wave.ib_sts); break;
-    case Id::STATUS:
-        merge(wave.status);
-        if (mask & 1) wave.scc = value & 1;
-        break;
-    default: break;
+        case Id::MODE:
+            merge(wave.mode);
+            if (mask & ModeBits::GprIdxEn::kMask) wave.user_gpr_idx = false;
+            break;
+        case Id::TRAPSTS: merge(wave.trapsts); break;
+        case Id::IB_STS: merge(wave.ib_sts); break;
+        case Id::STATUS:
+            merge(wave.status);
+            if (mask & 1) wave.scc = value & 1;
+            break;
+        default: break;
     }
 }
 

@@ -20,8 +20,8 @@ namespace lyra::gcn {
 
 inline constexpr uint64_t kAllLanes = ~uint64_t{0};
 
-/// Explicit vectors, for what the compiler does not vectorise by itself: eight dwords, four qwords. Functions that take or give them
-/// are always inlined, for how they are passed depends on the instruction set.
+/// Explicit vectors, for what the compiler does not vectorise by itself: eight dwords, four qwords. Functions that take or give
+/// them are always inlined, for how they are passed depends on the instruction set.
 using Dwords [[gnu::vector_size(32)]] = uint32_t;
 using Qwords [[gnu::vector_size(32)]] = uint64_t;
 inline constexpr unsigned kDwords = 8, kQwords = 4;

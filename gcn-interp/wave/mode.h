@@ -31,14 +31,10 @@ struct ModeView {
 
     constexpr ModeView() = default;
     constexpr explicit ModeView(uint32_t mode)
-        : ieee(ModeBits::Ieee::get(mode)),
-          dx10_clamp(ModeBits::Dx10Clamp::get(mode)),
-          fp16_ovfl(ModeBits::Fp16Ovfl::get(mode)),
+        : ieee(ModeBits::Ieee::get(mode)), dx10_clamp(ModeBits::Dx10Clamp::get(mode)), fp16_ovfl(ModeBits::Fp16Ovfl::get(mode)),
           round32(static_cast<Round>(ModeBits::RoundF32::get(mode))),
-          round16_64(static_cast<Round>(ModeBits::RoundF16F64::get(mode))),
-          denorm_in32(ModeBits::DenormF32::get(mode) & 1),
-          denorm_out32(ModeBits::DenormF32::get(mode) & 2),
-          denorm_in16_64(ModeBits::DenormF16F64::get(mode) & 1),
+          round16_64(static_cast<Round>(ModeBits::RoundF16F64::get(mode))), denorm_in32(ModeBits::DenormF32::get(mode) & 1),
+          denorm_out32(ModeBits::DenormF32::get(mode) & 2), denorm_in16_64(ModeBits::DenormF16F64::get(mode) & 1),
           denorm_out16_64(ModeBits::DenormF16F64::get(mode) & 2) {}
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// SDWA: bytes and words of sources and destination on 64-lane rows; step 6 of the data flow. Inlined into functions of a back end.
+// SDWA: bytes and words of sources and destination on 64-lane rows; step 6 of the data flow. Inlined into functions of a back
+// end.
 #pragma once
 
 #include "gcn-interp/isa/inst.h"

@@ -20,12 +20,16 @@ struct alignas(64) VgprRow {
 
 /// Numbers of the special scalar operands. @source LLVM AMDGPU SIRegisterInfo, gfx9 encodings (operands.def)
 enum ScalarOperand : uint16_t {
-    kFlatScratchLo = 102, kFlatScratchHi = 103,
-    kXnackMaskLo = 104, kXnackMaskHi = 105,
-    kVccLo = 106, kVccHi = 107,
+    kFlatScratchLo = 102,
+    kFlatScratchHi = 103,
+    kXnackMaskLo = 104,
+    kXnackMaskHi = 105,
+    kVccLo = 106,
+    kVccHi = 107,
     kTtmp0 = 108,
     kM0 = 124,
-    kExecLo = 126, kExecHi = 127,
+    kExecLo = 126,
+    kExecHi = 127,
 };
 
 /// STATUS (hwreg 2). @source docs/spec/front-end.md 5.3; asm of the gfx9 trap handler
@@ -79,21 +83,21 @@ struct TrapstsBits {
 };
 
 enum class WaveState : uint8_t {
-    Free,      ///< slot without a wave
+    Free,  ///< slot without a wave
     Running,
-    AtBarrier, ///< executed s_barrier, waits for the rest of its work-group
-    AtGws,     ///< waits in a DS_GWS_* instruction, to which its PC points
+    AtBarrier,  ///< executed s_barrier, waits for the rest of its work-group
+    AtGws,  ///< waits in a DS_GWS_* instruction, to which its PC points
     Sleeping,  ///< s_sleep; runs again when sleep_until_round has come
-    Halted,    ///< STATUS.HALT with PRIV = 0, or FATAL_HALT
-    Saving,    ///< sent MSG_SAVEWAVE, waits for the address of its record
+    Halted,  ///< STATUS.HALT with PRIV = 0, or FATAL_HALT
+    Saving,  ///< sent MSG_SAVEWAVE, waits for the address of its record
     Ended,
 };
 
 /// How far the context save of a wave has come. @source docs/spec/front-end.md 6.1
 enum class SaveStep : uint8_t {
     None,
-    Asked,    ///< TRAPSTS.SAVECTX was raised
-    Ready,    ///< the trap handler has sent MSG_SAVEWAVE
+    Asked,  ///< TRAPSTS.SAVECTX was raised
+    Ready,  ///< the trap handler has sent MSG_SAVEWAVE
     Granted,  ///< EXEC has told it where its record is; it now ends as saved
 };
 
@@ -101,35 +105,35 @@ struct Wave {
     WaveState state = WaveState::Free;
     WaveState seen = WaveState::Free;  ///< state at the last look of the virtual-time loop
     SaveStep save = SaveStep::None;
-    uint8_t slot = 0;              ///< wave slot in its CU, 0..39; simd = slot % 4
-    uint8_t workgroup = 0;         ///< index into the CU's work-group table
-    uint8_t wave_in_group = 0;     ///< position in the work-group
+    uint8_t slot = 0;  ///< wave slot in its CU, 0..39; simd = slot % 4
+    uint8_t workgroup = 0;  ///< index into the CU's work-group table
+    uint8_t wave_in_group = 0;  ///< position in the work-group
     uint32_t vmid = 0;
-    uint32_t doorbell_id = 0;      ///< 8-byte doorbell slot in the process slice; answer to MSG_GET_DOORBELL
-    uint64_t dispatch = 0;         ///< owner's dispatch id
+    uint32_t doorbell_id = 0;  ///< 8-byte doorbell slot in the process slice; answer to MSG_GET_DOORBELL
+    uint64_t dispatch = 0;  ///< owner's dispatch id
     uint64_t pc = 0;
     uint64_t exec = 0;
-    uint64_t tba = 0, tma = 0;     ///< byte addresses, sign-extended; tba 0 = no trap handler
+    uint64_t tba = 0, tma = 0;  ///< byte addresses, sign-extended; tba 0 = no trap handler
     uint32_t m0 = 0;
-    uint32_t status = 0;           ///< StatusBits; SCC, EXECZ and VCCZ bits are kept elsewhere and merged by hwreg reads
-    uint32_t mode = 0;             ///< ModeBits
+    uint32_t status = 0;  ///< StatusBits; SCC, EXECZ and VCCZ bits are kept elsewhere and merged by hwreg reads
+    uint32_t mode = 0;  ///< ModeBits
     uint32_t trapsts = 0;
     uint32_t ib_sts = 0;
     bool scc = false;
-    bool restoring = false;        ///< runs the trap handler's restore entry, until it returns
-    bool stepped = false;          ///< has executed an instruction under MODE.DEBUG_EN; the trap comes before the next one
-    bool user_gpr_idx = false;     ///< MODE.GPR_IDX_EN of the code a trap interrupted; off until the trap handler sets its own
-    uint16_t sgpr_count = 0;       ///< allocated, without TTMPs; multiple of 16
-    uint16_t vgpr_count = 0;       ///< allocated; multiple of 4
-    uint32_t lds_base = 0;         ///< bytes from the start of the CU's LDS
-    uint32_t lds_bytes = 0;        ///< size of the work-group's LDS allocation
-    uint64_t private_base = 0;     ///< private (scratch) aperture base, SH_MEM_BASES[15:0] << 48
-    uint64_t shared_base = 0;      ///< shared (LDS) aperture base, SH_MEM_BASES[31:16] << 48
-    uint32_t hw_id = 0;            ///< HW_ID (hwreg 4)
-    int32_t scratch_slot = -1;     ///< scoreboard id in its shader engine, -1 without scratch
+    bool restoring = false;  ///< runs the trap handler's restore entry, until it returns
+    bool stepped = false;  ///< has executed an instruction under MODE.DEBUG_EN; the trap comes before the next one
+    bool user_gpr_idx = false;  ///< MODE.GPR_IDX_EN of the code a trap interrupted; off until the trap handler sets its own
+    uint16_t sgpr_count = 0;  ///< allocated, without TTMPs; multiple of 16
+    uint16_t vgpr_count = 0;  ///< allocated; multiple of 4
+    uint32_t lds_base = 0;  ///< bytes from the start of the CU's LDS
+    uint32_t lds_bytes = 0;  ///< size of the work-group's LDS allocation
+    uint64_t private_base = 0;  ///< private (scratch) aperture base, SH_MEM_BASES[15:0] << 48
+    uint64_t shared_base = 0;  ///< shared (LDS) aperture base, SH_MEM_BASES[31:16] << 48
+    uint32_t hw_id = 0;  ///< HW_ID (hwreg 4)
+    int32_t scratch_slot = -1;  ///< scoreboard id in its shader engine, -1 without scratch
     uint64_t sleep_until_round = 0;
-    uint64_t instructions = 0;     ///< executed since launch
-    VgprRow* vgpr = nullptr;       ///< vgpr_count rows in the CU's register file
+    uint64_t instructions = 0;  ///< executed since launch
+    VgprRow* vgpr = nullptr;  ///< vgpr_count rows in the CU's register file
     std::array<uint32_t, 16> ttmp{};
     /// Physical SGPRs of the wave. FLAT_SCRATCH, XNACK_MASK and VCC are the top six that are allocated.
     std::array<uint32_t, kMaxSgprs> sgpr{};

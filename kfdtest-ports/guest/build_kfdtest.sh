@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Builds AMD's kfdtest from Debian's roct-thunk-interface source tarball, and tools/hardware/preempt_timing with the same thunk, and prints the
-# folder that holds the programs.
+# Builds AMD's kfdtest from Debian's roct-thunk-interface source tarball, and tools/hardware/preempt_timing with the same thunk,
+# and prints the folder that holds the programs.
 #
 #   build_kfdtest.sh [--cache DIR] [--print]
 #
 #   --cache DIR   where results are kept (default: $LYRA_CACHE, then $XDG_CACHE_HOME/lyra, then ~/.cache/lyra)
 #   --print       only print the folder; exit 1 when it is not made yet
 #
-# The folder is DIR/kfdtest-HASH; HASH covers this script and the timing program. LLVM and the thunk are linked statically, so that the guest needs
-# only its own libdrm, libnuma, libz and C++ run-time library. About two minutes on two cores.
+# The folder is DIR/kfdtest-HASH; HASH covers this script and the timing program. LLVM and the thunk are linked statically, so
+# that the guest needs only its own libdrm, libnuma, libz and C++ run-time library. About two minutes on two cores.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -48,8 +48,8 @@ build_thunk() {
 }
 # Debian takes the bundled gtest 1.6 out; its place in the build is given to an empty file and the system's gtest is linked.
 # KFDCWSRTest uses std::make_tuple, Assemble.cpp llvm_shutdown() without the headers that LLVM 19 and gtest no longer bring in.
-# BaseDebug.cpp has the ioctl's 64-bit result written over the caller's 32-bit counter and what lies behind it, which with GCC is
-# the answer that KFDDBGTest.SuspendQueues looks at.
+# BaseDebug.cpp has the ioctl's 64-bit result written over the caller's 32-bit counter and what lies behind it, which with GCC
+# is the answer that KFDDBGTest.SuspendQueues looks at.
 build_tests() {
     tests=$work/src/thunk/tests/kfdtest
     sed -i 's/return hsaKmtDebugTrapIoctl(&args, queues, (HSAuint64 \*)numQueues);/HSAuint64 done = *numQueues;\n    HSAKMT_STATUS status = hsaKmtDebugTrapIoctl(\&args, queues, \&done);\n    *numQueues = done;\n    return status;/' \

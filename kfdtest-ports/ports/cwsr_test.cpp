@@ -47,8 +47,8 @@ TEST_P(KFDCWSRTest, BasicTest) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, KFDCWSRTest,
-                         ::testing::Values(std::make_tuple(1, 10, 10), std::make_tuple(256, 50, 50), std::make_tuple(512, 100, 100),
-                                           std::make_tuple(1024, 100, 1000)));
+                         ::testing::Values(std::make_tuple(1, 10, 10), std::make_tuple(256, 50, 50),
+                                           std::make_tuple(512, 100, 100), std::make_tuple(1024, 100, 1000)));
 
 /// Queues come and go while the waves of others are on their way back.
 TEST_F(KFDCWSRTest, InterruptRestore) {

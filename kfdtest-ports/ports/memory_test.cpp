@@ -31,7 +31,8 @@ TEST_F(KFDLocalMemoryTest, AccessLocalMem) {
 }
 
 TEST_F(KFDLocalMemoryTest, BasicTest) {
-    const GpuBuffer from = buffer(kPage, 0x01010101), to = buffer(), local[2] = {buffer(kPage, 0, Domain::Vram), buffer(kPage, 0, Domain::Vram)};
+    const GpuBuffer from = buffer(kPage, 0x01010101), to = buffer(),
+                    local[2] = {buffer(kPage, 0, Domain::Vram), buffer(kPage, 0, Domain::Vram)};
     UserQueue queue;
     ASSERT_SUCCESS(queue.create(process()));
     copy(queue, from.va, local[0].va);

@@ -145,7 +145,9 @@ TEST_F(KFDQMTest, QueueLatency) {
     const uint32_t slots = (kRingBytes - 3 * packet) / packet;
     const GpuBuffer stamps = buffer(kPage * 4);
     const auto* stamp = reinterpret_cast<volatile uint64_t*>(stamps.host);
-    const auto take = [&](uint32_t i) { return pm4::release_mem(stamps.va + 8 * i, 0, pm4::Interrupt::None, pm4::Data::GpuClock); };
+    const auto take = [&](uint32_t i) {
+        return pm4::release_mem(stamps.va + 8 * i, 0, pm4::Interrupt::None, pm4::Data::GpuClock);
+    };
     const uint32_t event = queue_event();
     UserQueue queue;
     ASSERT_SUCCESS(queue.create(process(), QueueType::Pm4, kRingBytes));
@@ -201,7 +203,8 @@ TEST_F(KFDQMTest, PM4EventInterrupt) {
         for (uint32_t q = 0; q < kQueues; ++q) {
             ASSERT_SUCCESS(queues[q].create(process(), QueueType::Pm4, kRingBytes));
             events[q] = queue_event();
-            for (uint32_t i = 0; i < kPackets; ++i) ASSERT_TRUE(queues[q].place(pm4::write_data(to[q].va + 4 * i, {0xdeadbeaf})));
+            for (uint32_t i = 0; i < kPackets; ++i)
+                ASSERT_TRUE(queues[q].place(pm4::write_data(to[q].va + 4 * i, {0xdeadbeaf})));
             ASSERT_TRUE(queues[q].place(signal_event(process(), events[q])));
         }
         for (UserQueue& queue : queues) queue.submit();
@@ -236,9 +239,9 @@ TEST_F(KFDQMTest, SdmaEventInterrupt) {
                 ASSERT_SUCCESS(queues[q].create(process(), QueueType::Sdma));
                 events[q] = queue_event();
                 for (const Words& packet :
-                     {sdma::timestamp(stamp_va(q, 0)), sdma::copy_linear(to[q].va, from.va, kBytes), sdma::timestamp(stamp_va(q, 1)),
-                      sdma::fence(process().events().slot_va(events[q]), events[q]), sdma::timestamp(stamp_va(q, 2)),
-                      sdma::trap(events[q]), sdma::timestamp(stamp_va(q, 3))}) {
+                     {sdma::timestamp(stamp_va(q, 0)), sdma::copy_linear(to[q].va, from.va, kBytes),
+                      sdma::timestamp(stamp_va(q, 1)), sdma::fence(process().events().slot_va(events[q]), events[q]),
+                      sdma::timestamp(stamp_va(q, 2)), sdma::trap(events[q]), sdma::timestamp(stamp_va(q, 3))}) {
                     ASSERT_TRUE(queues[q].place(packet));
                 }
             }

@@ -111,8 +111,8 @@ program scratch_copy
   s_mov_b32 flat_scratch_hi, s5
   s_branch copy_dword
 
-// The group reads a dword of every page of a buffer, over and over, until dword 0 of the first array is 0x5678; each one must be
-// the number of its page. Then 0x5678 goes to its element of the second array, or 0xbad when a page was wrong.
+// The group reads a dword of every page of a buffer, over and over, until dword 0 of the first array is 0x5678; each one must
+// be the number of its page. Then 0x5678 goes to its element of the second array, or 0xbad when a page was wrong.
 // The first array: the stop word, the pages, address lo, hi.
 program read_pages
   element s6, s7, s2, s3, s4

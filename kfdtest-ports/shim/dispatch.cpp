@@ -56,8 +56,10 @@ Words Dispatch::indirect_buffer() const {
     const uint32_t user_sgprs = scratch_base_ ? 6 : 4;
     add(pm4::acquire_mem());
     add(pm4::set_sh_reg(kStartX, {0, 0, 0, group_size_, 1, 1, 0, 0}));
-    add(pm4::set_sh_reg(kPgmLo, {lo32(code_va_ >> 8), hi32(code_va_ >> 8), 0, 0, lo32(scratch_base_ >> 8), hi32(scratch_base_ >> 8)}));
-    add(pm4::set_sh_reg(kPgmRsrc1, {kRsrc1, (scratch_base_ ? kScratchEn : 0) | user_sgprs << 1 | kTrapPresent | kTgidX | kTidigCount1}));
+    add(pm4::set_sh_reg(kPgmLo,
+                        {lo32(code_va_ >> 8), hi32(code_va_ >> 8), 0, 0, lo32(scratch_base_ >> 8), hi32(scratch_base_ >> 8)}));
+    add(pm4::set_sh_reg(kPgmRsrc1,
+                        {kRsrc1, (scratch_base_ ? kScratchEn : 0) | user_sgprs << 1 | kTrapPresent | kTgidX | kTidigCount1}));
     add(pm4::set_sh_reg(kResourceLimits, {0}));
     add(pm4::set_sh_reg(kTmpringSize, {tmpring_}));
     add(pm4::set_sh_reg(kRestartX, {0, 0, 0, 0}));

@@ -37,8 +37,10 @@ bool Driver::bring_up(std::string& error) {
     set_up_contexts();
     start_sdma();
     kiq_fence_ = gart_->allocate(inproc::kPageBytes);
-    if (!start_kiq()) error = "the KIQ does not answer";
-    else if (!start_hiq()) error = "the HIQ does not start";
+    if (!start_kiq())
+        error = "the KIQ does not answer";
+    else if (!start_hiq())
+        error = "the HIQ does not start";
     if (!error.empty()) return false;
     queues_ = std::make_unique<QueueManager>(*this);
     if (queues_->start() == Status::Success) return true;
@@ -81,8 +83,8 @@ bool Driver::start_kiq() {
     mqd[kHqdActive] = 1;
     gpu_->select(kKiqMe, kKiqPipe, kKiqQueue, 0);
     for (const uint32_t dword : {uint32_t{kEopBaseAddr}, kEopBaseAddr + 1u, uint32_t{kEopControl}, uint32_t{kPqDoorbellControl},
-                                 uint32_t{kMqdBaseAddr}, kMqdBaseAddr + 1u, uint32_t{kMqdControl}, uint32_t{kPqBase}, kPqBase + 1u,
-                                 uint32_t{kPqControl}, uint32_t{kPqRptrReportAddr}, kPqRptrReportAddr + 1u,
+                                 uint32_t{kMqdBaseAddr}, kMqdBaseAddr + 1u, uint32_t{kMqdControl}, uint32_t{kPqBase},
+                                 kPqBase + 1u, uint32_t{kPqControl}, uint32_t{kPqRptrReportAddr}, kPqRptrReportAddr + 1u,
                                  uint32_t{kPqWptrPollAddr}, kPqWptrPollAddr + 1u}) {
         gpu_->write_register(hqd_register(dword), mqd[dword]);
     }

@@ -48,8 +48,8 @@ KernelBuffer Gart::allocate(uint64_t bytes) {
     const uint64_t offset = gpu_.memory().take(Domain::System, size);
     if (offset == GpuMemory::kNoSpace) return {};
     for (uint64_t page = 0; page < size; page += kPageBytes) {
-        table()[(offset + page) / kPageBytes] = (GpuMemory::kSystemBusBase + offset + page) | pte::kValid | pte::kSystem |
-                                                pte::kSnooped | pte::kAll;
+        table()[(offset + page) / kPageBytes] =
+            (GpuMemory::kSystemBusBase + offset + page) | pte::kValid | pte::kSystem | pte::kSnooped | pte::kAll;
     }
     flush();
     return {kGartStart + offset, gpu_.memory().host(Domain::System, offset), size};

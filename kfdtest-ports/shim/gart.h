@@ -13,7 +13,9 @@ struct KernelBuffer {
     uint8_t* host = nullptr;
     uint64_t bytes = 0;
     uint32_t* words() const { return reinterpret_cast<uint32_t*>(host); }
-    volatile uint64_t& qword(uint64_t byte_offset = 0) const { return *reinterpret_cast<volatile uint64_t*>(host + byte_offset); }
+    volatile uint64_t& qword(uint64_t byte_offset = 0) const {
+        return *reinterpret_cast<volatile uint64_t*>(host + byte_offset);
+    }
     explicit operator bool() const { return host != nullptr; }
 };
 

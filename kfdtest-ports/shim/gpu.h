@@ -17,8 +17,8 @@ namespace lyra::kfd {
 
 /// Who calls lyra_run(), and what time it is.
 enum class Pump : uint8_t {
-    Step,     ///< the test's own thread, by lyra_run(); time passes with the instructions that run, so that every run is the same
-    Thread,   ///< the device's thread (lyra_start), as in QEMU; time is the host's
+    Step,  ///< the test's own thread, by lyra_run(); time passes with the instructions that run, so that every run is the same
+    Thread,  ///< the device's thread (lyra_start), as in QEMU; time is the host's
     Virtual,  ///< virtual time: the test says how far, the device takes the time of its timing parameters
 };
 
@@ -76,8 +76,8 @@ private:
     GpuOptions options_;
     std::unique_ptr<inproc::InProcessDevice> device_;
     std::function<void()> handler_;
-    uint64_t time_ns_ = 0;           ///< of the pumps that are driven from here
-    std::mutex lock_;                ///< of msis_
+    uint64_t time_ns_ = 0;  ///< of the pumps that are driven from here
+    std::mutex lock_;  ///< of msis_
     std::condition_variable woken_;
     uint64_t msis_ = 0, handled_ = 0;
 };

@@ -29,9 +29,7 @@ bool KernelRing::emit(const Words& packet) {
     const uint32_t need = static_cast<uint32_t>(packet.size());
     const uint32_t left = dwords_ - (wptr_ & (dwords_ - 1));
     const uint32_t pad = need > left ? left : 0;
-    const auto room = [&] {
-        return ((read_pointer() - 1 - wptr_) & (dwords_ - 1)) >= need + pad;
-    };
+    const auto room = [&] { return ((read_pointer() - 1 - wptr_) & (dwords_ - 1)) >= need + pad; };
     if (!gpu_.wait(room, kRoomMs)) return false;
     const auto put = [&](uint32_t word) { ring_.words()[wptr_++ & (dwords_ - 1)] = word; };
     for (uint32_t i = 0; i < pad; ++i) put(pm4::kOneDwordNop);

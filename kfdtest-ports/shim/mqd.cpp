@@ -89,7 +89,15 @@ void update_cu_mask(uint32_t* mqd, const uint32_t se_mask[4]) {
 }
 
 void update_mqd_sdma(uint32_t* mqd, const QueueProperties& q) {
-    enum : uint32_t { kRbCntl = 0, kRbBase = 1, kRptrAddrHi = 8, kRptrAddrLo = 9, kDoorbellOffset = 22, kDummyReg = 27, kEngineId = 126 };
+    enum : uint32_t {
+        kRbCntl = 0,
+        kRbBase = 1,
+        kRptrAddrHi = 8,
+        kRptrAddrLo = 9,
+        kDoorbellOffset = 22,
+        kDummyReg = 27,
+        kEngineId = 126
+    };
     mqd[kRbCntl] = order_base_2(q.queue_size / 4) << 1 | 1u << 12 | 6u << 16;  // size, rptr write-back, its timer
     put64(mqd, kRbBase, q.queue_address >> 8);
     mqd[kRptrAddrLo] = lo32(q.read_ptr);

@@ -16,9 +16,21 @@ using Words = std::vector<uint32_t>;
 namespace pm4 {
 
 enum Opcode : uint8_t {
-    kNop = 0x10, kDispatchDirect = 0x15, kWriteData = 0x37, kWaitRegMem = 0x3c, kIndirectBuffer = 0x3f, kReleaseMem = 0x49,
-    kAcquireMem = 0x58, kSetShReg = 0x76, kInvalidateTlbs = 0x98, kSetResources = 0xa0, kMapProcess = 0xa1, kMapQueues = 0xa2,
-    kUnmapQueues = 0xa3, kQueryStatus = 0xa4, kRunList = 0xa5,
+    kNop = 0x10,
+    kDispatchDirect = 0x15,
+    kWriteData = 0x37,
+    kWaitRegMem = 0x3c,
+    kIndirectBuffer = 0x3f,
+    kReleaseMem = 0x49,
+    kAcquireMem = 0x58,
+    kSetShReg = 0x76,
+    kInvalidateTlbs = 0x98,
+    kSetResources = 0xa0,
+    kMapProcess = 0xa1,
+    kMapQueues = 0xa2,
+    kUnmapQueues = 0xa3,
+    kQueryStatus = 0xa4,
+    kRunList = 0xa5,
 };
 
 inline constexpr uint32_t kOneDwordNop = 0xffff1002;  ///< header only; bit 1: compute
@@ -45,11 +57,12 @@ enum class Data : uint8_t { None = 0, Low32 = 1, Full64 = 2, GpuClock = 3 };
 /// End of pipe: write back and invalidate caches, store data, interrupt with data as context id.
 /// @param address 0: nothing is stored and the interrupt is all
 inline Words release_mem(uint64_t address, uint64_t data, Interrupt interrupt, Data what = Data::Low32) {
-    // 14: CACHE_FLUSH_AND_INV_TS, index 5: end of pipe. int_sel 1: interrupt, 2: after the write, 3: none but confirm the write.
+    // 14: CACHE_FLUSH_AND_INV_TS, index 5: end of pipe. int_sel 1: interrupt, 2: after the write, 3: none but confirm the
+    // write.
     const uint32_t int_sel = interrupt == Interrupt::After ? (address ? 2 : 1) : (address ? 3 : 0);
     const uint32_t data_sel = address ? static_cast<uint32_t>(what) : 0;
-    return packet(kReleaseMem, {0x14u | 5u << 8 | 1u << 15 | 1u << 17, data_sel << 29 | int_sel << 24, lo32(address), hi32(address),
-                                lo32(data), hi32(data), lo32(data)});
+    return packet(kReleaseMem, {0x14u | 5u << 8 | 1u << 15 | 1u << 17, data_sel << 29 | int_sel << 24, lo32(address),
+                                hi32(address), lo32(data), hi32(data), lo32(data)});
 }
 
 inline Words acquire_mem() { return packet(kAcquireMem, {0x28c00000, 0xffffffff, 0, 0, 0, 4}); }

@@ -57,8 +57,8 @@ Status QueueManager::allocate_sdma(Queue& queue) {
 bool QueueManager::place(Process& process, Queue& queue) {
     QueueProperties& q = queue.properties;
     if (queue.sdma()) {
-        queue.doorbell_id = kSdmaDoorbell + kSdmaDoorbellStep * q.sdma_engine_id + (q.sdma_queue_id & 1) * kMirror +
-                            (q.sdma_queue_id >> 1);
+        queue.doorbell_id =
+            kSdmaDoorbell + kSdmaDoorbellStep * q.sdma_engine_id + (q.sdma_queue_id & 1) * kMirror + (q.sdma_queue_id >> 1);
     } else {
         queue.doorbell_id = process.take_doorbell();
         if (queue.doorbell_id == Process::kDoorbells) return false;
@@ -115,7 +115,8 @@ Status QueueManager::destroy(Queue* queue) {
     }
     release(*queue);
     entry.queues.remove_if([&](const std::unique_ptr<Queue>& mine) { return mine.get() == queue; });
-    if (entry.queues.empty() && entry.evicted == 0) processes_.remove_if([&](const ProcessQueues& mine) { return &mine == &entry; });
+    if (entry.queues.empty() && entry.evicted == 0)
+        processes_.remove_if([&](const ProcessQueues& mine) { return &mine == &entry; });
     return status;
 }
 

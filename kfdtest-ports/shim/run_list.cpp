@@ -24,8 +24,9 @@ constexpr uint32_t kShMemConfig = 3u << 3 | 1u << 12;
 
 Status QueueManager::start() {
     fence_ = driver_.gart().allocate(inproc::kPageBytes);
-    const bool sent = fence_ && driver_.hiq().submit(pm4::packet(
-                                    pm4::kSetResources, {kVmidMask | kUnmapLatency << 16 | 1u << 29, kQueueMask, 0, ~0u, ~0u, 0, 0}));
+    const bool sent =
+        fence_ && driver_.hiq().submit(pm4::packet(
+                      pm4::kSetResources, {kVmidMask | kUnmapLatency << 16 | 1u << 29, kQueueMask, 0, ~0u, ~0u, 0, 0}));
     if (!sent) return Status::Error;
     return driver_.gpu().wait([&] { return driver_.hiq().drained(); }, kPreemptionMs) ? Status::Success : Status::Error;
 }
@@ -54,14 +55,15 @@ Words QueueManager::map_queue(const Queue& queue) const {
     const QueueProperties& q = queue.properties;
     const uint32_t engine = queue.sdma() ? 2 + q.sdma_engine_id : 0;
     return pm4::packet(pm4::kMapQueues,
-                       {1u << 4 | uint32_t{q.is_gws} << 12 | engine << 26 | 1u << 29, q.doorbell_off << 2, lo32(queue.mqd.address),
-                        hi32(queue.mqd.address), lo32(q.write_ptr), hi32(q.write_ptr)});
+                       {1u << 4 | uint32_t{q.is_gws} << 12 | engine << 26 | 1u << 29, q.doorbell_off << 2,
+                        lo32(queue.mqd.address), hi32(queue.mqd.address), lo32(q.write_ptr), hi32(q.write_ptr)});
 }
 
 Words QueueManager::run_list(uint64_t address, size_t dwords, size_t processes, bool chain) const {
     const uint32_t at_once = static_cast<uint32_t>(std::min<size_t>(processes, kVmids));
-    return pm4::packet(pm4::kRunList, {lo32(address), hi32(address), static_cast<uint32_t>(dwords) | uint32_t{chain} << 20 |
-                                                                         uint32_t{chain} << 22 | 1u << 23 | at_once << 24});
+    return pm4::packet(pm4::kRunList, {lo32(address), hi32(address),
+                                       static_cast<uint32_t>(dwords) | uint32_t{chain} << 20 | uint32_t{chain} << 22 |
+                                           1u << 23 | at_once << 24});
 }
 
 Status QueueManager::map() {

@@ -10,7 +10,8 @@ namespace lyra::kfd {
 enum class Status : uint8_t { Success, Error, InvalidParameter, NoMemory, OutOfResources, WaitTimeout };
 
 inline std::ostream& operator<<(std::ostream& out, Status status) {
-    constexpr const char* kNames[] = {"success", "error", "invalid parameter", "no memory", "out of resources", "wait timed out"};
+    constexpr const char* kNames[] = {"success",          "error",         "invalid parameter", "no memory",
+                                      "out of resources", "wait timed out"};
     return out << kNames[static_cast<uint8_t>(status)];
 }
 

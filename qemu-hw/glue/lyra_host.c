@@ -44,8 +44,8 @@ static void lyra_raise_msi(void *opaque)
 /* ---- virtual time ---- */
 
 /*
- * Only from where the big lock is held: accesses of the guest and the timer. Under -icount both happen at the same instruction in every run.
- * A guest may have pointed the MSI at our own doorbells; what that leads to waits for the timer.
+ * Only from where the big lock is held: accesses of the guest and the timer. Under -icount both happen at the same instruction
+ * in every run. A guest may have pointed the MSI at our own doorbells; what that leads to waits for the timer.
  */
 void lyra_glue_advance(LyraState *s)
 {
@@ -72,8 +72,9 @@ void lyra_glue_advance(LyraState *s)
 }
 
 /*
- * While all processors are halted nobody in the guest can look before an interrupt comes, and those come from timers, whose times are known,
- * or from us. Up to there the device needs no timer of its own for each piece, of which each costs two switches between QEMU's threads.
+ * While all processors are halted nobody in the guest can look before an interrupt comes, and those come from timers, whose
+ * times are known, or from us. Up to there the device needs no timer of its own for each piece, of which each costs two
+ * switches between QEMU's threads.
  */
 static void lyra_run_ahead(LyraState *s)
 {

@@ -130,7 +130,9 @@ static void lyra_tell_config(LyraState *s)
         return;
     }
     /* An unmapped BAR has the address PCI_BAR_UNMAPPED, which is UINT64_MAX. */
-    lyra_set_bar_addresses(s->device, pci->io_regions[LYRA_BAR_VRAM].addr, pci->io_regions[LYRA_BAR_DOORBELLS].addr,
+    lyra_set_bar_addresses(s->device,
+                           pci->io_regions[LYRA_BAR_VRAM].addr,
+                           pci->io_regions[LYRA_BAR_DOORBELLS].addr,
                            pci->io_regions[LYRA_BAR_REGISTERS].addr);
     lyra_set_bus_master(s->device, pci_get_word(pci->config + PCI_COMMAND) & PCI_COMMAND_MASTER);
     lyra_glue_advance(s);
@@ -157,8 +159,7 @@ static void lyra_pci_reset(DeviceState *dev)
 static bool lyra_check_properties(LyraState *s, Error **errp)
 {
     if (s->vram_bytes < LYRA_VRAM_MIN || s->vram_bytes > LYRA_VRAM_MAX || !is_power_of_2(s->vram_bytes)) {
-        error_setg(errp, "vram=%" PRIu64 "M is not possible: it must be a power of two from 256M to 64G",
-                   s->vram_bytes / MiB);
+        error_setg(errp, "vram=%" PRIu64 "M is not possible: it must be a power of two from 256M to 64G", s->vram_bytes / MiB);
         return false;
     }
     if (s->compute_units < 1 || s->compute_units > LYRA_CUS_MAX) {
@@ -166,8 +167,10 @@ static bool lyra_check_properties(LyraState *s, Error **errp)
         return false;
     }
     if (s->threads > LYRA_THREADS_MAX) {
-        error_setg(errp, "threads=%u is not possible: it must be from 1 to %u, or 0 for as many as the host has processors",
-                   s->threads, LYRA_THREADS_MAX);
+        error_setg(errp,
+                   "threads=%u is not possible: it must be from 1 to %u, or 0 for as many as the host has processors",
+                   s->threads,
+                   LYRA_THREADS_MAX);
         return false;
     }
     s->virtual_time = s->pump && !strcmp(s->pump, "virtual");
@@ -233,8 +236,7 @@ static bool lyra_add_capabilities(PCIDevice *pci, Error **errp)
          */
         lyra_announce_atomics(pci);
         express = pci->config + LYRA_CAP_EXPRESS;
-        pci_long_test_and_set_mask(express + PCI_EXP_DEVCAP2,
-                                   PCI_EXP_DEVCAP2_ATOMIC_COMP32 | PCI_EXP_DEVCAP2_ATOMIC_COMP64);
+        pci_long_test_and_set_mask(express + PCI_EXP_DEVCAP2, PCI_EXP_DEVCAP2_ATOMIC_COMP32 | PCI_EXP_DEVCAP2_ATOMIC_COMP64);
         pci_word_test_and_set_mask(express + PCI_EXP_DEVCTL2, PCI_EXP_DEVCTL2_ATOMIC_REQ);
         pci_word_test_and_set_mask(pci->wmask + LYRA_CAP_EXPRESS + PCI_EXP_DEVCTL2, PCI_EXP_DEVCTL2_ATOMIC_REQ);
         pcie_add_capability(pci, PCI_EXT_CAP_ID_VNDR, 1, LYRA_CAP_VSEC, LYRA_VSEC_BYTES);

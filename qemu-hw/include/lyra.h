@@ -39,8 +39,8 @@ extern "C" {
 #define LYRA_REGISTER_BAR_BYTES (512u << 10)
 
 /**
- * The interrupt for doorbells of user queues (docs/design/doorbell_notify.md): its register, a byte offset in the register BAR, and
- * the client and source that its entries in the interrupt ring have. The host announces them in configuration space.
+ * The interrupt for doorbells of user queues (docs/design/doorbell_notify.md): its register, a byte offset in the register BAR,
+ * and the client and source that its entries in the interrupt ring have. The host announces them in configuration space.
  */
 #define LYRA_DOORBELL_NOTIFY_REGISTER 0x7fff0u
 #define LYRA_DOORBELL_NOTIFY_CLIENT 20u
@@ -59,8 +59,8 @@ typedef enum lyra_log_level {
 } lyra_log_level;
 
 /**
- * What the device needs from its host. All callbacks may come from the pump thread and the threads that help it, now_ns also from
- * several at once; none may call back into liblyra.
+ * What the device needs from its host. All callbacks may come from the pump thread and the threads that help it, now_ns also
+ * from several at once; none may call back into liblyra.
  */
 typedef struct lyra_host_ops {
     /**
@@ -100,8 +100,8 @@ typedef struct lyra_config {
     const char *commit_log_path;
     bool histogram;            /**< count wave instructions for lyra_histogram() */
     /**
-     * Floating-point exceptions (TRAPSTS.EXCP). "auto" or NULL: of waves that can tell, which have one enabled in MODE.EXCP_EN or have
-     * come to a page of code that reads TRAPSTS. "always": of all; float instructions then take many times longer.
+     * Floating-point exceptions (TRAPSTS.EXCP). "auto" or NULL: of waves that can tell, which have one enabled in MODE.EXCP_EN
+     * or have come to a page of code that reads TRAPSTS. "always": of all; float instructions then take many times longer.
      */
     const char *fp_exceptions;
 } lyra_config;
@@ -124,8 +124,8 @@ LYRA_API const char *lyra_version(void);
  * @param vram  host memory of config->vram_bytes bytes, zero-filled, page aligned, alive until lyra_destroy()
  * @param error receives one line that says what is wrong, when NULL is returned
  */
-LYRA_API lyra_device *lyra_create(const lyra_config *config, const lyra_host_ops *ops, void *opaque, void *vram,
-                                  char *error, size_t error_bytes);
+LYRA_API lyra_device *lyra_create(const lyra_config *config, const lyra_host_ops *ops, void *opaque, void *vram, char *error,
+                                  size_t error_bytes);
 
 /** Stops the pump thread if one runs, closes the trace and frees everything but VRAM. NULL is allowed. */
 LYRA_API void lyra_destroy(lyra_device *device);
@@ -189,7 +189,8 @@ LYRA_API const char *lyra_stat_name(size_t index);
  * @param visit  called once for each that was executed; the texts are valid during the call
  */
 LYRA_API void lyra_histogram(lyra_device *device,
-                             void (*visit)(void *opaque, const char *mnemonic, const char *format, uint64_t count), void *opaque);
+                             void (*visit)(void *opaque, const char *mnemonic, const char *format, uint64_t count),
+                             void *opaque);
 
 #ifdef __cplusplus
 }

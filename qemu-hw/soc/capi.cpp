@@ -115,7 +115,8 @@ std::string check(const lyra_config& config) {
     if (config.compute_units < 1 || config.compute_units > kMaxComputeUnits)
         return fmt::format("{} compute units: must be 1 to {}", config.compute_units, kMaxComputeUnits);
     if (config.threads > kMaxThreads)
-        return fmt::format("{} threads: must be 1 to {}, or 0 for as many as there are processors", config.threads, kMaxThreads);
+        return fmt::format("{} threads: must be 1 to {}, or 0 for as many as there are processors", config.threads,
+                           kMaxThreads);
     if (!fp_exceptions_of(config))
         return fmt::format("floating-point exceptions '{}': must be auto or always", config.fp_exceptions);
     if (Timing timing; config.timing) return timing.set(config.timing);
@@ -148,8 +149,10 @@ struct lyra_device {
         return true;
     }
     void observe() {
-        if (commit_log) gcn::set_exec_observer(commit_log.get());
-        else if (histogram) gcn::set_exec_observer(histogram.get());
+        if (commit_log)
+            gcn::set_exec_observer(commit_log.get());
+        else if (histogram)
+            gcn::set_exec_observer(histogram.get());
     }
     ~lyra_device() {
         if (commit_log || histogram) gcn::set_exec_observer(nullptr);
@@ -387,9 +390,8 @@ uint64_t lyra_run_until(lyra_device* device, uint64_t now_ns) {
 void lyra_histogram(lyra_device* device, void (*visit)(void*, const char*, const char*, uint64_t), void* opaque) {
     device->locked([&] {
         if (!device->histogram) return;
-        device->histogram->each([&](const std::string& name, const char* format, uint64_t count) {
-            visit(opaque, name.c_str(), format, count);
-        });
+        device->histogram->each(
+            [&](const std::string& name, const char* format, uint64_t count) { visit(opaque, name.c_str(), format, count); });
     });
 }
 

@@ -71,8 +71,8 @@ void put_ip_list(Bytes& b, const Chip& chip) {
 }
 
 void put_gc_info(Bytes& b, const Chip& chip, const GpuShape& shape) {
-    const uint32_t values[] = {shape.shader_engines, shape.cus_per_engine, 1, 4, 16, 256, 32, 32, 1792, 2048, 1, 64,
-                               chip.waves_per_simd, shape.max_scratch_slots_per_cu, 64, 1, 2};
+    const uint32_t values[] = {shape.shader_engines, shape.cus_per_engine,           1,  4, 16, 256, 32, 32, 1792, 2048, 1, 64,
+                               chip.waves_per_simd,  shape.max_scratch_slots_per_cu, 64, 1, 2};
     b.u32(kGcSignature);
     b.u16(2);
     b.u16(0);

@@ -11,12 +11,12 @@
 
 namespace lyra {
 
-const HubRegisters kGfxHub = {0xa11c / 4, 0xa12c / 4, 0xa130 / 4, 0xa200 / 4, 0xa244 / 4, 0xa28c / 4, 0xa2d4 / 4,
-                              0xa3ac / 4, 0xa42c / 4, 0xa4ac / 4, 0xa600 / 4, 0xa604 / 4, 0xa608 / 4, 0xa60c / 4,
-                              0xa610 / 4, ih_client::kUtcl2, false};
-const HubRegisters kMmHub = {0x69a1c / 4, 0x69a2c / 4, 0x69a30 / 4, 0x69b00 / 4, 0x69b44 / 4, 0x69b8c / 4, 0x69bd4 / 4,
-                             0x69cac / 4, 0x69d2c / 4, 0x69dac / 4, 0x6a0b0 / 4, 0x6a0b4 / 4, 0x6a0b8 / 4, 0x6a0bc / 4,
-                             0x6a0c0 / 4, ih_client::kVmc, true};
+const HubRegisters kGfxHub = {0xa11c / 4, 0xa12c / 4, 0xa130 / 4, 0xa200 / 4,        0xa244 / 4, 0xa28c / 4,
+                              0xa2d4 / 4, 0xa3ac / 4, 0xa42c / 4, 0xa4ac / 4,        0xa600 / 4, 0xa604 / 4,
+                              0xa608 / 4, 0xa60c / 4, 0xa610 / 4, ih_client::kUtcl2, false};
+const HubRegisters kMmHub = {0x69a1c / 4, 0x69a2c / 4, 0x69a30 / 4, 0x69b00 / 4,     0x69b44 / 4, 0x69b8c / 4,
+                             0x69bd4 / 4, 0x69cac / 4, 0x69d2c / 4, 0x69dac / 4,     0x6a0b0 / 4, 0x6a0b4 / 4,
+                             0x6a0b8 / 4, 0x6a0bc / 4, 0x6a0c0 / 4, ih_client::kVmc, true};
 
 namespace {
 
@@ -258,8 +258,8 @@ Fault Hub::copy(uint32_t vmid, uint64_t va, uint8_t* data, size_t size, bool wri
         return write ? bus_.write(bus, data, size) : bus_.read(bus, data, size);
     }
     if (!write) std::memset(data, 0xff, size);
-    report(env_, Fault::VramAddress, fmt::format("{} of {} bytes at VRAM offset {:#x}", write ? "write" : "read", size,
-                                                 entry->info.address + offset));
+    report(env_, Fault::VramAddress,
+           fmt::format("{} of {} bytes at VRAM offset {:#x}", write ? "write" : "read", size, entry->info.address + offset));
     return Fault::VramAddress;
 }
 
@@ -292,8 +292,8 @@ void Hub::raise_fault(uint32_t vmid, uint64_t va, Access access, Fault fault) {
     const uint64_t tag = tag_of(vmid, va);
     const uint64_t now = env_.now_ns();
     const bool write = access != Access::Read && access != Access::Execute;
-    report(env_, fault, fmt::format("{} of {:#x} in VMID {} ({})", write ? "write" : "read", va, vmid,
-                                    layout_.mmhub ? "MMHUB" : "GFXHUB"));
+    report(env_, fault,
+           fmt::format("{} of {:#x} in VMID {} ({})", write ? "write" : "read", va, vmid, layout_.mmhub ? "MMHUB" : "GFXHUB"));
     // No page could have this address: who asks refuses it before translation.
     if (fault == Fault::AddressNotCanonical) return;
     if (tag == last_fault_tag_ && now - last_fault_ns_ < kFaultRepeatNs) return;

@@ -20,7 +20,8 @@ class HubTest : public ::testing::Test {
 protected:
     HubTest()
         : env(host), vram(kVram), ram(1 << 20), registers(env), bus(env, vram.data(), kVram),
-          hub(env, registers, bus, kGfxHub, [this](const Interrupt& i) { interrupts.push_back(i); },
+          hub(
+              env, registers, bus, kGfxHub, [this](const Interrupt& i) { interrupts.push_back(i); },
               [](uint32_t, bool) { return uint16_t{77}; }) {
         bus.set_ram_map({{kRamBus, ram.size(), ram.data(), false}});
         // DEPTH 3, BLOCK_SIZE 0, the whole 48-bit space.

@@ -65,7 +65,8 @@ void InterruptHandler::raise(const Interrupt& interrupt) {
     emit<event::interrupt>(env_.tracer, now, interrupt.client, interrupt.source, interrupt.ring_id, interrupt.vmid,
                            interrupt.pasid, interrupt.data[0]);
     if (backlog_.size() >= kBacklogVectors) {
-        report(env_, Fault::InterruptRingFull, fmt::format("client {:#x} source {} dropped", interrupt.client, interrupt.source));
+        report(env_, Fault::InterruptRingFull,
+               fmt::format("client {:#x} source {} dropped", interrupt.client, interrupt.source));
         return;
     }
     const uint64_t clock = gpu_clock(env_);

@@ -15,7 +15,8 @@ namespace {
 
 class IhTest : public ::testing::Test {
 protected:
-    IhTest() : env(host), vram(1 << 20), ram(1 << 16), registers(env), bus(env, vram.data(), vram.size()), ih(env, registers, bus) {
+    IhTest()
+        : env(host), vram(1 << 20), ram(1 << 16), registers(env), bus(env, vram.data(), vram.size()), ih(env, registers, bus) {
         bus.set_ram_map({{0x1000, ram.size(), ram.data(), false}});
         registers.write(0x4484 / 4, 0x1000 >> 8);   // base
         registers.write(0x4498 / 4, 0x9000);        // write-back address

@@ -25,8 +25,8 @@ struct PspCommand {
     const char* name;
 };
 constexpr PspCommand kCommands[] = {
-    {1, "LOAD_TA"}, {2, "UNLOAD_TA"}, {3, "INVOKE_CMD"}, {4, "LOAD_ASD"}, {5, "SETUP_TMR"}, {6, "LOAD_IP_FW"},
-    {7, "DESTROY_TMR"}, {8, "SAVE_RESTORE"}, {9, "SETUP_VMR"}, {0x20, "AUTOLOAD_RLC"}, {0x21, "BOOT_CFG"},
+    {1, "LOAD_TA"},     {2, "UNLOAD_TA"},    {3, "INVOKE_CMD"}, {4, "LOAD_ASD"},        {5, "SETUP_TMR"},   {6, "LOAD_IP_FW"},
+    {7, "DESTROY_TMR"}, {8, "SAVE_RESTORE"}, {9, "SETUP_VMR"},  {0x20, "AUTOLOAD_RLC"}, {0x21, "BOOT_CFG"},
 };
 
 constexpr uint32_t kFrameBytes = 64;

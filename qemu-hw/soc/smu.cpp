@@ -77,7 +77,8 @@ void Smu::write(uint32_t dw, uint32_t value) {
     registers_.store(dw, value);
     uint32_t argument = registers_.stored(kArgument);
     const uint32_t response = message(value, argument);
-    if (response != kOk) report(env_, Fault::SmuMessage, fmt::format("{:#x}, argument {:#x}", value, registers_.stored(kArgument)));
+    if (response != kOk)
+        report(env_, Fault::SmuMessage, fmt::format("{:#x}, argument {:#x}", value, registers_.stored(kArgument)));
     registers_.store(kArgument, argument);
     registers_.store(kResponse, response);
 }
@@ -101,7 +102,9 @@ uint32_t Smu::message(uint32_t id, uint32_t& argument) {
 
 bool Smu::give_table(uint32_t number) {
     if (table_address_ == 0) return false;
-    const auto give = [&](const auto& words) { return mmhub_.write(0, table_address_, words.data(), sizeof words) == Fault::None; };
+    const auto give = [&](const auto& words) {
+        return mmhub_.write(0, table_address_, words.data(), sizeof words) == Fault::None;
+    };
     if (number == kDpmClocks) return give(kDpmClocksTable);
     return number == kMetrics && give(kMetricsTable);
 }

@@ -87,7 +87,7 @@ private:
     DoorbellNotify notify_;
     SdmaEngine sdma0_, sdma1_;
     CommandProcessor cp_;
-    std::vector<uint64_t> doorbells_;   ///< last values, one per 8-byte slot
+    std::vector<uint64_t> doorbells_;  ///< last values, one per 8-byte slot
     std::function<void()> posted_doorbells_;
 };
 

@@ -100,13 +100,18 @@ TEST_F(SocTest, PspAnswersEveryFrameWithItsFence) {
     // Ring at VRAM 0x10000, command at 0x20000, fence at 0x30000, all through the frame buffer window of VMID 0.
     const uint64_t fb = uint64_t{0x8000} << 24;
     auto put = [&](size_t at, uint32_t v) { std::memcpy(vram.data() + at, &v, 4); };
-    auto get = [&](size_t at) { uint32_t v; std::memcpy(&v, vram.data() + at, 4); return v; };
+    auto get = [&](size_t at) {
+        uint32_t v;
+        std::memcpy(&v, vram.data() + at, 4);
+        return v;
+    };
     put(0x20008, 6);
     const uint64_t cmd = fb + 0x20000, fence = fb + 0x30000;
     put(0x10000, static_cast<uint32_t>(cmd)), put(0x10004, static_cast<uint32_t>(cmd >> 32));
     put(0x1000c, static_cast<uint32_t>(fence)), put(0x10010, static_cast<uint32_t>(fence >> 32)), put(0x10014, 41);
     put(0x20000 + 864, 0xdead);
-    write(0x58214, static_cast<uint32_t>(fb + 0x10000)), write(0x58218, static_cast<uint32_t>(fb >> 32)), write(0x5821c, 0x1000);
+    write(0x58214, static_cast<uint32_t>(fb + 0x10000)), write(0x58218, static_cast<uint32_t>(fb >> 32)),
+        write(0x5821c, 0x1000);
     write(0x58200, 2 << 16);
     EXPECT_EQ(read(0x58200), 0x80000000u);
     write(0x5820c, 16);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// R = S + C + sum over higher j of ceil((R + J_j) / T_j) * (C_j + O_j), iterated from S + C: each kernel above comes with the look at its
-// arrival and at its end and the actions that follow, and may have come a little before the window that it delays.
+// R = S + C + sum over higher j of ceil((R + J_j) / T_j) * (C_j + O_j), iterated from S + C: each kernel above comes with the
+// look at its arrival and at its end and the actions that follow, and may have come a little before the window that it delays.
 #include "scheduler/analysis/response_time.h"
 
 #include <algorithm>
@@ -24,7 +24,8 @@ void check(const Experiment& e, size_t client) {
         const auto same = std::count_if(e.clients.begin(), e.clients.end(),
                                         [&](const ClientClass& other) { return other.queue.priority == c.queue.priority; });
         if (same != 1) outside("two clients of one priority");
-        if (c.arrival != Arrival::Uniform && c.queue.priority > e.clients[client].queue.priority) outside("arrivals above are not at a fixed rate");
+        if (c.arrival != Arrival::Uniform && c.queue.priority > e.clients[client].queue.priority)
+            outside("arrivals above are not at a fixed rate");
     }
 }
 
@@ -35,7 +36,8 @@ uint64_t action_ns(const Experiment& e) {
     for (const ClientClass& c : e.clients) bytes = std::max(bytes, c.context_bytes);
     const uint64_t transfer = bytes * 1000 / std::max<uint64_t>(e.timing.vram_speed(), 1) + 1;
     const uint64_t waves = e.save_fixed_ns + queues * e.timing.descriptor_ns + transfer;
-    const uint64_t unmap = e.driver.submit_ns + queues * e.timing.scheduler_packet_ns + e.grace_ns + waves + e.retry_ns + e.driver.fence_ns;
+    const uint64_t unmap =
+        e.driver.submit_ns + queues * e.timing.scheduler_packet_ns + e.grace_ns + waves + e.retry_ns + e.driver.fence_ns;
     const uint64_t map = e.driver.submit_ns + e.timing.scheduler_packet_ns + 2 * queues * e.timing.list_packet_ns + waves;
     return e.driver.look_ns + unmap + map;
 }

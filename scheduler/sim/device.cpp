@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The simulator's GPU: kernels that share it, queues that have slots, and the hardware scheduler that shares out too few slots.
 //
-// Each of n kernels gets 1/n of the speed. A kernel cannot begin while waves of other queues fill the GPU; those end, or are saved. A
-// queue whose first packet waits for another one's kernel has its slot, but no waves.
+// Each of n kernels gets 1/n of the speed. A kernel cannot begin while waves of other queues fill the GPU; those end, or are
+// saved. A queue whose first packet waits for another one's kernel has its slot, but no waves.
 #include <algorithm>
 #include <cmath>
 
@@ -93,13 +93,15 @@ void Simulation::end() {
     }
     // The interrupt at the end of a kernel wakes the scheduler when somebody waits to come back; plain polling does not use it.
     const bool any_parked = std::any_of(queues_.begin(), queues_.end(), [](const Queue& q) { return !q.listed; });
-    if (e_.detection != Detection::Poll && any_parked && !ended.empty()) plan_look(now_ + e_.timing.end_of_pipe_ns + e_.driver.notify_ns);
+    if (e_.detection != Detection::Poll && any_parked && !ended.empty())
+        plan_look(now_ + e_.timing.end_of_pipe_ns + e_.driver.notify_ns);
     try_begin();
     plan_end();
     over_ = over_ || !more_samples();
 }
 
-/// Packets that wait for this kernel's signal: the packet processor looks every poll_ns, the driver gets the signal's interrupt.
+/// Packets that wait for this kernel's signal: the packet processor looks every poll_ns, the driver gets the signal's
+/// interrupt.
 void Simulation::wake_waiters(const Queue& of) {
     for (const unsigned n : of.waiters) {
         Queue& q = queues_[n];
@@ -114,7 +116,8 @@ void Simulation::wake_waiters(const Queue& of) {
     }
 }
 
-/// Who of the run list gets a slot next: from the cursor on, as many queues and processes as there is room for beside those that stay.
+/// Who of the run list gets a slot next: from the cursor on, as many queues and processes as there is room for beside those
+/// that stay.
 std::vector<unsigned> Simulation::next_round() {
     std::vector<unsigned> round;
     std::vector<bool> process(queues_.size());
@@ -188,7 +191,8 @@ void Simulation::map(const std::vector<unsigned>& round, uint64_t restore_ns) {
     plan_end();
 }
 
-/// The end of a quantum, while not all of the run list has slots: all leave, the next ones come. The scheduler's thread has no part in it.
+/// The end of a quantum, while not all of the run list has slots: all leave, the next ones come. The scheduler's thread has no
+/// part in it.
 void Simulation::rotate() {
     if (action_.busy) return;  // the new run list decides
     std::vector<unsigned> leave;

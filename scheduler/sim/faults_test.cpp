@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Mistakes that are put in on purpose (faults.def): each is noticed by the invariant that is named beside it, on a trace in traces/ which
-// anybody can replay. Without a mistake everything holds on these and on many more traces.
+// Mistakes that are put in on purpose (faults.def): each is noticed by the invariant that is named beside it, on a trace in
+// traces/ which anybody can replay. Without a mistake everything holds on these and on many more traces.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,15 +48,20 @@ Trace random_trace(uint64_t seed) {
         at += one_in(3) ? below(40 * kMs) : below(500'000);
         const auto queue = static_cast<unsigned>(below(queues));
         switch (below(16)) {
-        case 0: add(); break;
-        case 1:
-            trace.steps.push_back({at, StepKind::Remove, queue, -1, {}});
-            if (one_in(2)) add();
-            break;
-        case 2: case 3: case 4: trace.steps.push_back({at, StepKind::Blocked, queue, static_cast<int>(below(queues)), {}}); break;
-        case 5: case 6: trace.steps.push_back({at, StepKind::Unblocked, queue, -1, {}}); break;
-        case 7: case 8: case 9: trace.steps.push_back({at, StepKind::Idle, queue, -1, {}}); break;
-        default: trace.steps.push_back({at, StepKind::Wants, queue, -1, {}});
+            case 0: add(); break;
+            case 1:
+                trace.steps.push_back({at, StepKind::Remove, queue, -1, {}});
+                if (one_in(2)) add();
+                break;
+            case 2:
+            case 3:
+            case 4: trace.steps.push_back({at, StepKind::Blocked, queue, static_cast<int>(below(queues)), {}}); break;
+            case 5:
+            case 6: trace.steps.push_back({at, StepKind::Unblocked, queue, -1, {}}); break;
+            case 7:
+            case 8:
+            case 9: trace.steps.push_back({at, StepKind::Idle, queue, -1, {}}); break;
+            default: trace.steps.push_back({at, StepKind::Wants, queue, -1, {}});
         }
     }
     trace.steps.push_back({at + 200 * kMs, StepKind::End, 0, -1, {}});
@@ -66,10 +71,12 @@ Trace random_trace(uint64_t seed) {
 /// Without a queue that no other step names, or without another step. @return false: it is needed for others
 bool take_away(Trace& trace, size_t step) {
     if (adds(trace.steps[step].kind)) {
-        const auto self = static_cast<unsigned>(std::count_if(trace.steps.begin(), trace.steps.begin() + static_cast<std::ptrdiff_t>(step),
-                                                              [](const Step& s) { return adds(s.kind); }));
+        const auto self =
+            static_cast<unsigned>(std::count_if(trace.steps.begin(), trace.steps.begin() + static_cast<std::ptrdiff_t>(step),
+                                                [](const Step& s) { return adds(s.kind); }));
         for (const Step& s : trace.steps) {
-            if (!adds(s.kind) && s.kind != StepKind::End && (s.queue == self || s.other == static_cast<int>(self))) return false;
+            if (!adds(s.kind) && s.kind != StepKind::End && (s.queue == self || s.other == static_cast<int>(self)))
+                return false;
         }
         for (Step& s : trace.steps) {
             s.queue -= s.queue > self;
@@ -93,8 +100,9 @@ Trace shrunk(Trace trace, const FaultInfo& fault) {
             Trace fewer = trace;
             if (take_away(fewer, n)) changed = keep(fewer) || changed;
         }
-        for (uint64_t qsched_params::* each : {&qsched_params::min_run_ns, &qsched_params::hysteresis_ns, &qsched_params::starvation_ns,
-                                               &qsched_params::turn_ns, &qsched_params::quantum_ns, &qsched_params::ageing_ns}) {
+        for (uint64_t qsched_params::* each :
+             {&qsched_params::min_run_ns, &qsched_params::hysteresis_ns, &qsched_params::starvation_ns, &qsched_params::turn_ns,
+              &qsched_params::quantum_ns, &qsched_params::ageing_ns}) {
             Trace less = trace;
             less.params.*each = 0;
             if (trace.params.*each != 0) changed = keep(less) || changed;
@@ -140,7 +148,8 @@ TEST_P(Faults, AreFoundByRandomTraces) {
         if (std::getenv("LYRA_WRITE_TRACES") != nullptr) {
             trace = shrunk(trace, fault);
             std::ofstream out(file_of(fault));
-            out << "# " << fault.name << ": " << told(replay(trace, fault.fault)) << "\n# " << fault.text << '\n' << write_trace(trace);
+            out << "# " << fault.name << ": " << told(replay(trace, fault.fault)) << "\n# " << fault.text << '\n'
+                << write_trace(trace);
         }
         return;
     }

@@ -17,7 +17,8 @@ struct Row {
     std::vector<std::pair<std::string, std::string>> swept;
     Experiment experiment;
     Result result;
-    std::vector<uint64_t> displaced, ready;  ///< doorbell to first wave of those that pre-empted a queue; from readiness; ascending
+    std::vector<uint64_t> displaced,
+        ready;  ///< doorbell to first wave of those that pre-empted a queue; from readiness; ascending
 
     std::string of(const std::string& path) const {
         for (const auto& [name, value] : swept) {
@@ -86,7 +87,8 @@ TEST(Goals, FlatInTheKernelsLength) {
 
 TEST(Goals, LinearInTheContextsBytes) {
     std::vector<std::pair<double, double>> points;
-    for (const Row& row : run("context-bytes.toml", 500)) points.emplace_back(std::stod(row.of("client.effort.context_bytes")), row.us(50));
+    for (const Row& row : run("context-bytes.toml", 500))
+        points.emplace_back(std::stod(row.of("client.effort.context_bytes")), row.us(50));
     ASSERT_GE(points.size(), 5u);
     double mx = 0, my = 0, xx = 0, xy = 0, yy = 0;
     const auto n = static_cast<double>(points.size());
@@ -139,7 +141,8 @@ TEST(Goals, InversionNeitherDeadlocksNorThrashes) {
         EXPECT_EQ(row.result.wasted, 0u);
         if (!inherit) continue;
         // From when it can run: its own switch, and one that is under way, of a context of 21.6 MB at the speed of a gfx900.
-        const double one_switch = 21'560'000.0 / static_cast<double>(Timing{}.vram_speed()) * 1000 + static_cast<double>(alone.front());
+        const double one_switch =
+            21'560'000.0 / static_cast<double>(Timing{}.vram_speed()) * 1000 + static_cast<double>(alone.front());
         EXPECT_LE(static_cast<double>(row.ready.back()), 2 * one_switch);
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Replays traces: tells the policy core what the trace says and saves and restores queues as it answers, with a mistake or without.
+// Replays traces: tells the policy core what the trace says and saves and restores queues as it answers, with a mistake or
+// without.
 #include <algorithm>
 
 #include "scheduler/sim/invariants.h"
@@ -18,12 +19,12 @@ public:
     Harness(const Trace& trace, Fault fault) : trace_(trace), fault_(fault), watch_(trace.params, kSwitchNs + 1) {
         qsched_params params = trace.params;
         switch (fault) {
-        case Fault::MinRunIgnored: params.min_run_ns = 0; break;
-        case Fault::HysteresisIgnored: params.hysteresis_ns = 0; break;
-        case Fault::StarvationLost: params.starvation_ns = 0; break;
-        case Fault::TurnEndless: params.turn_ns = QSCHED_NEVER; break;
-        case Fault::InheritanceOff: params.inherit = false; break;
-        default: break;
+            case Fault::MinRunIgnored: params.min_run_ns = 0; break;
+            case Fault::HysteresisIgnored: params.hysteresis_ns = 0; break;
+            case Fault::StarvationLost: params.starvation_ns = 0; break;
+            case Fault::TurnEndless: params.turn_ns = QSCHED_NEVER; break;
+            case Fault::InheritanceOff: params.inherit = false; break;
+            default: break;
         }
         qsched_init(&core_, &params, 0);
     }
@@ -104,8 +105,8 @@ void Harness::tell(qsched_event_type type, Queue& q) {
     }
     if (is(Fault::InheritanceCut) && type == QSCHED_BLOCKED && other >= 0) {
         const auto self = static_cast<int>(&q - queues_.data());
-        const bool middle =
-            std::any_of(queues_.begin(), queues_.end(), [&](const Queue& each) { return each.seen.blocked && each.seen.other == self; });
+        const bool middle = std::any_of(queues_.begin(), queues_.end(),
+                                        [&](const Queue& each) { return each.seen.blocked && each.seen.other == self; });
         if (middle || queues_[static_cast<size_t>(other)].seen.blocked) other = -1;
     }
     send(type, &q, type == QSCHED_BLOCKED ? other : -1);
@@ -132,28 +133,28 @@ void Harness::take(const Step& step) {
     Observed& seen = q.seen;
     if (!seen.used) return;
     switch (step.kind) {
-    case StepKind::Wants:
-        if (seen.wants) return;
-        seen.wants = true;
-        return tell(QSCHED_WANTS, q);
-    case StepKind::Idle:
-        if (!seen.wants) return;
-        watch_.idle(now_, seen);
-        seen.wants = seen.blocked = false;
-        seen.other = -1;
-        return tell(QSCHED_IDLE, q);
-    case StepKind::Blocked:
-        if (!seen.wants || seen.blocked) return;
-        seen.blocked = true;
-        seen.other = step.other >= 0 && queues_[static_cast<size_t>(step.other)].seen.used ? step.other : -1;
-        return tell(QSCHED_BLOCKED, q);
-    case StepKind::Unblocked:
-        if (!seen.blocked) return;
-        seen.blocked = false;
-        seen.other = -1;
-        return tell(QSCHED_UNBLOCKED, q);
-    case StepKind::Remove: return remove(q);
-    default: return;
+        case StepKind::Wants:
+            if (seen.wants) return;
+            seen.wants = true;
+            return tell(QSCHED_WANTS, q);
+        case StepKind::Idle:
+            if (!seen.wants) return;
+            watch_.idle(now_, seen);
+            seen.wants = seen.blocked = false;
+            seen.other = -1;
+            return tell(QSCHED_IDLE, q);
+        case StepKind::Blocked:
+            if (!seen.wants || seen.blocked) return;
+            seen.blocked = true;
+            seen.other = step.other >= 0 && queues_[static_cast<size_t>(step.other)].seen.used ? step.other : -1;
+            return tell(QSCHED_BLOCKED, q);
+        case StepKind::Unblocked:
+            if (!seen.blocked) return;
+            seen.blocked = false;
+            seen.other = -1;
+            return tell(QSCHED_UNBLOCKED, q);
+        case StepKind::Remove: return remove(q);
+        default: return;
     }
 }
 

@@ -12,7 +12,7 @@ const char* invariant_name(Invariant invariant) {
     case Invariant::id: return name;
 #include "scheduler/sim/invariants.def"
 #undef INVARIANT
-    case Invariant::None: break;
+        case Invariant::None: break;
     }
     return "none";
 }
@@ -78,7 +78,8 @@ void Watch::decision(uint64_t now, size_t n, const Observed& q, unsigned effecti
     }
     before.returned_ns = now;
     const bool turn = turns() && now - std::max(before.taken_ns, before.arrived_ns) >= params_.starvation_ns;
-    if (params_.policy == QSCHED_FIXED && q.runnable() && !turn && effective == q.priority && now < held_until_ns_ && q.priority < held_priority_)
+    if (params_.policy == QSCHED_FIXED && q.runnable() && !turn && effective == q.priority && now < held_until_ns_ &&
+        q.priority < held_priority_)
         broken(Invariant::Hysteresis, now, n);
 }
 
@@ -104,8 +105,10 @@ void Watch::state(uint64_t now, const std::vector<Observed>& queues) {
         const Observed& q = queues[n];
         const bool away = q.runnable() && !q.mapped;
         lasts(Invariant::Conservation, n, now, away && !served, params_.hysteresis_ns + switch_ns_);
-        lasts(Invariant::Rank, n, now, fixed && away && ranks[n] == top, params_.hysteresis_ns + count * (turn + params_.min_run_ns) + switch_ns_);
-        lasts(Invariant::Exclusive, n, now, fixed && q.runnable() && q.mapped && ranks[n] < top, turn + params_.min_run_ns + switch_ns_);
+        lasts(Invariant::Rank, n, now, fixed && away && ranks[n] == top,
+              params_.hysteresis_ns + count * (turn + params_.min_run_ns) + switch_ns_);
+        lasts(Invariant::Exclusive, n, now, fixed && q.runnable() && q.mapped && ranks[n] < top,
+              turn + params_.min_run_ns + switch_ns_);
         lasts(Invariant::Starvation, n, now, turns() && away, params_.starvation_ns + count * turn + switch_ns_);
         lasts(Invariant::ComesBack, n, now, q.used && !work && !q.mapped, params_.hysteresis_ns + switch_ns_);
         if (q.used && q.settled && q.executed_ns != q.kept_ns) broken(Invariant::WorkOnce, now, n);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What must hold of a scheduler, whatever happens (invariants.def), judged by what is seen from outside: what queues really want, what the
-// core allows, and what is on the hardware. It knows nothing of the core's state.
+// What must hold of a scheduler, whatever happens (invariants.def), judged by what is seen from outside: what queues really
+// want, what the core allows, and what is on the hardware. It knows nothing of the core's state.
 #pragma once
 
 #include <vector>

@@ -108,7 +108,8 @@ TEST(Load, FewSlotsAreSharedByQuantum) {
         e.samples = 2000;
         const Result r = simulate(e);
         ASSERT_EQ(r.samples.size(), 2000u);
-        EXPECT_NEAR(static_cast<double>(r.rotations), static_cast<double>(r.duration_ns) / (5.0 * kMs), 0.1 * static_cast<double>(r.rotations));
+        EXPECT_NEAR(static_cast<double>(r.rotations), static_cast<double>(r.duration_ns) / (5.0 * kMs),
+                    0.1 * static_cast<double>(r.rotations));
         // Three rounds: each is away for two quanta and three rotations, which save and restore.
         EXPECT_GT(r.clients[0].longest_off_ns, 10 * kMs);
         EXPECT_LT(r.clients[0].longest_off_ns, 11 * kMs);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Event traces of the policy core as text, and the harness that feeds them to it: a small driver that saves and restores queues, mistakes
-// that can be put into both (faults.def), and what must hold whatever happens (invariants.def).
+// Event traces of the policy core as text, and the harness that feeds them to it: a small driver that saves and restores
+// queues, mistakes that can be put into both (faults.def), and what must hold whatever happens (invariants.def).
 //
 // A trace is lines of words; '#' begins a comment.
 //   policy NAME, quantum_ns N, ... inherit 1     parameters of the core, by their names in qsched_params
@@ -53,7 +53,12 @@ const char* invariant_name(Invariant invariant);
 enum class StepKind : uint8_t {
     Add,
     Ask,  ///< Add, by a user who may not have a high priority
-    Wants, Idle, Blocked, Unblocked, Remove, End
+    Wants,
+    Idle,
+    Blocked,
+    Unblocked,
+    Remove,
+    End
 };
 inline bool adds(StepKind kind) { return kind == StepKind::Add || kind == StepKind::Ask; }
 inline constexpr uint8_t kUnprivilegedPriority = 7;  ///< what Ask gives at most

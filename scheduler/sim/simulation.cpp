@@ -27,9 +27,11 @@ void Simulation::check() const {
         if (rate && !(c.rate_hz > 0)) throw std::invalid_argument(c.name + ": needs a rate");
         if (c.arrival == Arrival::Bursty && (!(c.burst_hz > 0) || !(c.rate_hz >= 0) || c.burst_ns == 0 || c.calm_ns == 0))
             throw std::invalid_argument(c.name + ": bursts need a rate, a length and a distance");
-        if (!std::is_sorted(c.trace_ns.begin(), c.trace_ns.end())) throw std::invalid_argument(c.name + ": the trace is not in order");
+        if (!std::is_sorted(c.trace_ns.begin(), c.trace_ns.end()))
+            throw std::invalid_argument(c.name + ": the trace is not in order");
         if (c.arrival == Arrival::Dependent && c.after.empty()) throw std::invalid_argument(c.name + ": after whose kernels?");
-        if (c.arrival != Arrival::Dependent && !c.after.empty()) throw std::invalid_argument(c.name + ": only dependent arrivals are after others");
+        if (c.arrival != Arrival::Dependent && !c.after.empty())
+            throw std::invalid_argument(c.name + ": only dependent arrivals are after others");
     }
     if (queues == 0 || queues > QSCHED_MAX_QUEUES) throw std::invalid_argument("between 1 and 256 queues");
     if (e_.period_ns == 0 || e_.idle_period_ns == 0) throw std::invalid_argument("the scheduler needs a period");
@@ -41,7 +43,8 @@ void Simulation::check() const {
         while (!e_.clients[at].waits_for.empty() || !e_.clients[at].after.empty()) {
             const ClientClass& c = e_.clients[at];
             at = class_named(c.waits_for.empty() ? c.after : c.waits_for, c.name);
-            if (++steps > e_.clients.size()) throw std::invalid_argument(e_.clients[n].name + ": clients wait for each other in a circle");
+            if (++steps > e_.clients.size())
+                throw std::invalid_argument(e_.clients[n].name + ": clients wait for each other in a circle");
         }
         if (!e_.clients[n].after.empty()) class_named(e_.clients[n].after, e_.clients[n].name);
     }
@@ -108,19 +111,19 @@ bool Simulation::stuck() const {
 
 void Simulation::handle(const Event& event) {
     switch (event.kind) {
-    case Kind::Arrive: return arrive(event.queue);
-    case Kind::Ring: return ring(event.queue);
-    case Kind::Begin: return begin(event.queue);
-    case Kind::Wake: queues_[event.queue].wakes = false; return try_begin();
-    case Kind::Look: return look();
-    case Kind::Stop: return stop();
-    case Kind::Free: return free();
-    case Kind::Saved: return saved();
-    case Kind::Mapped: return mapped();
-    case Kind::End: return end();
-    case Kind::Restored: return plan_end();
-    case Kind::Rotate: return rotate();
-    case Kind::Rotated: return rotated();
+        case Kind::Arrive: return arrive(event.queue);
+        case Kind::Ring: return ring(event.queue);
+        case Kind::Begin: return begin(event.queue);
+        case Kind::Wake: queues_[event.queue].wakes = false; return try_begin();
+        case Kind::Look: return look();
+        case Kind::Stop: return stop();
+        case Kind::Free: return free();
+        case Kind::Saved: return saved();
+        case Kind::Mapped: return mapped();
+        case Kind::End: return end();
+        case Kind::Restored: return plan_end();
+        case Kind::Rotate: return rotate();
+        case Kind::Rotated: return rotated();
     }
 }
 
@@ -131,13 +134,16 @@ Result Simulation::run() {
         const Event event = events_.top();
         if (event.at_ns > e_.most_ns) {
             // Whoever still waits for a queue that is kept away has not been helped in all this time.
-            result_.deadlocked = core_timer_ns_ == QSCHED_NEVER && std::any_of(queues_.begin(), queues_.end(), [&](const Queue& q) {
-                return blocked(q) && !queues_[static_cast<unsigned>(q.other)].listed && wants(queues_[static_cast<unsigned>(q.other)]);
-            });
+            result_.deadlocked =
+                core_timer_ns_ == QSCHED_NEVER && std::any_of(queues_.begin(), queues_.end(), [&](const Queue& q) {
+                    return blocked(q) && !queues_[static_cast<unsigned>(q.other)].listed &&
+                           wants(queues_[static_cast<unsigned>(q.other)]);
+                });
             break;
         }
         events_.pop();
-        if ((event.kind == Kind::End && event.version != end_version_) || (event.kind == Kind::Look && event.version != look_version_) ||
+        if ((event.kind == Kind::End && event.version != end_version_) ||
+            (event.kind == Kind::Look && event.version != look_version_) ||
             (event.kind == Kind::Rotate && event.version != rotate_version_))
             continue;
         pass(event.at_ns);
@@ -149,7 +155,8 @@ Result Simulation::run() {
             uint64_t& longest = result_.clients[q.client].longest_off_ns;
             longest = std::max(longest, now_ - q.off_since_ns);
         }
-        if (q.resident) result_.clients[q.client].work_ns += client(q).kernel_ns - static_cast<uint64_t>(std::max(q.left_ns, 0.0));
+        if (q.resident)
+            result_.clients[q.client].work_ns += client(q).kernel_ns - static_cast<uint64_t>(std::max(q.left_ns, 0.0));
     }
     return std::move(result_);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The state of a simulation: events of clients (workload.cpp), of the GPU (device.cpp) and of the scheduler's thread (thread.cpp), in the
-// order of their times (simulation.cpp).
+// The state of a simulation: events of clients (workload.cpp), of the GPU (device.cpp) and of the scheduler's thread
+// (thread.cpp), in the order of their times (simulation.cpp).
 #pragma once
 
 #include <algorithm>
@@ -47,13 +47,13 @@ private:
         unsigned backlog = 0;   ///< kernels that have come while the client was not free to ring
         uint64_t free_ns = 0;   ///< when it is
         bool rings = false;     ///< it will
-        /// On the run list; has a slot; its waves still leave; its kernel has waves, here or saved; its first packet is being executed;
-        /// its first packet has waited, and the packet processor has not looked yet.
+        /// On the run list; has a slot; its waves still leave; its kernel has waves, here or saved; its first packet is being
+        /// executed; its first packet has waited, and the packet processor has not looked yet.
         bool listed = true, on_hardware = true, leaves = false, resident = false, begins = false, wakes = false;
         bool known_wants = false, known_blocked = false;  ///< what the policy core has been told
         bool served = false;  ///< a kernel has begun since it was the reason of an action
         double left_ns = 0;  ///< of the kernel that has begun, alone
-        uint64_t taken_ns = 0;      ///< when the packet processor began with its first packet, which has not begun to run
+        uint64_t taken_ns = 0;  ///< when the packet processor began with its first packet, which has not begun to run
         uint64_t off_since_ns = 0;
         uint64_t restored_ns = 0;  ///< when its saved waves go on
         Sample sample;
@@ -68,12 +68,15 @@ private:
     bool wants(const Queue& q) const { return q.resident || !q.waiting.empty(); }
     /// Its first packet waits for another queue's kernel.
     bool blocked(const Queue& q) const {
-        return !q.resident && !q.waiting.empty() && q.other >= 0 && queues_[static_cast<unsigned>(q.other)].done < q.waiting.front().waits_for;
+        return !q.resident && !q.waiting.empty() && q.other >= 0 &&
+               queues_[static_cast<unsigned>(q.other)].done < q.waiting.front().waits_for;
     }
     /// Its waves make progress.
     bool runs(const Queue& q) const { return q.resident && q.on_hardware && q.restored_ns <= now_; }
     bool is_static(const Queue& q) const { return e_.unmap == Unmap::Static && client(q).queue.priority >= e_.static_priority; }
-    void post(uint64_t at, Kind kind, unsigned queue = 0, uint64_t version = 0) { events_.push({at, ++number_, kind, queue, version}); }
+    void post(uint64_t at, Kind kind, unsigned queue = 0, uint64_t version = 0) {
+        events_.push({at, ++number_, kind, queue, version});
+    }
     uint64_t random_below(uint64_t n) { return n == 0 ? 0 : random_() % n; }
     uint64_t random_interval(double mean_ns) {
         return static_cast<uint64_t>(-std::log1p(-std::generate_canonical<double, 53>(random_)) * mean_ns);
@@ -135,11 +138,11 @@ private:
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
     uint64_t number_ = 0, now_ = 0, end_version_ = 0, look_version_ = 0, rotate_version_ = 0;
     uint64_t planned_look_ns_ = QSCHED_NEVER;  ///< QSCHED_NEVER: none
-    uint64_t round_until_ns_ = 0;              ///< the scheduler's thread keeps the processor
-    uint64_t busy_until_ns_ = 0;               ///< until then adaptive polling has its short period
+    uint64_t round_until_ns_ = 0;  ///< the scheduler's thread keeps the processor
+    uint64_t busy_until_ns_ = 0;  ///< until then adaptive polling has its short period
     uint64_t core_timer_ns_ = QSCHED_NEVER;
-    unsigned cursor_ = 0;              ///< first queue of the next round of the run list
-    std::vector<unsigned> round_;      ///< Rotated: who comes
+    unsigned cursor_ = 0;  ///< first queue of the next round of the run list
+    std::vector<unsigned> round_;  ///< Rotated: who comes
     uint64_t rotating_until_ns_ = 0;
     uint64_t restoring_until_ns_ = 0;  ///< a dequeue begins when all waves are back
     bool over_ = false;

@@ -152,9 +152,13 @@ ClientClass read_client(const toml::table& table, unsigned number, const std::fi
     reader.text("waits_for", c.waits_for);
     reader.text("after", c.after);
     reader.flag("latency_critical", c.latency_critical);
-    reader.choice<Arrival>("arrival", c.arrival, {{"closed", Arrival::Closed}, {"uniform", Arrival::Uniform},
-                                                   {"poisson", Arrival::Poisson}, {"bursty", Arrival::Bursty},
-                                                   {"trace", Arrival::Trace}, {"dependent", Arrival::Dependent}});
+    reader.choice<Arrival>("arrival", c.arrival,
+                           {{"closed", Arrival::Closed},
+                            {"uniform", Arrival::Uniform},
+                            {"poisson", Arrival::Poisson},
+                            {"bursty", Arrival::Bursty},
+                            {"trace", Arrival::Trace},
+                            {"dependent", Arrival::Dependent}});
     reader.number("rate_hz", c.rate_hz, 0, 1e9);
     reader.number("burst_hz", c.burst_hz, 0, 1e9);
     reader.time("burst_us", c.burst_ns);
@@ -185,13 +189,15 @@ Experiment read_experiment(const toml::table& root, const std::filesystem::path&
     reader.time("most_us", e.most_ns);
     reader.take("sweep");
     part(reader, "detection", [&](Reader& r) {
-        r.choice<Detection>("kind", e.detection, {{"poll", Detection::Poll}, {"adaptive", Detection::Adaptive}, {"notify", Detection::Notify}});
+        r.choice<Detection>("kind", e.detection,
+                            {{"poll", Detection::Poll}, {"adaptive", Detection::Adaptive}, {"notify", Detection::Notify}});
         r.time("period_us", e.period_ns);
         r.time("idle_period_us", e.idle_period_ns);
         r.flag("runnable_test", e.runnable_test);
     });
     part(reader, "action", [&](Reader& r) {
-        r.choice<Unmap>("unmap", e.unmap, {{"all", Unmap::All}, {"process", Unmap::Process}, {"queue", Unmap::Queue}, {"static", Unmap::Static}});
+        r.choice<Unmap>("unmap", e.unmap,
+                        {{"all", Unmap::All}, {"process", Unmap::Process}, {"queue", Unmap::Queue}, {"static", Unmap::Static}});
         r.whole("static_priority", e.static_priority, 0, QSCHED_MAX_PRIORITY);
         r.time("grace_us", e.grace_ns);
         r.time("retry_us", e.retry_ns);
@@ -305,7 +311,8 @@ std::vector<Configuration> read_spec(const std::string& text, const std::string&
         if (sweep != nullptr) {
             for (const auto& [key, node] : *sweep) {
                 const toml::array* values = node.as_array();
-                if (values == nullptr || values->empty()) wrong(node, "sweep." + std::string(key.str()) + " has to be a list of values");
+                if (values == nullptr || values->empty())
+                    wrong(node, "sweep." + std::string(key.str()) + " has to be a list of values");
                 axes.push_back({std::string(key.str()), values});
                 count *= values->size();
                 if (count > kMostConfigurations) wrong(node, "more than 100000 combinations");

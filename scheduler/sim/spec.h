@@ -23,7 +23,8 @@ struct Configuration {
     Experiment experiment;
 };
 
-/// @param text of the file  @param name  of the file, for messages, and for files that it names: they are beside it  @throws SpecError
+/// @param text of the file  @param name  of the file, for messages, and for files that it names: they are beside it  @throws
+/// SpecError
 std::vector<Configuration> read_spec(const std::string& text, const std::string& name);
 
 }  // namespace lyra::sim

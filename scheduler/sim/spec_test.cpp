@@ -120,7 +120,9 @@ name = "c"
     EXPECT_EQ(e.clients[1].arrival, Arrival::Dependent);
     EXPECT_EQ(e.clients[1].after, "c");
     EXPECT_EQ(e.clients[2].room, 1);
-    EXPECT_EQ(read_spec(std::string(kSpec) + "[sweep]\n\"action.unmap\" = [\"all\", \"process\", \"queue\", \"static\"]\n", "f").size(), 4u);
+    EXPECT_EQ(read_spec(std::string(kSpec) + "[sweep]\n\"action.unmap\" = [\"all\", \"process\", \"queue\", \"static\"]\n", "f")
+                  .size(),
+              4u);
 }
 
 TEST(Spec, ArrivalsFromAFileBesideIt) {
@@ -142,8 +144,9 @@ TEST(Spec, ArrivalsFromAFileBesideIt) {
 }
 
 TEST(Spec, SweepsAreCombined) {
-    const std::vector<Configuration> all =
-        read_spec(std::string(kSpec) + "[sweep]\n\"client.be.kernel_us\" = [10, 20, 30]\n\"detection.kind\" = [\"poll\", \"notify\"]\n", "f");
+    const std::vector<Configuration> all = read_spec(
+        std::string(kSpec) + "[sweep]\n\"client.be.kernel_us\" = [10, 20, 30]\n\"detection.kind\" = [\"poll\", \"notify\"]\n",
+        "f");
     ASSERT_EQ(all.size(), 6u);
     std::set<std::pair<uint64_t, int>> seen;
     for (const Configuration& c : all) {
@@ -158,8 +161,11 @@ TEST(Spec, SweepsAreCombined) {
 }
 
 TEST(Spec, DifferentValuesHaveDifferentTexts) {
-    const std::vector<Configuration> all = read_spec(std::string(kSpec) + "[sweep]\n\"client.lc.rate_hz\" = [100.00001, 100.00002]\n"
-                                                     "\"client.be.trace_us\" = [[1, 2], [1, 3]]\n\"policy.inherit\" = [true, false]\n", "f");
+    const std::vector<Configuration> all =
+        read_spec(std::string(kSpec) +
+                      "[sweep]\n\"client.lc.rate_hz\" = [100.00001, 100.00002]\n"
+                      "\"client.be.trace_us\" = [[1, 2], [1, 3]]\n\"policy.inherit\" = [true, false]\n",
+                  "f");
     std::set<std::vector<std::pair<std::string, std::string>>> texts;
     for (const Configuration& c : all) texts.insert(c.swept);
     EXPECT_EQ(all.size(), 8u);
@@ -172,7 +178,8 @@ TEST(Spec, DifferentValuesHaveDifferentTexts) {
 
 TEST(Spec, SaysWhatIsWrongAndWhere) {
     const std::string good = kSpec;
-    EXPECT_NE(error_of("samples = 0\n").find("f.toml: line 1: samples has to be a number from 1"), std::string::npos) << error_of("samples = 0\n");
+    EXPECT_NE(error_of("samples = 0\n").find("f.toml: line 1: samples has to be a number from 1"), std::string::npos)
+        << error_of("samples = 0\n");
     EXPECT_NE(error_of(good + "[driver]\nlok_us = 1\n").find("unknown key 'driver.lok_us'"), std::string::npos);
     EXPECT_NE(error_of(good + "colour = 1\n").find("unknown key"), std::string::npos);
     EXPECT_NE(error_of("samples = 1.5\n").find("whole number"), std::string::npos);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The simulator's scheduler thread: when it looks at the queues, what it tells the policy core, and how queues are taken from the hardware
-// and come back.
+// The simulator's scheduler thread: when it looks at the queues, what it tells the policy core, and how queues are taken from
+// the hardware and come back.
 #include <algorithm>
 #include <cmath>
 
@@ -10,12 +10,12 @@ namespace lyra::sim {
 
 uint64_t Simulation::look_period() {
     if (e_.detection != Detection::Adaptive) return e_.period_ns;
-    // Short while a queue is on the GPU that another one may displace, and for a long one after that: between two kernels a queue looks idle.
+    // Short while a queue is on the GPU that another one may displace, and for a long one after that: between two kernels a
+    // queue looks idle.
     uint8_t highest = 0;
     for (const Queue& q : queues_) highest = std::max(highest, client(q).queue.priority);
-    const bool may_go = std::any_of(queues_.begin(), queues_.end(), [&](const Queue& q) {
-        return wants(q) && client(q).queue.priority < highest;
-    });
+    const bool may_go = std::any_of(queues_.begin(), queues_.end(),
+                                    [&](const Queue& q) { return wants(q) && client(q).queue.priority < highest; });
     if (may_go) busy_until_ns_ = now_ + e_.idle_period_ns;
     return now_ < busy_until_ns_ ? e_.period_ns : e_.idle_period_ns;
 }
@@ -45,7 +45,9 @@ void Simulation::look() {
 }
 
 /// The period begins at the end of a look, and the thread wakes a while after it.
-uint64_t Simulation::next_look_ns() { return std::max(now_ + e_.driver.look_ns, round_until_ns_) + look_period() + e_.driver.timer_ns; }
+uint64_t Simulation::next_look_ns() {
+    return std::max(now_ + e_.driver.look_ns, round_until_ns_) + look_period() + e_.driver.timer_ns;
+}
 
 void Simulation::tell(qsched_event_type type, const Queue& q, uint64_t seen) {
     const uint16_t other = type == QSCHED_BLOCKED ? queues_[static_cast<unsigned>(q.other)].id : uint16_t{QSCHED_NO_QUEUE};
@@ -53,8 +55,8 @@ void Simulation::tell(qsched_event_type type, const Queue& q, uint64_t seen) {
     qsched_handle(&sched_, &event);
 }
 
-/// What has become runnable is told before what is not runnable any more: otherwise lower queues would come back for no time at all, and
-/// have their min_run_ns. @return when the core wants to be asked again
+/// What has become runnable is told before what is not runnable any more: otherwise lower queues would come back for no time at
+/// all, and have their min_run_ns. @return when the core wants to be asked again
 uint64_t Simulation::tell_core(uint64_t seen) {
     const auto waits = [&](const Queue& q) { return e_.runnable_test && blocked(q); };
     for (Queue& q : queues_) {
@@ -124,13 +126,13 @@ std::vector<unsigned> Simulation::to_stop() const {
 uint64_t Simulation::unmap_packets() const {
     const auto taken_of = [&](auto which) { return std::count_if(action_.take.begin(), action_.take.end(), which); };
     switch (e_.unmap) {
-    case Unmap::All: return 1;
-    case Unmap::Queue: return (action_.take.size() + 3) / 4;
-    case Unmap::Static: {
-        const auto statics = static_cast<uint64_t>(taken_of([&](unsigned n) { return is_static(queues_[n]); }));
-        return (statics < action_.take.size() ? 1 : 0) + (statics + 3) / 4;
-    }
-    case Unmap::Process: break;
+        case Unmap::All: return 1;
+        case Unmap::Queue: return (action_.take.size() + 3) / 4;
+        case Unmap::Static: {
+            const auto statics = static_cast<uint64_t>(taken_of([&](unsigned n) { return is_static(queues_[n]); }));
+            return (statics < action_.take.size() ? 1 : 0) + (statics + 3) / 4;
+        }
+        case Unmap::Process: break;
     }
     std::vector<unsigned> processes;
     for (const unsigned n : action_.take) processes.push_back(queues_[n].process);

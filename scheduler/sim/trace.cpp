@@ -13,9 +13,12 @@ struct Parameter {
     uint64_t qsched_params::* value;
 };
 constexpr Parameter kParameters[] = {
-    {"quantum_ns", &qsched_params::quantum_ns},       {"min_run_ns", &qsched_params::min_run_ns},
-    {"hysteresis_ns", &qsched_params::hysteresis_ns}, {"starvation_ns", &qsched_params::starvation_ns},
-    {"turn_ns", &qsched_params::turn_ns},             {"ageing_ns", &qsched_params::ageing_ns},
+    {"quantum_ns", &qsched_params::quantum_ns},
+    {"min_run_ns", &qsched_params::min_run_ns},
+    {"hysteresis_ns", &qsched_params::hysteresis_ns},
+    {"starvation_ns", &qsched_params::starvation_ns},
+    {"turn_ns", &qsched_params::turn_ns},
+    {"ageing_ns", &qsched_params::ageing_ns},
 };
 constexpr const char* kStepNames[] = {"add", "ask", "wants", "idle", "blocked", "unblocked", "remove", "end"};
 
@@ -57,23 +60,24 @@ Step read_step(const std::vector<std::string>& words, unsigned queues) {
         return static_cast<unsigned>(n);
     };
     const auto words_are = [&](size_t least, size_t most) {
-        if (words.size() < least || words.size() > most) throw std::invalid_argument("'" + words[1] + "' has too few words or too many");
+        if (words.size() < least || words.size() > most)
+            throw std::invalid_argument("'" + words[1] + "' has too few words or too many");
     };
     switch (step.kind) {
-    case StepKind::Add:
-    case StepKind::Ask:
-        words_are(3, 5);
-        step.params.priority = static_cast<uint8_t>(std::min<uint64_t>(number(words[2]), QSCHED_MAX_PRIORITY));
-        step.params.weight = words.size() > 3 ? static_cast<uint32_t>(std::min<uint64_t>(number(words[3]), UINT32_MAX)) : 1;
-        step.params.deadline_ns = words.size() > 4 ? number(words[4]) : 0;
-        break;
-    case StepKind::Blocked:
-        words_are(4, 4);
-        step.queue = known(words[2]);
-        step.other = words[3] == "-" ? -1 : static_cast<int>(known(words[3]));
-        break;
-    case StepKind::End: words_are(2, 2); break;
-    default: words_are(3, 3); step.queue = known(words[2]);
+        case StepKind::Add:
+        case StepKind::Ask:
+            words_are(3, 5);
+            step.params.priority = static_cast<uint8_t>(std::min<uint64_t>(number(words[2]), QSCHED_MAX_PRIORITY));
+            step.params.weight = words.size() > 3 ? static_cast<uint32_t>(std::min<uint64_t>(number(words[3]), UINT32_MAX)) : 1;
+            step.params.deadline_ns = words.size() > 4 ? number(words[4]) : 0;
+            break;
+        case StepKind::Blocked:
+            words_are(4, 4);
+            step.queue = known(words[2]);
+            step.other = words[3] == "-" ? -1 : static_cast<int>(known(words[3]));
+            break;
+        case StepKind::End: words_are(2, 2); break;
+        default: words_are(3, 3); step.queue = known(words[2]);
     }
     return step;
 }

@@ -140,7 +140,8 @@ TEST(Waits, WhoWaitsUsesNoComputeUnits) {
     e.clients[1].kernel_ns = 10 * kMs;
     e.samples = 50;
     const Result r = simulate(e);
-    // The other one's next kernel begins before the packet processor has looked at the signal: two of them for each, one at a time.
+    // The other one's next kernel begins before the packet processor has looked at the signal: two of them for each, one at a
+    // time.
     const double each = static_cast<double>(e.clients[0].kernel_ns + 2 * e.clients[1].kernel_ns);
     EXPECT_NEAR(static_cast<double>(r.duration_ns), 50 * each, 0.01 * 50 * each);
     EXPECT_EQ(r.queues_saved, 0u);

@@ -12,18 +12,19 @@ void Simulation::next_arrival(unsigned queue, bool first) {
     const ClientClass& c = client(q);
     const double interval = c.rate_hz > 0 ? 1e9 / c.rate_hz : 0;
     switch (c.arrival) {
-    case Arrival::Closed:
-        if (first) post(0, Kind::Arrive, queue);
-        break;
-    case Arrival::Uniform:
-        post(first ? random_below(static_cast<uint64_t>(interval)) : now_ + static_cast<uint64_t>(interval), Kind::Arrive, queue);
-        break;
-    case Arrival::Poisson: post(now_ + random_interval(interval), Kind::Arrive, queue); break;
-    case Arrival::Bursty: post(next_in_bursts(q), Kind::Arrive, queue); break;
-    case Arrival::Trace:
-        if (q.next_trace < c.trace_ns.size()) post(std::max(now_, c.trace_ns[q.next_trace++]), Kind::Arrive, queue);
-        break;
-    case Arrival::Dependent: break;
+        case Arrival::Closed:
+            if (first) post(0, Kind::Arrive, queue);
+            break;
+        case Arrival::Uniform:
+            post(first ? random_below(static_cast<uint64_t>(interval)) : now_ + static_cast<uint64_t>(interval), Kind::Arrive,
+                 queue);
+            break;
+        case Arrival::Poisson: post(now_ + random_interval(interval), Kind::Arrive, queue); break;
+        case Arrival::Bursty: post(next_in_bursts(q), Kind::Arrive, queue); break;
+        case Arrival::Trace:
+            if (q.next_trace < c.trace_ns.size()) post(std::max(now_, c.trace_ns[q.next_trace++]), Kind::Arrive, queue);
+            break;
+        case Arrival::Dependent: break;
     }
 }
 

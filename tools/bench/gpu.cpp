@@ -10,7 +10,8 @@ namespace {
 
 /// SDMA0_RLC0_*: a user queue's ring, by dword from its base. @source Linux 6.12 asic_reg/sdma0/sdma0_4_0_offset.h
 constexpr uint32_t kRlc0 = (0x1260 + 0x140) * 4;
-constexpr uint32_t kRbCntl = kRlc0, kRbBase = kRlc0 + 4, kRbBaseHi = kRlc0 + 8, kRbWptr = kRlc0 + 0x14, kRbWptrHi = kRlc0 + 0x18;
+constexpr uint32_t kRbCntl = kRlc0, kRbBase = kRlc0 + 4, kRbBaseHi = kRlc0 + 8, kRbWptr = kRlc0 + 0x14,
+                   kRbWptrHi = kRlc0 + 0x18;
 constexpr uint64_t kSdmaRingBytes = 4096;
 constexpr uint64_t kMaxCopy = uint64_t{1} << 22;  ///< COPY_LINEAR.COUNT has 22 bits
 constexpr uint32_t kCopyLinear = 1, kFence = 5;
@@ -68,7 +69,9 @@ bool Gpu::finish() {
     return false;
 }
 
-std::vector<uint8_t> Gpu::result(const KernelCase& each) const { return KernelRunner::content<uint8_t>(now_->buffers[each.output]); }
+std::vector<uint8_t> Gpu::result(const KernelCase& each) const {
+    return KernelRunner::content<uint8_t>(now_->buffers[each.output]);
+}
 
 bool Gpu::prepare_copy(uint64_t bytes) {
     std::vector<uint8_t> content(std::min(bytes, kMaxCopy));
@@ -93,8 +96,8 @@ bool Gpu::copy() {
     const uint64_t at = ring_bytes_ % kSdmaRingBytes;
     const uint64_t fence_va = ring_.va + kSdmaRingBytes;
     const uint32_t packets[kCopyDwords + kFenceDwords] = {
-        kCopyLinear, low(from_.bytes - 1), 0, low(from_.va), high(from_.va), low(to_.va), high(to_.va),
-        kFence, low(fence_va), high(fence_va), ++fence_};
+        kCopyLinear,   low(from_.bytes - 1), 0,       low(from_.va), high(from_.va), low(to_.va), high(to_.va), kFence,
+        low(fence_va), high(fence_va),       ++fence_};
     std::memcpy(ring_.host + at, packets, sizeof packets);
     ring_bytes_ += sizeof packets;
     if (kSdmaRingBytes - ring_bytes_ % kSdmaRingBytes < sizeof packets) {

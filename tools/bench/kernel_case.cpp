@@ -53,7 +53,8 @@ KernelCase shaped(const char* name, uint32_t gx, uint32_t gy, uint32_t lx, uint3
     return made;
 }
 
-constexpr int kVector = 1 << 19, kMatrix = 192, kImage = 256, kLimit = 256, kBodies = 1024, kEach = 16, kRounds = 64, kGrid = 514;
+constexpr int kVector = 1 << 19, kMatrix = 192, kImage = 256, kLimit = 256, kBodies = 1024, kEach = 16, kRounds = 64,
+              kGrid = 514;
 constexpr float kRate = 0.02f, kSigma = 0.3f, kYears = 1.5f;
 
 KernelCase saxpy() {
@@ -116,7 +117,8 @@ KernelCase histogram() {
     constexpr int kGroups = kVector / 256 / kEach;
     KernelCase c = shaped("histogram", kGroups * 256, 1, 256, 1);
     std::mt19937 random(7);
-    c.buffers = {made<uint32_t>(kVector, [&](size_t) { return static_cast<uint32_t>(random()); }), empty<uint32_t>(kGroups * 256)};
+    c.buffers = {made<uint32_t>(kVector, [&](size_t) { return static_cast<uint32_t>(random()); }),
+                 empty<uint32_t>(kGroups * 256)};
     c.output = 1;
     c.element = Element::U32;
     c.arguments = {buffer(0), buffer(1), value(kEach)};
@@ -177,8 +179,17 @@ std::string first_difference(const Bytes& got, const Bytes& expected, double tol
 }  // namespace
 
 std::vector<KernelCase> kernel_cases() {
-    return {saxpy(),     vector_add(), matmul("matmul_naive", 64, 4), matmul("matmul_tiled", 16, 16), mandelbrot(), nbody(),
-            reduction(), histogram(),  integer_hash(),                stencil(),                      black_scholes()};
+    return {saxpy(),
+            vector_add(),
+            matmul("matmul_naive", 64, 4),
+            matmul("matmul_tiled", 16, 16),
+            mandelbrot(),
+            nbody(),
+            reduction(),
+            histogram(),
+            integer_hash(),
+            stencil(),
+            black_scholes()};
 }
 
 std::string difference(const KernelCase& each, const Bytes& got, const Bytes& expected) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What `lyra bench` runs on every engine: a kernel of kernels.cl with its data, the same loop in native code, and how results compare.
+// What `lyra bench` runs on every engine: a kernel of kernels.cl with its data, the same loop in native code, and how results
+// compare.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ struct KernelCase {
     std::vector<std::vector<uint8_t>> buffers; ///< content before the run; no kernel reads what it writes
     unsigned output = 0;                       ///< the buffer that is compared
     Element element = Element::F32;            ///< of the output
-    double tolerance = 0;                      ///< of each element, relative to the larger of 1 and the value; 0: bit for bit
+    double tolerance = 0;  ///< of each element, relative to the larger of 1 and the value; 0: bit for bit
     std::vector<Argument> arguments;
     uint32_t global[3] = {1, 1, 1}, local[3] = {1, 1, 1};  ///< work-items
     std::function<void(std::vector<std::vector<uint8_t>>&)> native;

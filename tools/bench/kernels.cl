@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The kernels that `lyra bench` times: the same source for Lyra and for PoCL. Rounding is the same everywhere, so that results can be
-// compared bit for bit wherever no library function of OpenCL's own accuracy is called.
+// The kernels that `lyra bench` times: the same source for Lyra and for PoCL. Rounding is the same everywhere, so that results
+// can be compared bit for bit wherever no library function of OpenCL's own accuracy is called.
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #pragma OPENCL FP_CONTRACT OFF
 

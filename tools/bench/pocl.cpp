@@ -147,7 +147,8 @@ bool Pocl::prepare(const KernelCase& each, std::string& error) {
     for (const auto& content : each.buffers) {
         if (status != CL_SUCCESS) break;
         auto* data = const_cast<uint8_t*>(content.data());
-        s.buffers.push_back(s.clCreateBuffer(s.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, content.size(), data, &status));
+        s.buffers.push_back(
+            s.clCreateBuffer(s.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, content.size(), data, &status));
     }
     for (cl_uint i = 0; i < each.arguments.size() && status == CL_SUCCESS; ++i) {
         const Argument& argument = each.arguments[i];
@@ -165,14 +166,16 @@ bool Pocl::prepare(const KernelCase& each, std::string& error) {
 
 bool Pocl::run() {
     State& s = *state_;
-    return s.clEnqueueNDRangeKernel(s.queue, s.kernel, s.dimensions, nullptr, s.global, s.local, 0, nullptr, nullptr) == CL_SUCCESS &&
+    return s.clEnqueueNDRangeKernel(s.queue, s.kernel, s.dimensions, nullptr, s.global, s.local, 0, nullptr, nullptr) ==
+               CL_SUCCESS &&
            s.clFinish(s.queue) == CL_SUCCESS;
 }
 
 std::vector<uint8_t> Pocl::result(const KernelCase& each) {
     State& s = *state_;
     std::vector<uint8_t> bytes(each.buffers[each.output].size());
-    if (s.clEnqueueReadBuffer(s.queue, s.buffers[each.output], CL_TRUE, 0, bytes.size(), bytes.data(), 0, nullptr, nullptr)) return {};
+    if (s.clEnqueueReadBuffer(s.queue, s.buffers[each.output], CL_TRUE, 0, bytes.size(), bytes.data(), 0, nullptr, nullptr))
+        return {};
     return bytes;
 }
 

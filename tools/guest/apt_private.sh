@@ -53,8 +53,8 @@ debian_mirrors() {
         END { flush() }'
 }
 
-# apt_sources TYPE SUITE COMPONENTS...: lines for a sources.list of that suite. sid and backports have no security suite, and sid's
-# Release file may be past its date.
+# apt_sources TYPE SUITE COMPONENTS...: lines for a sources.list of that suite. sid and backports have no security suite, and
+# sid's Release file may be past its date.
 apt_sources() {
     _type=$1 _release=$2
     shift 2

@@ -10,8 +10,8 @@
 #   --packages LIST  more packages of that release, separated by commas
 #   --print          only print the folder; exit 1 when it is not made yet
 #
-# The folder is DIR/image-R-V-HASH with vmlinux, vmlinuz, initramfs, root.erofs and VERSIONS; HASH covers the scripts and lists of
-# this folder that the image is made of. Modules and firmware are Debian's files, unpacked: nothing in them is changed.
+# The folder is DIR/image-R-V-HASH with vmlinux, vmlinuz, initramfs, root.erofs and VERSIONS; HASH covers the scripts and lists
+# of this folder that the image is made of. Modules and firmware are Debian's files, unpacked: nothing in them is changed.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -92,8 +92,8 @@ fetch() (
     done
 )
 
-# Puts the files of the packages of --packages back that the list of exclusions has taken, and those of what they depend on. -dev
-# packages and compilers are used natively only.
+# Puts the files of the packages of --packages back that the list of exclusions has taken, and those of what they depend on.
+# -dev packages and compilers are used natively only.
 restore_packages() (
     set -e
     awk -v wanted="$packages" '

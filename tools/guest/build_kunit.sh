@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Builds a kernel for User Mode Linux that holds the KUnit tests of kfd-patches/ and little else, and prints its folder (linux and
-# VERSIONS). Running it is running the tests: `linux kunit.enable=1 mem=256M kunit_shutdown=halt`.
+# Builds a kernel for User Mode Linux that holds the KUnit tests of kfd-patches/ and little else, and prints its folder (linux
+# and VERSIONS). Running it is running the tests: `linux kunit.enable=1 mem=256M kunit_shutdown=halt`.
 #
 #   build_kunit.sh [--cache DIR] [--kernel 6.12] [--print]
 #
 #   --cache DIR   where results are kept (default: $LYRA_CACHE, then $XDG_CACHE_HOME/lyra, then ~/.cache/lyra)
 #   --print       only print the folder; exit 1 when it is not made yet
 #
-# The folder is DIR/kunit-HASH; HASH covers the kernel's version, the patches and the policy core. Five minutes on two cores, 1.6 GB for
-# that time. Needs flex, bison and bc.
+# The folder is DIR/kunit-HASH; HASH covers the kernel's version, the patches and the policy core. Five minutes on two cores,
+# 1.6 GB for that time. Needs flex, bison and bc.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

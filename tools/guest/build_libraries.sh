@@ -7,9 +7,9 @@
 #   --cache DIR   where results are kept (default: $LYRA_CACHE, then $XDG_CACHE_HOME/lyra, then ~/.cache/lyra)
 #   --print       only print the folder; exit 1 when it is not made yet
 #
-# The folder is DIR/libraries-HASH with libraries.erofs and VERSIONS; HASH covers this script. The packages depend on nothing that
-# the guest's root file system lacks. Their files are as they were, but rocBLAS's kernels for other chips are left out: they
-# are files of their own, 1.5 GB of them. 210 MB to fetch, 0.8 GB on disk.
+# The folder is DIR/libraries-HASH with libraries.erofs and VERSIONS; HASH covers this script. The packages depend on nothing
+# that the guest's root file system lacks. Their files are as they were, but rocBLAS's kernels for other chips are left out:
+# they are files of their own, 1.5 GB of them. 210 MB to fetch, 0.8 GB on disk.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -9,8 +9,8 @@
 #   --packages LIST  more packages of that release, separated by commas
 #   --print          only print the folder; exit 1 when it is not made yet
 #
-# The folder is DIR/root-R-HASH; HASH covers packages-guest.txt, the additional packages and this script. build_image.sh makes the
-# guest's disk of it, hipcc.sh compiles in it. About a minute and 0.9 GB.
+# The folder is DIR/root-R-HASH; HASH covers packages-guest.txt, the additional packages and this script. build_image.sh makes
+# the guest's disk of it, hipcc.sh compiles in it. About a minute and 0.9 GB.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

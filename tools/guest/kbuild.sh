@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2154,SC2001 # who reads it sets here, cache, work
 # To be sourced after artefact.sh: compiles amdgpu with Debian's compiler and headers of a guest's kernel.
 
 amd=drivers/gpu/drm/amd
@@ -49,7 +50,8 @@ kbuild_install() (
     cd "$work/kbuild/usr/src/linux-$kernel"
     dpkg-deb --fsys-tarfile "$work"/debs/linux-source-*.deb | tar -x -O --wildcards '*.tar.xz' |
         tar -x -J --strip-components=1 --wildcards --no-wildcards-match-slash '*/drivers/gpu/drm/amd' \
-            '*/drivers/gpu/drm/Makefile' '*/Documentation/gpu/amdgpu' '*/Documentation/ABI/testing' '*/MAINTAINERS' '*/LICENSES' \
+            '*/drivers/gpu/drm/Makefile' '*/Documentation/gpu/amdgpu' '*/Documentation/ABI/testing' '*/MAINTAINERS' \
+            '*/LICENSES' \
             '*/scripts/checkpatch.pl' '*/scripts/spelling.txt' '*/scripts/const_structs.checkpatch'
     rm -rf "$kbuild"
     mv "$work/kbuild" "$kbuild"

@@ -3,9 +3,10 @@
 // assembles them again for gfx900, gfx906 and gfx908 and compares.
 // At their start: s[0:1] address of the arguments, s2 number of the work-group, v0 work-item.
 
-// Never ends by itself. Each wave reads the clock again and again; a long gap between two readings is a time in which it was off the
-// GPU. Its record has the longest one since the host has begun a new epoch: the last reading before it and the first one after it.
-// Arguments: address of {stop, epoch}, address of the records, shortest gap in clock ticks, waves in a work-group.
+// Never ends by itself. Each wave reads the clock again and again; a long gap between two readings is a time in which it was
+// off the GPU. Its record has the longest one since the host has begun a new epoch: the last reading before it and the first
+// one after it. Arguments: address of {stop, epoch}, address of the records, shortest gap in clock ticks, waves in a
+// work-group.
 .globl victim
 victim:
   s_load_dwordx4 s[4:7], s[0:1], 0x0

@@ -144,7 +144,7 @@ uint8_t* load_kernel(const uint32_t (&code)[n], unsigned vgprs) {
     store<int64_t>(at + 16, 256);
     store<uint32_t>(at + 48, 0x00ac0000 | ((32 / 16 - 1) * 2) << 6 | (vgprs / 4 - 1));  // IEEE, DX10_CLAMP, denormals, 32 SGPRs
     store<uint32_t>(at + 52, 2 << 1 | 1 << 7);  // 2 user SGPRs, number of the work-group
-    store<uint16_t>(at + 56, 1 << 3);           // which are the address of the arguments
+    store<uint16_t>(at + 56, 1 << 3);  // which are the address of the arguments
     std::memcpy(at + 256, code, sizeof code);
     return at;
 }
@@ -157,8 +157,8 @@ public:
         descriptor_ = static_cast<uint8_t*>(allocate(kPage));
         signal_ = static_cast<uint8_t*>(allocate(kPage));
         for (unsigned n = 0; n < kPackets; ++n) store<uint16_t>(ring_ + n * kPacketBytes, 1);  // no packet yet
-        store<uint64_t>(signal_, 1);                                                           // kind: a user signal
-        store<uint32_t>(descriptor_ + 0x88, 0x80);    // read_dispatch_id is 0x80 bytes behind the start
+        store<uint64_t>(signal_, 1);  // kind: a user signal
+        store<uint32_t>(descriptor_ + 0x88, 0x80);  // read_dispatch_id is 0x80 bytes behind the start
         store<uint32_t>(descriptor_ + 0xb4, 1 << 1);  // pointers of 64 bits
         resource_.Queue_read_ptr_aql = reinterpret_cast<HSAuint64*>(descriptor_ + 0x80);
         resource_.Queue_write_ptr_aql = reinterpret_cast<HSAuint64*>(descriptor_ + 0x38);

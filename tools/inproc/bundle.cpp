@@ -132,7 +132,8 @@ FileSource::~FileSource() {
 bool FileSource::read(uint64_t offset, void* to, uint64_t bytes) const {
     if (offset > size_ || bytes > size_ - offset) return false;
     for (uint64_t done = 0; done < bytes;) {
-        const ssize_t got = ::pread(descriptor_, static_cast<uint8_t*>(to) + done, bytes - done, static_cast<off_t>(offset + done));
+        const ssize_t got =
+            ::pread(descriptor_, static_cast<uint8_t*>(to) + done, bytes - done, static_cast<off_t>(offset + done));
         if (got <= 0) return false;
         done += static_cast<uint64_t>(got);
     }

@@ -26,9 +26,9 @@ struct Machine {
     const char* chip;
 };
 constexpr Machine kMachines[] = {
-    {0x2c, "gfx900"}, {0x2d, "gfx902"}, {0x2e, "gfx904"}, {0x2f, "gfx906"}, {0x30, "gfx908"}, {0x31, "gfx909"},
+    {0x2c, "gfx900"}, {0x2d, "gfx902"},  {0x2e, "gfx904"},  {0x2f, "gfx906"}, {0x30, "gfx908"}, {0x31, "gfx909"},
     {0x32, "gfx90c"}, {0x33, "gfx1010"}, {0x36, "gfx1030"}, {0x3f, "gfx90a"}, {0x40, "gfx940"}, {0x41, "gfx1100"},
-    {0x4c, "gfx942"}, {0x20, "gfx600"}, {0x22, "gfx700"}, {0x28, "gfx801"}, {0x29, "gfx802"}, {0x2a, "gfx803"},
+    {0x4c, "gfx942"}, {0x20, "gfx600"},  {0x22, "gfx700"},  {0x28, "gfx801"}, {0x29, "gfx802"}, {0x2a, "gfx803"},
 };
 
 std::string machine_name(uint8_t id) {
@@ -65,8 +65,8 @@ std::string source_name(const std::string& mangled) {
     return space == std::string::npos || name.find('<') < space ? name : name.substr(space + 1);
 }
 
-/// Takes kernels out of the metadata as it is read: as a tree it would take twenty times the room of its text, which has megabytes
-/// in libraries. {"amdhsa.kernels": [{".name": ..., ".args": [{".offset": ...}]}]}
+/// Takes kernels out of the metadata as it is read: as a tree it would take twenty times the room of its text, which has
+/// megabytes in libraries. {"amdhsa.kernels": [{".name": ..., ".args": [{".offset": ...}]}]}
 class MetadataReader : public nlohmann::json_sax<nlohmann::json> {
 public:
     explicit MetadataReader(std::vector<KernelInfo>& kernels) : kernels_(kernels) {}
@@ -95,9 +95,12 @@ public:
     }
     bool start_object(std::size_t) override {
         Place inside = Place::Other;
-        if (open_.empty()) inside = Place::Root;
-        else if (place() == Place::Kernels) inside = Place::Kernel, kernels_.emplace_back();
-        else if (place() == Place::Arguments) inside = Place::Argument, kernel().arguments.emplace_back();
+        if (open_.empty())
+            inside = Place::Root;
+        else if (place() == Place::Kernels)
+            inside = Place::Kernel, kernels_.emplace_back();
+        else if (place() == Place::Arguments)
+            inside = Place::Argument, kernel().arguments.emplace_back();
         open_.push_back(inside);
         return true;
     }
@@ -298,7 +301,8 @@ std::vector<CodeSection> CodeObject::code() const {
     });
     for (CodeSection& section : code) {
         for (const auto& [address, symbol] : symbols) {
-            if (address >= section.address && address - section.address < section.bytes.size()) section.symbols.push_back(symbol);
+            if (address >= section.address && address - section.address < section.bytes.size())
+                section.symbols.push_back(symbol);
         }
     }
     return code;

@@ -75,7 +75,7 @@ private:
 
     Bytes elf_;
     std::vector<KernelInfo> kernels_;
-    uint64_t base_ = 0;             ///< GPU address of ELF address 0
+    uint64_t base_ = 0;  ///< GPU address of ELF address 0
 };
 
 }  // namespace lyra::inproc

@@ -32,7 +32,8 @@ Bytes bundle(const std::vector<std::string>& targets) {
 }
 
 TEST(Bundle, PicksTheChip) {
-    const Bytes file = bundle({"host-x86_64-unknown-linux", "hipv4-amdgcn-amd-amdhsa--gfx906", "hipv4-amdgcn-amd-amdhsa--gfx900:xnack-"});
+    const Bytes file =
+        bundle({"host-x86_64-unknown-linux", "hipv4-amdgcn-amd-amdhsa--gfx906", "hipv4-amdgcn-amd-amdhsa--gfx900:xnack-"});
     std::string error;
     const Bytes code = extract_code_object(file, "gfx900", error);
     EXPECT_EQ(std::string(code.begin(), code.end()), "hipv4-amdgcn-amd-amdhsa--gfx900:xnack-");
@@ -48,7 +49,8 @@ TEST(Bundle, CutAnywhereIsAnError) {
     const Bytes whole = bundle({"hip-amdgcn-amd-amdhsa--gfx900"});
     for (size_t size = 0; size < whole.size(); size += size < 200 ? 1 : 61) {
         std::string error;
-        EXPECT_TRUE(extract_code_object(Bytes(whole.begin(), whole.begin() + static_cast<long>(size)), "gfx900", error).empty()) << size;
+        EXPECT_TRUE(extract_code_object(Bytes(whole.begin(), whole.begin() + static_cast<long>(size)), "gfx900", error).empty())
+            << size;
         EXPECT_NE(error, "") << size;
     }
 }
@@ -108,7 +110,8 @@ TEST(Kernarg, HiddenArgumentsFollowTheShape) {
     shape.grid[0] = 1000;
     shape.block[0] = 256;
     std::vector<std::string> unfilled;
-    const std::vector<ArgumentBytes> values = {argument(uint64_t{1}), argument(uint64_t{2}), argument(uint64_t{3}), argument(1000)};
+    const std::vector<ArgumentBytes> values = {argument(uint64_t{1}), argument(uint64_t{2}), argument(uint64_t{3}),
+                                               argument(1000)};
     const std::vector<uint8_t> segment = build_kernarg(*add, shape, values, 0, unfilled, error);
     ASSERT_FALSE(segment.empty()) << error;
     const std::pair<const char*, uint64_t> expected[] = {

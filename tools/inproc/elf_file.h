@@ -28,7 +28,8 @@ public:
     /// Relocations of all RELA sections that apply to loaded memory, with the value of their symbol (0: none).
     void relocations(const std::function<void(const GElf_Rela&, const GElf_Sym* symbol)>& visit) const;
     /// Notes of PT_NOTE segments and SHT_NOTE sections. visit returns true to stop.
-    bool notes(const std::function<bool(const std::string& name, uint32_t type, const uint8_t* data, size_t bytes)>& visit) const;
+    bool notes(
+        const std::function<bool(const std::string& name, uint32_t type, const uint8_t* data, size_t bytes)>& visit) const;
 
 private:
     Elf* elf_ = nullptr;

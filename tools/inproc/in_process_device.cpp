@@ -105,9 +105,7 @@ uint32_t InProcessDevice::read_register(uint32_t byte_offset) {
     return static_cast<uint32_t>(lyra_mmio_read(device_, byte_offset, 4));
 }
 
-void InProcessDevice::write_register(uint32_t byte_offset, uint32_t value) {
-    lyra_mmio_write(device_, byte_offset, value, 4);
-}
+void InProcessDevice::write_register(uint32_t byte_offset, uint32_t value) { lyra_mmio_write(device_, byte_offset, value, 4); }
 
 void InProcessDevice::select(uint32_t me, uint32_t pipe, uint32_t queue, uint32_t vmid) {
     write_register(reg::kGrbmGfxCntl, pipe | me << 2 | vmid << 4 | queue << 8);

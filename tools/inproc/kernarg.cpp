@@ -55,9 +55,8 @@ bool place(std::vector<uint8_t>& segment, const KernelArgument& argument, const 
 
 }  // namespace
 
-std::vector<uint8_t> build_kernarg(const KernelInfo& kernel, const LaunchShape& shape,
-                                   const std::vector<ArgumentBytes>& values, uint64_t queue_va,
-                                   std::vector<std::string>& unfilled, std::string& error) {
+std::vector<uint8_t> build_kernarg(const KernelInfo& kernel, const LaunchShape& shape, const std::vector<ArgumentBytes>& values,
+                                   uint64_t queue_va, std::vector<std::string>& unfilled, std::string& error) {
     constexpr uint32_t kMaxKernarg = 1u << 20;  // a segment larger than this is damaged metadata
     if (kernel.kernarg_bytes > kMaxKernarg) {
         error = "the metadata asks for a kernarg segment of " + std::to_string(kernel.kernarg_bytes) + " bytes";

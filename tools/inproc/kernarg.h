@@ -25,8 +25,7 @@ using ArgumentBytes = std::vector<uint8_t>;
 /// @param queue_va   address of the amd_queue_t
 /// @param unfilled   receives the names of hidden arguments that stay 0 although a kernel may need them (printf, heap)
 /// @return the segment's bytes; empty, and why in error, when values do not fit
-std::vector<uint8_t> build_kernarg(const KernelInfo& kernel, const LaunchShape& shape,
-                                   const std::vector<ArgumentBytes>& values, uint64_t queue_va,
-                                   std::vector<std::string>& unfilled, std::string& error);
+std::vector<uint8_t> build_kernarg(const KernelInfo& kernel, const LaunchShape& shape, const std::vector<ArgumentBytes>& values,
+                                   uint64_t queue_va, std::vector<std::string>& unfilled, std::string& error);
 
 }  // namespace lyra::inproc

@@ -35,8 +35,10 @@ public:
         device_ = InProcessDevice::create(options, error_);
         if (!device_) return;
         queue_ = std::make_unique<AqlQueue>(*device_);
-        if (!queue_->ok()) error_ = "no memory for the queue";
-        else if (code_.parse(extract_code_object(read_bytes(path), options.chip, error_), options.chip, error_)) code_.load(*device_, error_);
+        if (!queue_->ok())
+            error_ = "no memory for the queue";
+        else if (code_.parse(extract_code_object(read_bytes(path), options.chip, error_), options.chip, error_))
+            code_.load(*device_, error_);
     }
 
     /// Empty: ready.

@@ -33,7 +33,8 @@ TEST_F(Kernel, AddsVectorsWithPartialLastGroup) {
     const int n = 1000;
     std::vector<float> a(n), b(n, 0.5f);
     std::iota(a.begin(), a.end(), 0.0f);
-    const GpuBuffer x = runner_.buffer(a), y = runner_.buffer(b, Domain::System), z = runner_.buffer(std::vector<float>(n, -1.0f));
+    const GpuBuffer x = runner_.buffer(a), y = runner_.buffer(b, Domain::System),
+                    z = runner_.buffer(std::vector<float>(n, -1.0f));
     LaunchShape launch = shape(4, 256);
     launch.grid[0] = n;
     const AqlDispatch packet = runner_.packet("add", launch, {argument(x.va), argument(y.va), argument(z.va), argument(n)});
@@ -63,7 +64,8 @@ TEST_F(Kernel, ScratchIsEachLanesOwn) {
     std::vector<int> values(n);
     std::iota(values.begin(), values.end(), 7);
     const GpuBuffer x = runner_.buffer(values);
-    ASSERT_EQ(runner_.run(runner_.packet("through_scratch", shape(64, 64), {argument(x.va), argument(1000)})), RunOutcome::Done);
+    ASSERT_EQ(runner_.run(runner_.packet("through_scratch", shape(64, 64), {argument(x.va), argument(1000)})),
+              RunOutcome::Done);
     for (uint32_t i = 0; i < n; ++i) {
         ASSERT_EQ(KernelRunner::content<int>(x)[i], static_cast<int>((i + 7) % 32 * 1000 + i));
     }
@@ -77,7 +79,8 @@ TEST_F(Kernel, RelocatedPointersAreFollowed) {
 
 TEST_F(Kernel, SpinLockBetweenGroupsMakesProgress) {
     const GpuBuffer lock = runner_.buffer(std::vector<int>(16, 0)), counter = runner_.buffer(std::vector<int>(16, 0));
-    ASSERT_EQ(runner_.run(runner_.packet("locked", shape(300, 64), {argument(lock.va), argument(counter.va)})), RunOutcome::Done);
+    ASSERT_EQ(runner_.run(runner_.packet("locked", shape(300, 64), {argument(lock.va), argument(counter.va)})),
+              RunOutcome::Done);
     EXPECT_EQ(KernelRunner::content<int>(counter)[0], 300);
 }
 
@@ -136,7 +139,8 @@ TEST_F(Kernel, StoreOutsideMemoryFaultsAndTheDeviceLives) {
     const uint64_t far = uint64_t{1} << 40;
     RunLimits limits;
     limits.stall_seconds = 0.2;
-    ASSERT_EQ(runner_.run(runner_.packet("store", shape(1, 1), {argument(x.va), argument(far), argument(1)}), limits), RunOutcome::Stuck);
+    ASSERT_EQ(runner_.run(runner_.packet("store", shape(1, 1), {argument(x.va), argument(far), argument(1)}), limits),
+              RunOutcome::Stuck);
     VmFault fault;
     ASSERT_TRUE(runner_.device().vm_fault(fault));
     EXPECT_EQ(fault.va, (x.va + far) / kPageBytes * kPageBytes);
@@ -150,7 +154,8 @@ TEST_F(Kernel, StoreToReadOnlyPageFaults) {
     const GpuBuffer x = runner_.device().allocate(4096, Domain::Vram, pte::kRead);
     RunLimits limits;
     limits.stall_seconds = 0.2;
-    ASSERT_EQ(runner_.run(runner_.packet("store", shape(1, 1), {argument(x.va), argument(uint64_t{0}), argument(1)}), limits), RunOutcome::Stuck);
+    ASSERT_EQ(runner_.run(runner_.packet("store", shape(1, 1), {argument(x.va), argument(uint64_t{0}), argument(1)}), limits),
+              RunOutcome::Stuck);
     VmFault fault;
     ASSERT_TRUE(runner_.device().vm_fault(fault));
     EXPECT_TRUE(fault.permission);

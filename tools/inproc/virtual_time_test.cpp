@@ -41,7 +41,8 @@ Outcome two_queues(const std::string& timing, int n = 5000) {
     std::iota(a.begin(), a.end(), 0.0f);
     const GpuBuffer x = runner.buffer(a), y = runner.buffer(b, Domain::System), z = runner.buffer(std::vector<float>(n, -1.0f));
     const GpuBuffer lock = runner.buffer(std::vector<int>(16, 0)), counter = runner.buffer(std::vector<int>(16, 0));
-    const AqlDispatch add = runner.packet("add", shape((n + 255) / 256, 256), {argument(x.va), argument(y.va), argument(z.va), argument(n)});
+    const AqlDispatch add =
+        runner.packet("add", shape((n + 255) / 256, 256), {argument(x.va), argument(y.va), argument(z.va), argument(n)});
     const AqlDispatch locked = runner.packet("locked", shape(40, 64), {argument(lock.va), argument(counter.va)});
     for (unsigned i = 0; i < 4; ++i) runner.queue().write_packet(&add);
     runner.queue().signal(add.completion_signal)->value = 4;
@@ -68,7 +69,8 @@ TEST(VirtualTime, FreeRunningDeviceHasNone) {
     KernelRunner runner(LYRA_TEST_KERNELS);
     ASSERT_EQ(runner.error(), "");
     const GpuBuffer x = runner.buffer(std::vector<int>(16, 0));
-    ASSERT_EQ(runner.run(runner.packet("store", shape(1, 1), {argument(x.va), argument(uint64_t{0}), argument(5)})), RunOutcome::Done);
+    ASSERT_EQ(runner.run(runner.packet("store", shape(1, 1), {argument(x.va), argument(uint64_t{0}), argument(5)})),
+              RunOutcome::Done);
     EXPECT_EQ(runner.device().stat("trace_hash"), 0u);
     EXPECT_EQ(runner.device().stat("virtual_ns"), 0u);
     EXPECT_EQ(lyra_run_until(runner.device().handle(), 1000), UINT64_MAX);
@@ -106,8 +108,8 @@ TEST(VirtualTime, CopiesGoAsFastAsTheMemory) {
     ASSERT_EQ(runner.error(), "");
     const GpuBuffer x = runner.buffer(std::vector<float>(n, 1)), y = runner.buffer(std::vector<float>(n, 2)),
                     z = runner.buffer(std::vector<float>(n, 0));
-    const uint64_t taken =
-        dispatch_ns(runner, runner.packet("add", shape(n / 256, 256), {argument(x.va), argument(y.va), argument(z.va), argument(n)}));
+    const uint64_t taken = dispatch_ns(
+        runner, runner.packet("add", shape(n / 256, 256), {argument(x.va), argument(y.va), argument(z.va), argument(n)}));
     const double ideal = 3.0 * n * 4 / 50;
     EXPECT_NEAR(static_cast<double>(taken), ideal, 0.05 * ideal);
 }
@@ -118,8 +120,8 @@ TEST(VirtualTime, SystemMemoryIsSlower) {
     ASSERT_EQ(runner.error(), "");
     const GpuBuffer x = runner.buffer(std::vector<float>(n, 1)), y = runner.buffer(std::vector<float>(n, 2)),
                     z = runner.buffer(std::vector<float>(n, 0), Domain::System);
-    const uint64_t taken =
-        dispatch_ns(runner, runner.packet("add", shape(n / 256, 256), {argument(x.va), argument(y.va), argument(z.va), argument(n)}));
+    const uint64_t taken = dispatch_ns(
+        runner, runner.packet("add", shape(n / 256, 256), {argument(x.va), argument(y.va), argument(z.va), argument(n)}));
     const double ideal = n * 4 / 12.0;
     EXPECT_NEAR(static_cast<double>(taken), ideal, 0.07 * ideal);
 }

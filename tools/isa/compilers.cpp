@@ -31,7 +31,7 @@ using Words = std::vector<uint64_t>;
 
 struct Compiler {
     const char* name;
-    const char* command;         ///< %P: this program's source folder
+    const char* command;  ///< %P: this program's source folder
     const char* device_library;  ///< as that compiler sees it
 };
 constexpr Compiler kCompilers[] = {

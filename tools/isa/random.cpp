@@ -58,8 +58,9 @@ public:
     int run(uint64_t count, uint64_t seed) {
         for (uint64_t i = 0; i < count; ++i) one(seed + i);
         const bool good = wrong_ == 0 && answers_ > 0 && answers_ >= 3 * (count - too_long_);  // of six configurations
-        fmt::print("random programs: {} from seed {}, {} of them too long, {} crashes of a compiler, {} answers, {} wrong: {}\n",
-                   count, seed, too_long_, crashed_, answers_, wrong_, good ? "PASSED" : "FAILED");
+        fmt::print(
+            "random programs: {} from seed {}, {} of them too long, {} crashes of a compiler, {} answers, {} wrong: {}\n",
+            count, seed, too_long_, crashed_, answers_, wrong_, good ? "PASSED" : "FAILED");
         return good ? 0 : 1;
     }
 

@@ -24,7 +24,7 @@ void talk(const std::string& text) {
 }
 
 void catch_signals() {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = [](int) { interrupted = true; };
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
     signal(SIGPIPE, SIG_IGN);

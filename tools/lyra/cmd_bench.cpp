@@ -34,25 +34,27 @@ constexpr int kLoops = 2000;                          // of 64 instructions
 constexpr unsigned kLanesPerWave = 64;
 
 /// Instructions of classes.cl, one loop each; "valu_mix" counts lane operations.
-constexpr const char* kClasses[] = {"valu_mix",      "valu_f32",        "valu_fma_f32",   "valu_int",         "valu_f64",
-                                    "valu_exp",      "valu_rsq",        "valu_compare",   "valu_sgpr",        "valu_dpp",
-                                    "salu",          "branch",          "scalar_load",    "load_contiguous",  "load_uniform",
-                                    "load_scattered", "store_contiguous", "lds_read",     "lds_read_uniform", "lds_write",
-                                    "lds_atomic"};
+constexpr const char* kClasses[] = {
+    "valu_mix",     "valu_f32",       "valu_fma_f32",     "valu_int", "valu_f64",         "valu_exp",    "valu_rsq",
+    "valu_compare", "valu_sgpr",      "valu_dpp",         "salu",     "branch",           "scalar_load", "load_contiguous",
+    "load_uniform", "load_scattered", "store_contiguous", "lds_read", "lds_read_uniform", "lds_write",   "lds_atomic"};
 
 /// Folder of the device libraries: Debian's rocm-device-libs, or rocm-device-libs-17 (Debian 13).
 std::string device_libraries() {
     for (const char* folder : {"/usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "/usr/lib/llvm-17/lib/clang/17/amdgcn/bitcode"}) {
         if (std::filesystem::exists(std::filesystem::path(folder) / "ocml.bc")) return folder;
     }
-    throw EnvironmentError("the device libraries (ocml.bc) are missing: install the package rocm-device-libs or rocm-device-libs-17");
+    throw EnvironmentError(
+        "the device libraries (ocml.bc) are missing: install the package rocm-device-libs or rocm-device-libs-17");
 }
 
 void compile(const std::filesystem::path& source, const std::filesystem::path& object) {
-    const std::vector<std::string> command{"clang-19",     "-x",       "cl",      "-cl-std=CL2.0",
-                                           "-target",      "amdgcn-amd-amdhsa",   "-mcpu=gfx900",
-                                           "--rocm-device-lib-path=" + device_libraries(),
-                                           "-O3",          source,     "-o",      object};
+    const std::vector<std::string> command{"clang-19",     "-x",
+                                           "cl",           "-cl-std=CL2.0",
+                                           "-target",      "amdgcn-amd-amdhsa",
+                                           "-mcpu=gfx900", "--rocm-device-lib-path=" + device_libraries(),
+                                           "-O3",          source,
+                                           "-o",           object};
     const Captured done = capture(command, true, 120);
     if (done.status != 0) throw EnvironmentError(fmt::format("clang-19 does not compile {}:\n{}", source.string(), done.err));
 }
@@ -60,8 +62,10 @@ void compile(const std::filesystem::path& source, const std::filesystem::path& o
 /// What a benchmark says when it gives up, else nothing. Version 1.8 of the library has other names for it.
 template <typename Run>
 std::string failure_of(const Run& run) {
-    if constexpr (requires { run.error_occurred; }) return run.error_occurred ? run.error_message : "";
-    else return run.skipped ? run.skip_message : "";
+    if constexpr (requires { run.error_occurred; })
+        return run.error_occurred ? run.error_message : "";
+    else
+        return run.skipped ? run.skip_message : "";
 }
 
 /// Keeps the best repetition of each benchmark: what disturbs a run only makes it slower.
@@ -113,7 +117,8 @@ public:
         pocl_ = Pocl::open(error);
         if (!pocl_) throw UserError(error);
         const std::filesystem::path folder = source_dir() / "tools/bench";
-        for (const char* name : {"kernels", "classes"}) compile(folder / fmt::format("{}.cl", name), work_.path() / fmt::format("{}.co", name));
+        for (const char* name : {"kernels", "classes"})
+            compile(folder / fmt::format("{}.cl", name), work_.path() / fmt::format("{}.co", name));
         kernels_ = std::make_unique<Gpu>(work_.path() / "kernels.co");
         classes_ = std::make_unique<Gpu>(work_.path() / "classes.co");
         // With one processor there is nothing to compare.
@@ -136,8 +141,10 @@ public:
         measure();
         collect();
         if (rows_.empty()) throw UserError(fmt::format("--filter {}: no row has such a name", options_.filter));
-        if (options_.json) fmt::print("{}\n", result().dump(2));
-        else print_table();
+        if (options_.json)
+            fmt::print("{}\n", result().dump(2));
+        else
+            print_table();
         return failed_ ? kFailed : kOk;
     }
 
@@ -155,12 +162,14 @@ private:
         if (!ours.empty()) wrong = "lyra against native: " + ours;
         if (two_threads_) {
             two_threads_->prepare(each);
-            if (!two_threads_->run()) throw EnvironmentError(fmt::format("{} on two threads: {}", each.name, two_threads_->error()));
+            if (!two_threads_->run())
+                throw EnvironmentError(fmt::format("{} on two threads: {}", each.name, two_threads_->error()));
             const std::string both = difference(each, two_threads_->result(each), own[each.output]);
             if (!both.empty()) wrong = "lyra on two threads against native: " + both;
         }
         std::string error;
-        if (!pocl_->prepare(each, error) || !pocl_->run()) throw EnvironmentError(fmt::format("{}: PoCL does not run it {}", each.name, error));
+        if (!pocl_->prepare(each, error) || !pocl_->run())
+            throw EnvironmentError(fmt::format("{}: PoCL does not run it {}", each.name, error));
         const std::string theirs = difference(each, pocl_->result(each), own[each.output]);
         if (!theirs.empty()) wrong = "PoCL against native: " + theirs;
     }
@@ -182,11 +191,14 @@ private:
     void register_kernel(KernelCase& each) {
         KernelCase* const c = &each;
         add(each.name + ":lyra", [this] { return kernels_->run(); }, [this, c] { kernels_->prepare(*c); });
-        if (two_threads_) add(each.name + ":two", [this] { return two_threads_->run(); }, [this, c] { two_threads_->prepare(*c); });
-        add(each.name + ":pocl", [this] { return pocl_->run(); }, [this, c] {
-            std::string error;
-            pocl_->prepare(*c, error);
-        });
+        if (two_threads_)
+            add(each.name + ":two", [this] { return two_threads_->run(); }, [this, c] { two_threads_->prepare(*c); });
+        add(
+            each.name + ":pocl", [this] { return pocl_->run(); },
+            [this, c] {
+                std::string error;
+                pocl_->prepare(*c, error);
+            });
         add(each.name + ":native", [c, own = std::make_shared<std::vector<std::vector<uint8_t>>>(each.buffers)] {
             c->native(*own);
             benchmark::ClobberMemory();
@@ -296,7 +308,8 @@ private:
     void add_row(const std::string& name, const char* kind, const char* unit, std::optional<double> value) {
         const bool ok = value && wrong_[name].empty();
         failed_ |= !ok;
-        rows_.push_back({{"name", name}, {"kind", kind}, {"ok", ok}, {"unit", unit}, {"value", ok ? number(value) : nlohmann::json()}});
+        rows_.push_back(
+            {{"name", name}, {"kind", kind}, {"ok", ok}, {"unit", unit}, {"value", ok ? number(value) : nlohmann::json()}});
     }
 
     nlohmann::json result() const {
@@ -309,7 +322,9 @@ private:
     }
 
     void print_table() const {
-        const auto text = [](const nlohmann::json& v, int digits) { return v.is_null() ? std::string("-") : fmt::format("{:.{}f}", v.get<double>(), digits); };
+        const auto text = [](const nlohmann::json& v, int digits) {
+            return v.is_null() ? std::string("-") : fmt::format("{:.{}f}", v.get<double>(), digits);
+        };
         if (!cases_.empty()) {
             fmt::print("{:<18}{:>12}{:>12}{:>12}{:>12}{:>16}{:>14}\n", "kernel", "lyra ms", "PoCL ms", "native ms", "PoCL/lyra",
                        "M wave-instr/s", "two threads");
@@ -319,15 +334,18 @@ private:
             if (row["kind"] == "kernel") {
                 nlohmann::json rate = row["wave_instructions_per_s"];
                 if (!rate.is_null()) rate = rate.get<double>() * 1e-6;
-                fmt::print("{:<18}{:>12}{:>12}{:>12}{:>12}{:>16}{:>14}\n", name, text(row["lyra_ms"], 3), text(row["pocl_ms"], 3),
-                           text(row["native_ms"], 3), text(row["vs_pocl_1t"], 2), text(rate, 1), text(row["scaling_2_cores"], 2));
+                fmt::print("{:<18}{:>12}{:>12}{:>12}{:>12}{:>16}{:>14}\n", name, text(row["lyra_ms"], 3),
+                           text(row["pocl_ms"], 3), text(row["native_ms"], 3), text(row["vs_pocl_1t"], 2), text(rate, 1),
+                           text(row["scaling_2_cores"], 2));
                 if (row.contains("error")) fmt::print("    WRONG: {}\n", row["error"].get<std::string>());
             } else {
                 const bool big = row["value"].is_number() && row["value"].get<double>() > 1e4;
                 fmt::print("{:<18}{:>12}  {}\n", name, text(row["value"], big ? 0 : 2), row["unit"].get<std::string>());
             }
         }
-        const auto line = [&](const char* name, std::optional<double> v, int digits) { fmt::print("{}: {}\n", name, text(number(v), digits)); };
+        const auto line = [&](const char* name, std::optional<double> v, int digits) {
+            fmt::print("{}: {}\n", name, text(number(v), digits));
+        };
         line("geometric mean against PoCL on one thread", geomean_, 2);
         line("VALU lane operations per second, G", lane_ops_ ? std::optional(*lane_ops_ * 1e-9) : lane_ops_, 2);
         line("two threads against one, real time", scaling_, 2);
@@ -354,10 +372,15 @@ private:
 std::function<int()> set_up_bench(CLI::App& app) {
     auto options = std::make_shared<Options>();
     app.add_flag("--json", options->json, "as JSON; what was not measured is null");
-    app.add_option("--filter", options->filter, "only rows whose name has a match for this regular expression")->type_name("REGEX");
-    app.add_option("--min-time", options->min_time_s, "seconds that each repetition takes at least")->check(CLI::Range(0.001, 60.0));
-    app.add_option("--repetitions", options->repetitions, "runs of each measurement, of which the best counts")->check(CLI::Range(1, 100));
-    app.footer("Times are processor time; two threads against one is real time, on two idle processors. Needs PoCL: apt-get install --no-install-recommends pocl-opencl-icd ocl-icd-libopencl1");
+    app.add_option("--filter", options->filter, "only rows whose name has a match for this regular expression")
+        ->type_name("REGEX");
+    app.add_option("--min-time", options->min_time_s, "seconds that each repetition takes at least")
+        ->check(CLI::Range(0.001, 60.0));
+    app.add_option("--repetitions", options->repetitions, "runs of each measurement, of which the best counts")
+        ->check(CLI::Range(1, 100));
+    app.footer(
+        "Times are processor time; two threads against one is real time, on two idle processors. Needs PoCL: apt-get install "
+        "--no-install-recommends pocl-opencl-icd ocl-icd-libopencl1");
     return [options] {
         try {
             return Bench(*options).run();

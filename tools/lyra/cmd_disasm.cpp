@@ -43,8 +43,10 @@ struct Stretch {
 
 std::vector<Stretch> stretches(const CodeSection& section) {
     std::vector<Stretch> found;
-    if (section.symbols.empty() || section.symbols[0].address != section.address) found.push_back({&section, section.name, 0, 0});
-    for (const CodeSymbol& symbol : section.symbols) found.push_back({&section, symbol.name, symbol.address - section.address, 0});
+    if (section.symbols.empty() || section.symbols[0].address != section.address)
+        found.push_back({&section, section.name, 0, 0});
+    for (const CodeSymbol& symbol : section.symbols)
+        found.push_back({&section, symbol.name, symbol.address - section.address, 0});
     for (size_t i = 0; i < found.size(); ++i) found[i].to = i + 1 < found.size() ? found[i + 1].from : section.bytes.size();
     return found;
 }
@@ -122,7 +124,9 @@ std::string place_name(const CodeSection& section, uint64_t address) {
 }
 
 /// llvm-objdump names the target where the offset is the only operand.
-bool is_branch(const Inst& inst) { return inst.format == Format::SOPP && gcn::info(inst.op).profile->src[0] == gcn::Type::BRANCH; }
+bool is_branch(const Inst& inst) {
+    return inst.format == Format::SOPP && gcn::info(inst.op).profile->src[0] == gcn::Type::BRANCH;
+}
 
 void print_item(const CodeSection& section, const Item& item) {
     if (item.words.empty()) {
@@ -133,8 +137,10 @@ void print_item(const CodeSection& section, const Item& item) {
         fmt::print("\t; {} bytes that are no dword\n", item.bytes);
         return;
     }
-    if (item.valid()) fmt::print("\t{:<59}", gcn::disassemble(item.inst));
-    else fmt::print("\t.long {:#010x} {:42}", item.words[0], "");
+    if (item.valid())
+        fmt::print("\t{:<59}", gcn::disassemble(item.inst));
+    else
+        fmt::print("\t.long {:#010x} {:42}", item.words[0], "");
     fmt::print("// {:012X}:", item.address);
     for (const uint32_t word : item.words) fmt::print(" {:08X}", word);
     if (item.valid() && is_branch(item.inst)) {
@@ -175,8 +181,10 @@ int disassemble(const Options& options) {
             if (item.valid()) ++histogram[{gcn::base_name(item.inst.op, item.inst.seg), gcn::name_of(item.inst.format)}];
         });
     }
-    if (options.json) fmt::print("{}\n", histogram_json(histogram).dump(2));
-    else print_histogram(stdout, histogram);
+    if (options.json)
+        fmt::print("{}\n", histogram_json(histogram).dump(2));
+    else
+        print_histogram(stdout, histogram);
     return kOk;
 }
 
@@ -184,9 +192,13 @@ int disassemble(const Options& options) {
 
 std::function<int()> set_up_disasm(CLI::App& app) {
     auto options = std::make_shared<Options>();
-    app.add_option("file", options->file, "code object, offload bundle, or HIP program with GPU code")->required()->type_name("FILE");
+    app.add_option("file", options->file, "code object, offload bundle, or HIP program with GPU code")
+        ->required()
+        ->type_name("FILE");
     app.add_option("--kernel", options->kernel, "only this kernel")->type_name("NAME");
-    app.add_option("--chip,--mcpu", options->chip, "whose code it is: gfx900 or gfx906")->capture_default_str()->type_name("gfx900|gfx906");
+    app.add_option("--chip,--mcpu", options->chip, "whose code it is: gfx900 or gfx906")
+        ->capture_default_str()
+        ->type_name("gfx900|gfx906");
     app.add_flag("--histogram", options->histogram, "count instructions by operation and encoding instead");
     app.add_flag("--json", options->json, "the histogram as JSON");
     return [options] { return disassemble(*options); };

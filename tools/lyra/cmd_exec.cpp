@@ -77,10 +77,12 @@ void check_arguments(const KernelInfo& kernel, const std::vector<ExecArgument>& 
         const bool is_lds = wanted[i]->value_kind == "dynamic_shared_pointer";
         const bool is_value = wanted[i]->value_kind == "by_value";
         if (is_lds != (given.kind == ExecArgument::Kind::Lds)) {
-            throw UserError(fmt::format("--arg {}: argument {} {}", given.text, i, is_lds ? "points to LDS: use lds:BYTES" : "does not point to LDS"));
+            throw UserError(fmt::format("--arg {}: argument {} {}", given.text, i,
+                                        is_lds ? "points to LDS: use lds:BYTES" : "does not point to LDS"));
         }
         if (given.kind == ExecArgument::Kind::Buffer && wanted[i]->size != 8) {
-            throw UserError(fmt::format("--arg {}: argument {} is a value of {} bytes, not a pointer", given.text, i, wanted[i]->size));
+            throw UserError(
+                fmt::format("--arg {}: argument {} is a value of {} bytes, not a pointer", given.text, i, wanted[i]->size));
         }
         if (given.kind == ExecArgument::Kind::Value && given.bytes.size() != wanted[i]->size) {
             throw UserError(fmt::format("--arg {}: argument {} is {} of {} bytes, not of {}", given.text, i,
@@ -111,11 +113,14 @@ public:
         run_ms_ = milliseconds(end - ready);
         const int code = judge();
         if (code == kOk) write_files();
-        if (options_.json) print_json(code);
-        else if (code == kOk) print_text();
+        if (options_.json)
+            print_json(code);
+        else if (code == kOk)
+            print_text();
         if (options_.histogram && !options_.json) print_histogram(stderr, histogram());
         if (options_.stats) print_stats();
-        if (options_.deterministic) talk(trace_summary(device_->stat("trace_hash"), device_->stat("trace_events"), device_->stat("virtual_ns")));
+        if (options_.deterministic)
+            talk(trace_summary(device_->stat("trace_hash"), device_->stat("trace_events"), device_->stat("virtual_ns")));
         return code;
     }
 
@@ -127,7 +132,8 @@ private:
     void prepare() {
         std::string error;
         shape_ = launch_shape(options_);
-        if (!code_.parse(read_code_object(options_.file, options_.chip), options_.chip, error)) throw UserError(fmt::format("{}: {}", options_.file, error));
+        if (!code_.parse(read_code_object(options_.file, options_.chip), options_.chip, error))
+            throw UserError(fmt::format("{}: {}", options_.file, error));
         kernel_ = code_.find(options_.kernel, error);
         if (!kernel_) throw UserError(fmt::format("{}: {}", options_.file, error));
         for (const std::string& text : options_.arguments) arguments_.push_back(parse_exec_argument(text));
@@ -189,7 +195,8 @@ private:
             }
         }
         shape_.dynamic_group_bytes = lds - kernel_->group_bytes + options_.lds_bytes;
-        if (kernel_->group_bytes + shape_.dynamic_group_bytes > 65536) throw UserError("more than 65536 bytes of LDS are needed");
+        if (kernel_->group_bytes + shape_.dynamic_group_bytes > 65536)
+            throw UserError("more than 65536 bytes of LDS are needed");
         return values;
     }
 
@@ -197,11 +204,11 @@ private:
         std::string error;
         std::vector<std::string> unfilled;
         const std::vector<ArgumentBytes> values = place_arguments();
-        const std::vector<uint8_t> kernarg = build_kernarg(
-            *kernel_, shape_, values, queue_->record_va(), unfilled, error);
+        const std::vector<uint8_t> kernarg = build_kernarg(*kernel_, shape_, values, queue_->record_va(), unfilled, error);
         if (kernarg.empty()) throw UserError(fmt::format("{}: {}", options_.file, error));
         if (verbosity > 0) {
-            for (const std::string& name : unfilled) talk(fmt::format("{} is 0: printf and malloc of kernels do not work here", name));
+            for (const std::string& name : unfilled)
+                talk(fmt::format("{} is 0: printf and malloc of kernels do not work here", name));
         }
         const GpuBuffer segment = device_->allocate(kernarg.size(), Domain::System);
         if (!segment) throw EnvironmentError("no memory for the arguments");
@@ -234,21 +241,19 @@ private:
                                  fault.permission ? "access not allowed" : "page not present"));
         }
         switch (outcome_) {
-        case RunOutcome::Done:
-            return page_fault ? kGuestFault : kOk;
-        case RunOutcome::QueueError:
-            complain(fmt::format("the dispatch was refused: {}", AqlQueue::error_text(queue_->error_code())));
-            return kGuestFault;
-        case RunOutcome::Stuck:
-            complain("the kernel did not end, and nothing runs any more");
-            for (const auto& [name, count] : device_->stats("fault-")) complain(fmt::format("  {}: {}", name, count));
-            return kGuestFault;
-        case RunOutcome::OutOfBudget:
-        case RunOutcome::OutOfTime:
-            complain(fmt::format("the kernel did not end within {} s (--timeout)", options_.timeout_s));
-            return kTimedOut;
-        case RunOutcome::Stopped:
-            return kInterrupted;
+            case RunOutcome::Done: return page_fault ? kGuestFault : kOk;
+            case RunOutcome::QueueError:
+                complain(fmt::format("the dispatch was refused: {}", AqlQueue::error_text(queue_->error_code())));
+                return kGuestFault;
+            case RunOutcome::Stuck:
+                complain("the kernel did not end, and nothing runs any more");
+                for (const auto& [name, count] : device_->stats("fault-")) complain(fmt::format("  {}: {}", name, count));
+                return kGuestFault;
+            case RunOutcome::OutOfBudget:
+            case RunOutcome::OutOfTime:
+                complain(fmt::format("the kernel did not end within {} s (--timeout)", options_.timeout_s));
+                return kTimedOut;
+            case RunOutcome::Stopped: return kInterrupted;
         }
         return kOurBug;
     }
@@ -268,7 +273,8 @@ private:
 
     void print_text() {
         for (const Buffer& buffer : buffers_) {
-            if (buffer.argument->destination == "-") each_value(buffer, [](const std::string& text) { fmt::print("{}\n", text); });
+            if (buffer.argument->destination == "-")
+                each_value(buffer, [](const std::string& text) { fmt::print("{}\n", text); });
         }
     }
 
@@ -306,9 +312,12 @@ private:
 
     Histogram histogram() {
         Histogram found;
-        lyra_histogram(device_->handle(), [](void* to, const char* name, const char* format, uint64_t count) {
-            (*static_cast<Histogram*>(to))[{name, format}] = count;
-        }, &found);
+        lyra_histogram(
+            device_->handle(),
+            [](void* to, const char* name, const char* format, uint64_t count) {
+                (*static_cast<Histogram*>(to))[{name, format}] = count;
+            },
+            &found);
         return found;
     }
 
@@ -334,25 +343,64 @@ private:
 
 std::function<int()> set_up_exec(CLI::App& app) {
     auto options = std::make_shared<Options>();
-    app.add_option("file", options->file, "code object, offload bundle, or HIP program with GPU code")->required()->type_name("FILE.co");
+    app.add_option("file", options->file, "code object, offload bundle, or HIP program with GPU code")
+        ->required()
+        ->type_name("FILE.co");
     app.add_option("--kernel", options->kernel, "kernel to run; not needed when the file has one")->type_name("NAME");
-    app.add_option("--chip,--mcpu", options->chip, "whose code it is: gfx900 or gfx906")->capture_default_str()->type_name("gfx900|gfx906");
-    app.add_option("--grid", options->grid, "number of work-groups")->delimiter(',')->expected(1, 3)->allow_extra_args(false)->type_name("X[,Y[,Z]]");
-    app.add_option("--threads", options->threads, "number of work-items instead; the last work-groups may be partial")->delimiter(',')->expected(1, 3)->allow_extra_args(false)->type_name("X[,Y[,Z]]");
-    app.add_option("--block", options->block, "work-items of a work-group")->delimiter(',')->expected(1, 3)->allow_extra_args(false)->type_name("X[,Y[,Z]]");
-    app.add_option("--arg", options->arguments, "argument of the kernel, see below; once for each")->allow_extra_args(false)->type_name("SPEC");
-    app.add_option("--lds", options->lds_bytes, "dynamic LDS in bytes (third launch parameter of HIP)")->check(CLI::Range(0, 65536))->type_name("BYTES");
-    app.add_option("--vram", options->vram_bytes, "size of VRAM, a power of two, such as 1G")->transform(CLI::AsSizeValue(false))->type_name("SIZE");
+    app.add_option("--chip,--mcpu", options->chip, "whose code it is: gfx900 or gfx906")
+        ->capture_default_str()
+        ->type_name("gfx900|gfx906");
+    app.add_option("--grid", options->grid, "number of work-groups")
+        ->delimiter(',')
+        ->expected(1, 3)
+        ->allow_extra_args(false)
+        ->type_name("X[,Y[,Z]]");
+    app.add_option("--threads", options->threads, "number of work-items instead; the last work-groups may be partial")
+        ->delimiter(',')
+        ->expected(1, 3)
+        ->allow_extra_args(false)
+        ->type_name("X[,Y[,Z]]");
+    app.add_option("--block", options->block, "work-items of a work-group")
+        ->delimiter(',')
+        ->expected(1, 3)
+        ->allow_extra_args(false)
+        ->type_name("X[,Y[,Z]]");
+    app.add_option("--arg", options->arguments, "argument of the kernel, see below; once for each")
+        ->allow_extra_args(false)
+        ->type_name("SPEC");
+    app.add_option("--lds", options->lds_bytes, "dynamic LDS in bytes (third launch parameter of HIP)")
+        ->check(CLI::Range(0, 65536))
+        ->type_name("BYTES");
+    app.add_option("--vram", options->vram_bytes, "size of VRAM, a power of two, such as 1G")
+        ->transform(CLI::AsSizeValue(false))
+        ->type_name("SIZE");
     app.add_option("--cus", options->compute_units, "number of compute units")->check(CLI::Range(1, 64))->type_name("N");
-    app.add_option("--host-threads", options->host_threads, "threads that run the waves (default 1); 0: as many as there are processors, 8 at most")->check(CLI::Range(0, 64))->type_name("N");
-    app.add_option("--fp-exceptions", options->fp_exceptions, "floating-point exceptions in TRAPSTS: auto, of waves that can tell, or always")->check(CLI::IsMember({"auto", "always"}))->capture_default_str()->type_name("WHEN");
-    app.add_option("--timeout", options->timeout_s, "give up after S seconds")->check(CLI::PositiveNumber)->capture_default_str()->type_name("S");
+    app.add_option("--host-threads", options->host_threads,
+                   "threads that run the waves (default 1); 0: as many as there are processors, 8 at most")
+        ->check(CLI::Range(0, 64))
+        ->type_name("N");
+    app.add_option("--fp-exceptions", options->fp_exceptions,
+                   "floating-point exceptions in TRAPSTS: auto, of waves that can tell, or always")
+        ->check(CLI::IsMember({"auto", "always"}))
+        ->capture_default_str()
+        ->type_name("WHEN");
+    app.add_option("--timeout", options->timeout_s, "give up after S seconds")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str()
+        ->type_name("S");
     app.add_option("--trace", options->trace, "write a Perfetto trace")->type_name("FILE.pftrace");
-    CLI::Option* deterministic = app.add_flag("--deterministic", options->deterministic,
-                 "virtual time: the same events at the same device times in every run; prints a hash of them on standard error");
-    app.add_option("--timing", options->timing, "a timing parameter of virtual time (docs/design/timing.md)")->needs(deterministic)->allow_extra_args(false)->type_name("NAME=VALUE");
-    app.add_option("--log-commits", options->commit_log, "write a line for every wave instruction, with all that it changed; - is standard output")->type_name("FILE");
-    app.add_flag("--histogram", options->histogram, "count the executed wave instructions by operation and encoding; printed on standard error");
+    CLI::Option* deterministic = app.add_flag(
+        "--deterministic", options->deterministic,
+        "virtual time: the same events at the same device times in every run; prints a hash of them on standard error");
+    app.add_option("--timing", options->timing, "a timing parameter of virtual time (docs/design/timing.md)")
+        ->needs(deterministic)
+        ->allow_extra_args(false)
+        ->type_name("NAME=VALUE");
+    app.add_option("--log-commits", options->commit_log,
+                   "write a line for every wave instruction, with all that it changed; - is standard output")
+        ->type_name("FILE");
+    app.add_flag("--histogram", options->histogram,
+                 "count the executed wave instructions by operation and encoding; printed on standard error");
     app.add_flag("--stats", options->stats, "print times and counters on standard error");
     app.add_flag("--json", options->json, "print the result as JSON");
     app.footer(exec_argument_help());

@@ -31,10 +31,14 @@ struct DerivedForm {
     uint64_t absent_if;   ///< flag that says the instruction lacks it
 };
 constexpr DerivedForm kDerived[] = {
-    {Format::VOP1, Format::VOP3, gcn::flag::NoE64},       {Format::VOP2, Format::VOP3, gcn::flag::NoE64},
-    {Format::VOPC, Format::VOP3, 0},                      {Format::VOP1, Format::VOP1_SDWA, gcn::flag::NoSdwa},
-    {Format::VOP2, Format::VOP2_SDWA, gcn::flag::NoSdwa}, {Format::VOPC, Format::VOPC_SDWA, gcn::flag::NoSdwa},
-    {Format::VOP1, Format::VOP1_DPP, gcn::flag::NoDpp},   {Format::VOP2, Format::VOP2_DPP, gcn::flag::NoDpp},
+    {Format::VOP1, Format::VOP3, gcn::flag::NoE64},
+    {Format::VOP2, Format::VOP3, gcn::flag::NoE64},
+    {Format::VOPC, Format::VOP3, 0},
+    {Format::VOP1, Format::VOP1_SDWA, gcn::flag::NoSdwa},
+    {Format::VOP2, Format::VOP2_SDWA, gcn::flag::NoSdwa},
+    {Format::VOPC, Format::VOPC_SDWA, gcn::flag::NoSdwa},
+    {Format::VOP1, Format::VOP1_DPP, gcn::flag::NoDpp},
+    {Format::VOP2, Format::VOP2_DPP, gcn::flag::NoDpp},
 };
 
 struct Form {
@@ -74,7 +78,8 @@ int list(const Options& options) {
         if (!options.format.empty() && options.format != gcn::name_of(form.format)) continue;
         if (options.missing && form.done) continue;
         if (options.json) {
-            rows.push_back({{"name", info.name}, {"format", gcn::name_of(form.format)}, {"opcode", info.opcode}, {"done", form.done}});
+            rows.push_back(
+                {{"name", info.name}, {"format", gcn::name_of(form.format)}, {"opcode", info.opcode}, {"done", form.done}});
         } else {
             fmt::print("{:<10} {:>5} {:<5} {}\n", gcn::name_of(form.format), fmt::format("{:#x}", info.opcode),
                        form.done ? "done" : "todo", info.name);
@@ -87,7 +92,8 @@ int list(const Options& options) {
 // What the tests of the last `lyra test` of this checkout recorded, or the given folder's records. Empty without any.
 std::set<std::string> recorded_operations(const Options& options) {
     const std::string build = own_program().parent_path().parent_path().filename().string() + "-sanitize";
-    const std::filesystem::path folder = options.executed.empty() ? cache_dir() / build / "isa-executed" : std::filesystem::path(options.executed);
+    const std::filesystem::path folder =
+        options.executed.empty() ? cache_dir() / build / "isa-executed" : std::filesystem::path(options.executed);
     std::error_code error;
     const std::set<std::string> names = executed_operations(folder, error);
     if (error && !options.executed.empty()) throw UserError(fmt::format("{}: {}", options.executed, error.message()));
@@ -105,8 +111,14 @@ nlohmann::json coverage_of(Chip chip, const std::set<std::string>& executed) {
         counts["forms"] = counts["forms"].get<unsigned>() + 1;
         counts["done"] = counts["done"].get<unsigned>() + form.done;
     }
-    nlohmann::json result{{"total", counted.total}, {"implemented", counted.implemented()}, {"executed_in_tests", nullptr},
-                          {"missing", counted.missing}, {"forms", forms}, {"done", done}, {"todo", forms - done}, {"formats", by_format}};
+    nlohmann::json result{{"total", counted.total},
+                          {"implemented", counted.implemented()},
+                          {"executed_in_tests", nullptr},
+                          {"missing", counted.missing},
+                          {"forms", forms},
+                          {"done", done},
+                          {"todo", forms - done},
+                          {"formats", by_format}};
     if (!executed.empty()) {
         result["executed_in_tests"] = counted.executed();
         result["not_executed_in_tests"] = counted.untested;
@@ -132,8 +144,8 @@ int coverage(const Options& options) {
         row(name, result["formats"][name]["forms"].get<unsigned>(), result["formats"][name]["done"].get<unsigned>());
     }
     row("total", result["forms"].get<unsigned>(), result["done"].get<unsigned>());
-    fmt::print("\n{} base operations that are not graphics formats, {} implemented, {} executed in tests\n", result["total"].get<unsigned>(),
-               result["implemented"].get<unsigned>(),
+    fmt::print("\n{} base operations that are not graphics formats, {} implemented, {} executed in tests\n",
+               result["total"].get<unsigned>(), result["implemented"].get<unsigned>(),
                executed.empty() ? "an unknown number (no records: run lyra test)" : result["executed_in_tests"].dump());
     return kOk;
 }
@@ -144,7 +156,8 @@ std::function<int()> set_up_isa(CLI::App& app) {
     auto options = std::make_shared<Options>();
     app.add_flag("--coverage", options->coverage, "count the instructions that are executed, by format");
     app.add_option("--chip,--mcpu", options->chip, "gfx900 or gfx906")->type_name("gfx900|gfx906")->capture_default_str();
-    app.add_option("--executed", options->executed, "folder of the records of executed operations (default: those of the last lyra test)")
+    app.add_option("--executed", options->executed,
+                   "folder of the records of executed operations (default: those of the last lyra test)")
         ->type_name("DIR");
     app.add_option("--format", options->format, "list only this format, such as VOP3")->type_name("FORMAT");
     app.add_flag("--missing", options->missing, "list only what is not executed");

@@ -37,13 +37,18 @@ struct Totals {
 };
 
 nlohmann::json to_json(const std::vector<KfdtestResult>& results, const Totals& totals) {
-    nlohmann::json json{{"executed", totals.executed()}, {"passed", totals.passed()}, {"failed", totals.failed()},
-                        {"vacuous", totals.vacuous()}, {"excluded", totals.excluded()}, {"not_run", totals.not_run()}, {"tests", nlohmann::json::array()}};
+    nlohmann::json json{{"executed", totals.executed()},   {"passed", totals.passed()},     {"failed", totals.failed()},
+                        {"vacuous", totals.vacuous()},     {"excluded", totals.excluded()}, {"not_run", totals.not_run()},
+                        {"tests", nlohmann::json::array()}};
     for (const KfdtestResult& r : results) {
         std::string outcome = word(r.outcome);
         std::transform(outcome.begin(), outcome.end(), outcome.begin(), [](unsigned char c) { return std::tolower(c); });
-        json["tests"].push_back({{"name", r.test.name}, {"step", r.test.step}, {"result", outcome},
-                                 {"expectation", r.test.expectation}, {"slow", r.test.slow}, {"seconds", r.seconds},
+        json["tests"].push_back({{"name", r.test.name},
+                                 {"step", r.test.step},
+                                 {"result", outcome},
+                                 {"expectation", r.test.expectation},
+                                 {"slow", r.test.slow},
+                                 {"seconds", r.seconds},
                                  {"reason", r.test.reason}});
     }
     return json;
@@ -52,25 +57,34 @@ nlohmann::json to_json(const std::vector<KfdtestResult>& results, const Totals& 
 std::string xml_safe(const std::string& text) {
     std::string safe;
     for (const char c : text) {
-        if (c == '<') safe += "&lt;";
-        else if (c == '>') safe += "&gt;";
-        else if (c == '&') safe += "&amp;";
-        else if (c == '"') safe += "&quot;";
-        else if (c == '\n' || c == '\t' || static_cast<unsigned char>(c) >= 0x20) safe += c;
+        if (c == '<')
+            safe += "&lt;";
+        else if (c == '>')
+            safe += "&gt;";
+        else if (c == '&')
+            safe += "&amp;";
+        else if (c == '"')
+            safe += "&quot;";
+        else if (c == '\n' || c == '\t' || static_cast<unsigned char>(c) >= 0x20)
+            safe += c;
     }
     return safe;
 }
 
 std::string to_junit(const std::vector<KfdtestResult>& results, const Totals& totals) {
-    std::string xml = fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"kfdtest\" tests=\"{}\" failures=\"{}\" "
-                                  "skipped=\"{}\">\n", results.size(), totals.failed(), totals.vacuous() + totals.excluded() + totals.not_run());
+    std::string xml = fmt::format(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"kfdtest\" tests=\"{}\" failures=\"{}\" "
+        "skipped=\"{}\">\n",
+        results.size(), totals.failed(), totals.vacuous() + totals.excluded() + totals.not_run());
     for (const KfdtestResult& r : results) {
         const size_t dot = r.test.name.find('.');
         xml += fmt::format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\">", xml_safe(r.test.name.substr(0, dot)),
                            xml_safe(r.test.name.substr(dot + 1)), r.seconds);
         if (r.outcome == KfdtestOutcome::Failed) xml += fmt::format("<failure>{}</failure>", xml_safe(r.output));
-        if (r.outcome == KfdtestOutcome::Vacuous) xml += fmt::format("<skipped message=\"vacuous: {}\"/>", xml_safe(r.test.reason));
-        if (r.outcome == KfdtestOutcome::Excluded || r.outcome == KfdtestOutcome::NotRun) xml += fmt::format("<skipped message=\"{}\"/>", xml_safe(r.test.reason));
+        if (r.outcome == KfdtestOutcome::Vacuous)
+            xml += fmt::format("<skipped message=\"vacuous: {}\"/>", xml_safe(r.test.reason));
+        if (r.outcome == KfdtestOutcome::Excluded || r.outcome == KfdtestOutcome::NotRun)
+            xml += fmt::format("<skipped message=\"{}\"/>", xml_safe(r.test.reason));
         xml += "</testcase>\n";
     }
     return xml + "</testsuite>\n";
@@ -104,16 +118,19 @@ int run(const Options& options) {
             continue;
         }
         const bool excluded = test.expectation == "exclude";
-        if (excluded ? options.excluded : options.all || (test.has_to_pass() && !test.slow)) chosen.push_back(test);
-        else keep(KfdtestResult{test, test.has_to_pass() ? KfdtestOutcome::NotRun : KfdtestOutcome::Excluded, 0, ""});
+        if (excluded ? options.excluded : options.all || (test.has_to_pass() && !test.slow))
+            chosen.push_back(test);
+        else
+            keep(KfdtestResult{test, test.has_to_pass() ? KfdtestOutcome::NotRun : KfdtestOutcome::Excluded, 0, ""});
     }
     if (options.list) return kOk;
     if (chosen.empty() && results.empty()) throw UserError(fmt::format("no case matches --filter {}", options.filter));
     if (!chosen.empty()) run_kfdtest(options.guest, chosen, options.watchdog_s, keep);
-    if (options.json) fmt::print("{}\n", to_json(results, totals).dump(2));
+    if (options.json)
+        fmt::print("{}\n", to_json(results, totals).dump(2));
     else
-        fmt::print("{} bodies executed: {} passed, {} failed; {} vacuous, {} excluded, {} slow and not run\n", totals.executed(),
-                   totals.passed(), totals.failed(), totals.vacuous(), totals.excluded(), totals.not_run());
+        fmt::print("{} bodies executed: {} passed, {} failed; {} vacuous, {} excluded, {} slow and not run\n",
+                   totals.executed(), totals.passed(), totals.failed(), totals.vacuous(), totals.excluded(), totals.not_run());
     if (!options.junit.empty()) write_text(options.junit, to_junit(results, totals));
     return std::all_of(results.begin(), results.end(), [](const KfdtestResult& r) { return r.good(); }) ? kOk : kFailed;
 }
@@ -125,13 +142,19 @@ std::function<int()> set_up_kfdtest(CLI::App& app) {
     add_guest_options(app, options->guest);
     app.add_option("--filter", options->filter, "gtest filter, such as 'KFDQMTest.*-*Sdma*'")->type_name("F");
     app.add_flag("--all", options->all, "run the slow cases and those that return early, too");
-    app.add_flag("--excluded", options->excluded, "try the excluded cases, too; most of them fail, for the reason that the table gives");
+    app.add_flag("--excluded", options->excluded,
+                 "try the excluded cases, too; most of them fail, for the reason that the table gives");
     app.add_flag("--list", options->list, "print the table of expectations and run nothing");
     app.add_flag("--json", options->json, "print the results as JSON");
     app.add_option("--junit", options->junit, "write the results as JUnit XML")->type_name("FILE");
-    app.add_option("--watchdog", options->watchdog_s, "seconds for one case (slow ones: 3000 at least)")->check(CLI::Range(1, 100000))->capture_default_str()->type_name("S");
-    app.footer("A case counts as executed only when its body ran: kfdtest itself calls a skipped body a pass.\n"
-               "vacuous: it returned early; excluded: not run, with the reason; slow: only with --all. 0: everything as expected, 1: not.");
+    app.add_option("--watchdog", options->watchdog_s, "seconds for one case (slow ones: 3000 at least)")
+        ->check(CLI::Range(1, 100000))
+        ->capture_default_str()
+        ->type_name("S");
+    app.footer(
+        "A case counts as executed only when its body ran: kfdtest itself calls a skipped body a pass.\n"
+        "vacuous: it returned early; excluded: not run, with the reason; slow: only with --all. 0: everything as expected, 1: "
+        "not.");
     return [options] { return run(*options); };
 }
 

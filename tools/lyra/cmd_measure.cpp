@@ -61,8 +61,8 @@ void read_clients_lines(const std::string& out, std::vector<Measured>& measured)
         }
         const ordered_json client = ordered_json::parse(line, nullptr, false);
         const auto number = [&](const char* key) { return client.contains(key) && client[key].is_number_unsigned(); };
-        if (!client.is_object() || !number("experiment") || !number("lost_work") || !number("kernels") || !number("id") || !client.contains("client") ||
-            !client["client"].is_string())
+        if (!client.is_object() || !number("experiment") || !number("lost_work") || !number("kernels") || !number("id") ||
+            !client.contains("client") || !client["client"].is_string())
             throw wrong();
         const auto experiment = client["experiment"].get<uint64_t>();
         if (experiment >= measured.size()) throw wrong();
@@ -80,7 +80,8 @@ public:
         if (!wanted_) return;
         const double s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
         fmt::print(stderr, "\r{} of {} configurations, {:.0f} s", done_, of_, s);
-        if (done_ > 0) fmt::print(stderr, ", about {:.0f} s left", s / static_cast<double>(done_) * static_cast<double>(of_ - done_));
+        if (done_ > 0)
+            fmt::print(stderr, ", about {:.0f} s left", s / static_cast<double>(done_) * static_cast<double>(of_ - done_));
         fmt::print(stderr, "   ");
         if (done_ == of_) fmt::print(stderr, "\n");
         std::fflush(stderr);
@@ -109,7 +110,8 @@ void write_perfetto(const std::string& from, const std::vector<KernelEvent>& eve
 }
 
 /// Of experiments that are same_guest().
-std::vector<Measured> measure(const Options& options, const std::vector<const sim::Experiment*>& experiments, const fs::path& client, Progress& progress) {
+std::vector<Measured> measure(const Options& options, const std::vector<const sim::Experiment*>& experiments,
+                              const fs::path& client, Progress& progress) {
     const sim::Experiment& first = *experiments.front();
     WorkDir work;
     GuestOptions guest_options = options.guest;
@@ -143,7 +145,8 @@ std::vector<Measured> measure(const Options& options, const std::vector<const si
         job, [&](const char* data, size_t n) { out.append(data, n); },
         [&](const char* data, size_t n) {
             err.append(data, n);
-            for (size_t at = 0; (at = std::string_view(data, n).find("measured ", at)) != std::string_view::npos; ++at) progress.done_with_one();
+            for (size_t at = 0; (at = std::string_view(data, n).find("measured ", at)) != std::string_view::npos; ++at)
+                progress.done_with_one();
         });
     if (result.end != GuestResult::End::Finished || result.status > 1 || !result.trace) {
         fmt::print(stderr, "{}", err);
@@ -176,7 +179,8 @@ results::Configuration describe(const sim::Configuration& configuration, const M
         latency.push_back(s.t8_first_wave - s.t0_doorbell);
         if (!s.displaced) continue;
         displacing.push_back(latency.back());
-        stages.add({s.t0_doorbell, s.t0_doorbell, s.t2_detected, s.t3_requested, s.t4_dequeue, s.t5_saved, s.t6_fence, 0, s.t8_first_wave});
+        stages.add({s.t0_doorbell, s.t0_doorbell, s.t2_detected, s.t3_requested, s.t4_dequeue, s.t5_saved, s.t6_fence, 0,
+                    s.t8_first_wave});
     }
     std::sort(latency.begin(), latency.end());
     std::sort(displacing.begin(), displacing.end());
@@ -203,7 +207,8 @@ results::Configuration describe(const sim::Configuration& configuration, const M
 }
 
 results::Manifest manifest(const Options& options, const std::string& text, const sim::Experiment& experiment) {
-    results::Manifest out{lyra_version(), "measure", fs::path(options.spec).stem().string(), text, results::hash_text(text), experiment.seed, {}};
+    results::Manifest out{lyra_version(),  "measure", fs::path(options.spec).stem().string(), text, results::hash_text(text),
+                          experiment.seed, {}};
     if (options.seed != 0) out.seed = options.seed;
 #define TIMING(name, ...) out.timing.emplace_back(#name, experiment.timing.name);
 #include "common/timing.def"
@@ -216,8 +221,8 @@ void print(const results::Configuration& row) {
     for (const auto& [path, value] : row.swept) name += fmt::format("{}{}={}", name.empty() ? "" : " ", path, value);
     if (row.deadlocked.value_or(false)) name += fmt::format("{}deadlocked", name.empty() ? "" : "  ");
     const results::Latency& latency = row.preemption_latency;
-    fmt::print("{:>9} {:>10.1f} {:>10.1f} {:>10.1f} {:>8.3f} {:>5}  {}\n", row.preemptions, latency.p50.value, latency.p99.value, latency.max,
-               row.best_effort_retained, *row.lost_work, name);
+    fmt::print("{:>9} {:>10.1f} {:>10.1f} {:>10.1f} {:>8.3f} {:>5}  {}\n", row.preemptions, latency.p50.value,
+               latency.p99.value, latency.max, row.best_effort_retained, *row.lost_work, name);
 }
 
 int measure_main(Options& options) {
@@ -241,7 +246,9 @@ int measure_main(Options& options) {
             file_of_results.emplace(options.results);
             file_of_results->write(results::to_line(manifest(options, text, configurations.front().experiment)));
         }
-        if (!options.json) fmt::print("{:>9} {:>10} {:>10} {:>10} {:>8} {:>5}\n", "preempted", "p50 us", "p99 us", "max us", "retained", "lost");
+        if (!options.json)
+            fmt::print("{:>9} {:>10} {:>10} {:>10} {:>8} {:>5}\n", "preempted", "p50 us", "p99 us", "max us", "retained",
+                       "lost");
         for (sim::Configuration& configuration : configurations) {
             if (options.samples != 0) configuration.experiment.samples = options.samples;
             if (options.seed != 0) configuration.experiment.seed = options.seed;
@@ -255,8 +262,10 @@ int measure_main(Options& options) {
             for (size_t n = 0; n < measured.size(); ++n) {
                 const results::Configuration row = describe(configurations[begin + n], measured[n]);
                 lost |= *row.lost_work != 0;
-                if (options.json) fmt::print("{}", results::to_line(row, false));
-                else print(row);
+                if (options.json)
+                    fmt::print("{}", results::to_line(row, false));
+                else
+                    print(row);
                 if (file_of_results) file_of_results->write(results::to_line(row));
             }
             std::fflush(stdout);
@@ -277,14 +286,22 @@ std::function<int()> set_up_measure(CLI::App& app) {
     app.add_option("--samples", options->samples, "kernels of each latency-critical client, in place of the file's")
         ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
     app.add_option("--seed", options->seed, "seed of everything random, in place of the file's")->check(CLI::PositiveNumber);
-    app.add_option("--kfd", options->guest.kfd, "the driver: lyra (default), a kernel tree with changes of your own, or a .ko file")->type_name("lyra|DIR|FILE.ko");
-    app.add_option("--timeout", options->guest.timeout_s, "give up a configuration after S seconds")->check(CLI::NonNegativeNumber)->type_name("S");
+    app.add_option("--kfd", options->guest.kfd,
+                   "the driver: lyra (default), a kernel tree with changes of your own, or a .ko file")
+        ->type_name("lyra|DIR|FILE.ko");
+    app.add_option("--timeout", options->guest.timeout_s, "give up a configuration after S seconds")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("S");
     app.add_option("--log", options->guest.log, "write the boot log there")->type_name("FILE");
     app.add_option("--keep-trace", options->keep, "keep the device's events of the last configuration")->type_name("FILE.tsv");
-    app.add_option("--trace", options->trace, "write a Perfetto trace of the last guest, with the driver's events; these take time of their own")->type_name("FILE.pftrace");
+    app.add_option("--trace", options->trace,
+                   "write a Perfetto trace of the last guest, with the driver's events; these take time of their own")
+        ->type_name("FILE.pftrace");
     app.add_flag("--json", options->json, "one JSON object a line for each configuration");
-    app.add_option("--results", options->results, "write results there, for lyra report (docs/user/results.md)")->type_name("FILE.jsonl");
-    app.footer("Times are modelled: those of the GPU by docs/design/timing.md, those of the driver by its instructions, each 1 ns.");
+    app.add_option("--results", options->results, "write results there, for lyra report (docs/user/results.md)")
+        ->type_name("FILE.jsonl");
+    app.footer(
+        "Times are modelled: those of the GPU by docs/design/timing.md, those of the driver by its instructions, each 1 ns.");
     return [options] { return measure_main(*options); };
 }
 

@@ -20,7 +20,8 @@ int report_main(const Options& options) {
     std::vector<report::NamedRun> runs;
     fs::path out = options.out.empty() ? fs::path(options.results.front()).replace_extension(".html") : fs::path(options.out);
     for (const std::string& path : options.results) {
-        if (out == fs::path(path)) throw UserError(fmt::format("the report would overwrite '{}': name another file with -o", path));
+        if (out == fs::path(path))
+            throw UserError(fmt::format("the report would overwrite '{}': name another file with -o", path));
     }
     try {
         for (const std::string& path : options.results) {
@@ -47,7 +48,9 @@ int report_main(const Options& options) {
 
 std::function<int()> set_up_report(CLI::App& app) {
     auto options = std::make_shared<Options>();
-    app.add_option("RESULTS", options->results, "files of lyra sim --results or lyra sweep collect; two are also compared")->required()->type_name("FILE.jsonl");
+    app.add_option("RESULTS", options->results, "files of lyra sim --results or lyra sweep collect; two are also compared")
+        ->required()
+        ->type_name("FILE.jsonl");
     app.add_option("-o,--output", options->out, "the page; - is standard output, by default it lies beside the first file")
         ->type_name("FILE.html");
     return [options] { return report_main(*options); };

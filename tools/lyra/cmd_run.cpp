@@ -38,7 +38,11 @@ void write_all(int descriptor, const char* data, size_t bytes) {
 void print_times(const GuestResult& result, double compile_s) {
     fmt::print(stderr, "{:<28}{:7.2f} s\n", "compile", compile_s);
     double last = 0;
-    const char* stage_of[][2] = {{"init", "kernel boot"}, {"modprobe", "guest set-up"}, {"driver", "load amdgpu"}, {"job", "program"}, {"end", "collect"}};
+    const char* stage_of[][2] = {{"init", "kernel boot"},
+                                 {"modprobe", "guest set-up"},
+                                 {"driver", "load amdgpu"},
+                                 {"job", "program"},
+                                 {"end", "collect"}};
     for (const auto& [stamp, seconds] : result.times) {
         const char* title = stamp.c_str();
         for (const auto& row : stage_of) {
@@ -104,13 +108,16 @@ int run(Options& options) {
 std::function<int()> set_up_run(CLI::App& app) {
     auto options = std::make_shared<Options>();
     add_guest_options(app, options->guest);
-    app.add_option("--hipcc", options->compiler, "another option for the compiler, such as -O0")->allow_extra_args(false)->type_name("OPTION");
+    app.add_option("--hipcc", options->compiler, "another option for the compiler, such as -O0")
+        ->allow_extra_args(false)
+        ->type_name("OPTION");
     app.add_option("--stdin", options->input, "file that the program reads as standard input, - for ours")->type_name("FILE");
     app.add_flag("--times", options->times, "print on standard error where the time went");
     app.prefix_command();
-    app.footer("lyra run [OPTIONS] PROGRAM [ARGS]\n"
-               "PROGRAM is a HIP source file or an executable. Its output and its exit status become those of this command;\n"
-               "2: PROGRAM is missing or does not compile, 4: --timeout, 70: the guest died.");
+    app.footer(
+        "lyra run [OPTIONS] PROGRAM [ARGS]\n"
+        "PROGRAM is a HIP source file or an executable. Its output and its exit status become those of this command;\n"
+        "2: PROGRAM is missing or does not compile, 4: --timeout, 70: the guest died.");
     return [options, &app] {
         options->words = app.remaining();
         return run(*options);

@@ -47,8 +47,8 @@ results::Configuration run(const sim::Configuration& configuration) {
         if (!s.displaced) continue;
         displacing.push_back(latency.back());
         // The simulator's doorbell costs the client nothing: t1 is t0.
-        stages.add({s.t0_doorbell, s.t0_doorbell, s.t2_detected, s.t3_requested, s.t4_dequeue, s.t5_saved, s.t6_fence, s.t7_mapped,
-                    s.t8_first_wave});
+        stages.add({s.t0_doorbell, s.t0_doorbell, s.t2_detected, s.t3_requested, s.t4_dequeue, s.t5_saved, s.t6_fence,
+                    s.t7_mapped, s.t8_first_wave});
     }
     std::sort(latency.begin(), latency.end());
     std::sort(displacing.begin(), displacing.end());
@@ -66,14 +66,16 @@ results::Configuration run(const sim::Configuration& configuration) {
     out.bytes_saved = result.bytes_saved;
     out.waits = {results::describe(ready), result.displacements, result.wasted, result.rotations};
     out.deadlocked = result.deadlocked;
-    for (const sim::ClientResult& client : result.clients) out.clients.push_back({client.name, client.kernels, us(client.longest_off_ns)});
+    for (const sim::ClientResult& client : result.clients)
+        out.clients.push_back({client.name, client.kernels, us(client.longest_off_ns)});
     out.trace_hash = fmt::format("{:016x}", trace_hash(result));
     return out;
 }
 
 results::Manifest manifest(const Options& options, const std::string& text, const sim::Experiment& experiment) {
-    results::Manifest out{lyra_version(),  "sim", std::filesystem::path(options.spec).stem().string(), text, results::hash_text(text),
-                          experiment.seed, {}};
+    results::Manifest out{
+        lyra_version(),  "sim", std::filesystem::path(options.spec).stem().string(), text, results::hash_text(text),
+        experiment.seed, {}};
     if (options.seed != 0) out.seed = options.seed;
 #define TIMING(name, ...) out.timing.emplace_back(#name, experiment.timing.name);
 #include "common/timing.def"
@@ -87,8 +89,8 @@ void print(const results::Configuration& row) {
     if (*row.deadlocked) name += fmt::format("{}deadlocked", name.empty() ? "" : "  ");
     if (row.waits->wasted != 0) name += fmt::format("{}{} pre-emptions wasted", name.empty() ? "" : "  ", row.waits->wasted);
     const results::Latency& latency = row.preemption_latency;
-    fmt::print("{:>9} {:>10.1f} {:>10.1f} {:>10.1f} {:>8.3f}  {}\n", row.preemptions, latency.p50.value, latency.p99.value, latency.max,
-               row.best_effort_retained, name);
+    fmt::print("{:>9} {:>10.1f} {:>10.1f} {:>10.1f} {:>8.3f}  {}\n", row.preemptions, latency.p50.value, latency.p99.value,
+               latency.max, row.best_effort_retained, name);
 }
 
 /// Leaves the configuration of a sweep's job, with the job's seed.
@@ -148,18 +150,21 @@ int sim_main(const Options& options) {
 std::function<int()> set_up_sim(CLI::App& app) {
     auto options = std::make_shared<Options>();
     app.add_option("SPEC", options->spec, "experiment, a TOML file as in examples/measure")->required()->type_name("FILE.toml");
-    app.add_option("--samples", options->samples, "kernels of latency-critical clients in each configuration, in place of the file's")
+    app.add_option("--samples", options->samples,
+                   "kernels of latency-critical clients in each configuration, in place of the file's")
         ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
     app.add_option("--seed", options->seed, "seed of everything random, in place of the file's")->check(CLI::PositiveNumber);
     app.add_flag("--json", options->json, "one JSON object a line for each configuration");
-    app.add_option("--results", options->results, "write results there, for lyra report (docs/user/results.md); - is standard output")
+    app.add_option("--results", options->results,
+                   "write results there, for lyra report (docs/user/results.md); - is standard output")
         ->type_name("FILE.jsonl");
     app.add_option("--job", options->job, "only the configuration that is this job of lyra sweep plan, with the job's seed")
         ->type_name("ID")
         ->excludes("--seed")
         ->excludes("--samples");
     app.footer(
-        "Times are modelled: those of the hardware by docs/design/timing.md, those of the driver by [driver], which no guest has measured "
+        "Times are modelled: those of the hardware by docs/design/timing.md, those of the driver by [driver], which no guest "
+        "has measured "
         "yet.");
     return [options] { return sim_main(*options); };
 }

@@ -31,7 +31,8 @@ int plan(const Options& options) try {
         const std::string id = sweep::job_id(lyra_version(), "sim", hash, each.swept),
                           output = (fs::path(options.out) / (id + ".jsonl")).string();
         list += sweep::to_line(
-            {id, fmt::format("lyra sim {} --job {} --results {}", sweep::quoted(options.spec), id, sweep::quoted(output)), output});
+            {id, fmt::format("lyra sim {} --job {} --results {}", sweep::quoted(options.spec), id, sweep::quoted(output)),
+             output});
     }
     sweep::read_jobs(list, options.spec);  // refuses names with tabs, and a configuration that is there twice
     fmt::print("{}", list);
@@ -45,18 +46,22 @@ size_t index_of(const Options& options, size_t jobs) {
     int64_t index = options.index;
     std::string from = "--index";
     // GNU parallel counts from 1.
-    const std::pair<const char*, int> variables[] = {{"SLURM_ARRAY_TASK_ID", 0}, {"JOB_COMPLETION_INDEX", 0}, {"PARALLEL_SEQ", 1}};
+    const std::pair<const char*, int> variables[] = {
+        {"SLURM_ARRAY_TASK_ID", 0}, {"JOB_COMPLETION_INDEX", 0}, {"PARALLEL_SEQ", 1}};
     for (const auto& [name, first] : variables) {
         const char* value = std::getenv(name);
         if (index >= 0 || value == nullptr) continue;
         char* end = nullptr;
         index = std::strtoll(value, &end, 10) - first;
         from = name;
-        if (end == value || *end != '\0' || index < 0) throw UserError(fmt::format("{}='{}' is no number of a job", name, value));
+        if (end == value || *end != '\0' || index < 0)
+            throw UserError(fmt::format("{}='{}' is no number of a job", name, value));
     }
     if (index < 0)
-        throw UserError("which job? --index N, or a variable of a job engine (SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, PARALLEL_SEQ)");
-    if (static_cast<uint64_t>(index) >= jobs) throw UserError(fmt::format("{} {}: the jobs are 0 to {}", from, index, jobs - 1));
+        throw UserError(
+            "which job? --index N, or a variable of a job engine (SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, PARALLEL_SEQ)");
+    if (static_cast<uint64_t>(index) >= jobs)
+        throw UserError(fmt::format("{} {}: the jobs are 0 to {}", from, index, jobs - 1));
     return static_cast<size_t>(index);
 }
 
@@ -110,8 +115,8 @@ int collect(const Options& options) {
     const fs::path folder = options.folder, list = options.jobs.empty() ? folder / kList : fs::path(options.jobs);
     if (!fs::is_directory(folder)) throw UserError(fmt::format("'{}' is not a folder", folder.string()));
     if (!fs::exists(list))
-        throw UserError(
-            fmt::format("there is no '{}', so nothing tells which jobs there should be: name the list with --jobs", list.string()));
+        throw UserError(fmt::format("there is no '{}', so nothing tells which jobs there should be: name the list with --jobs",
+                                    list.string()));
     size_t missing = 0, failed = 0, done = 0, index = 0;
     std::optional<results::Manifest> last;
     for (sweep::Job& job : sweep::read_jobs(read_input(list), list.string())) {
@@ -127,7 +132,8 @@ int collect(const Options& options) {
             fmt::print("{}", results::to_line(one.configurations.front()));
             ++done;
         } else {
-            complain(fmt::format("job {} ({}) {}", index, job.id, state == sweep::State::Missing ? "is missing" : "failed: " + why));
+            complain(
+                fmt::format("job {} ({}) {}", index, job.id, state == sweep::State::Missing ? "is missing" : "failed: " + why));
             ++(state == sweep::State::Missing ? missing : failed);
         }
         ++index;
@@ -166,7 +172,9 @@ std::function<int()> set_up_sweep(CLI::App& app) {
         return sub;
     };
     CLI::App* planning = verb("plan", "print the list of jobs, one for each configuration", plan);
-    planning->add_option("SPEC", options->spec, "experiment, a TOML file as in examples/measure")->required()->type_name("FILE.toml");
+    planning->add_option("SPEC", options->spec, "experiment, a TOML file as in examples/measure")
+        ->required()
+        ->type_name("FILE.toml");
     planning->add_option("--out", options->out, "folder of the outputs")->type_name("DIR")->capture_default_str();
     CLI::App* running = verb("run", "run one job, unless it is done", run);
     running->add_option("JOBS", options->jobs, "the list")->required()->type_name("FILE");

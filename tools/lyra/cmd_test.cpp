@@ -20,8 +20,8 @@
 #include "tools/lyra/test_guest.h"
 #include "tools/lyra/test_libraries.h"
 #include "tools/lyra/test_memory.h"
-#include "tools/lyra/test_scheduler.h"
 #include "tools/lyra/test_report.h"
+#include "tools/lyra/test_scheduler.h"
 
 namespace lyra::cli {
 
@@ -47,9 +47,11 @@ std::string attribute(const std::string& tag, const std::string& name) {
     if (at == std::string::npos) return "";
     const size_t from = at + name.size() + 3;
     std::string value = tag.substr(from, tag.find('"', from) - from);
-    const std::pair<const char*, const char*> entities[] = {{"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&apos;", "'"}, {"&amp;", "&"}};
+    const std::pair<const char*, const char*> entities[] = {
+        {"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&apos;", "'"}, {"&amp;", "&"}};
     for (const auto& [entity, character] : entities) {
-        for (size_t i = 0; (i = value.find(entity, i)) != std::string::npos; ++i) value.replace(i, std::string(entity).size(), character);
+        for (size_t i = 0; (i = value.find(entity, i)) != std::string::npos; ++i)
+            value.replace(i, std::string(entity).size(), character);
     }
     return value;
 }
@@ -67,7 +69,9 @@ size_t read_junit(const std::string& xml, const char* group, Report& report) {
         const bool skipped = status == "disabled" || text.find("<skipped message=\"SKIP_") != std::string::npos;
         const Verdict verdict = status == "run" ? Verdict::Passed : skipped ? Verdict::Skipped : Verdict::Failed;
         report.add(group, attribute(tag, "name"), verdict,
-                   verdict == Verdict::Passed ? "" : status == "notrun" ? "not run" : detail);
+                   verdict == Verdict::Passed ? ""
+                   : status == "notrun"       ? "not run"
+                                              : detail);
         at = next;
     }
     return found;
@@ -110,15 +114,17 @@ void run_ctest(const Options& options, Report& report, const char* group, const 
     const fs::path junit = work.path() / "junit.xml";
     std::vector<std::string> argv{"env"};
     argv.insert(argv.end(), variables.begin(), variables.end());
-    const std::vector<std::string> ctest{"ctest", "--test-dir", sanitizer_build().string(), "-j", std::to_string(options.jobs),
-                                         "--timeout", "300", "--output-junit", junit.string()};
+    const std::vector<std::string> ctest{
+        "ctest",     "--test-dir", sanitizer_build().string(), "-j",          std::to_string(options.jobs),
+        "--timeout", "300",        "--output-junit",           junit.string()};
     argv.insert(argv.end(), ctest.begin(), ctest.end());
     if (!tests.empty()) argv.insert(argv.end(), {"-R", tests});
     progress.show(fmt::format("{} tests ...", group));
     const Captured result = capture(argv, true);
     if (interrupted) throw Interrupted();
     progress.clear();
-    if (read_junit(read_text(junit), group, report) == 0) report.add(group, "run CTest", Verdict::Failed, result.out + result.err);
+    if (read_junit(read_text(junit), group, report) == 0)
+        report.add(group, "run CTest", Verdict::Failed, result.out + result.err);
 }
 
 // Each base operation has to be in a record of the tests that have just run: gcn-interp/exec/executed.h.
@@ -128,10 +134,12 @@ void test_coverage(const fs::path& records, Report& report) {
     for (const gcn::Chip chip : gcn::kAllChips) {
         const IsaCoverage coverage = isa_coverage(chip, executed);
         const bool all = coverage.total != 0 && coverage.executed() == coverage.total;
-        report.add("in process", fmt::format("every base operation of {} was executed", gcn::kChipNames[static_cast<size_t>(chip)]),
+        report.add("in process",
+                   fmt::format("every base operation of {} was executed", gcn::kChipNames[static_cast<size_t>(chip)]),
                    all ? Verdict::Passed : Verdict::Failed,
-                   all ? "" : fmt::format("{} of {}; not implemented: {}; not executed: {}\n", coverage.executed(), coverage.total,
-                                          fmt::join(coverage.missing, " "), fmt::join(coverage.untested, " ")));
+                   all ? ""
+                       : fmt::format("{} of {}; not implemented: {}; not executed: {}\n", coverage.executed(), coverage.total,
+                                     fmt::join(coverage.missing, " "), fmt::join(coverage.untested, " ")));
     }
 }
 
@@ -147,13 +155,15 @@ void test_in_process(const Options& options, Report& report) {
 void test_trap_handler(const Options& options, Report& report) {
     Progress progress;
     progress.show("taking the trap handler out of the driver ...");
-    const Captured made = capture({(source_dir() / "tools/guest/trap_handler.sh").string(), "--cache", cache_dir().string(), "--kernel",
-                                   options.guest.kernel}, true);
+    const Captured made = capture({(source_dir() / "tools/guest/trap_handler.sh").string(), "--cache", cache_dir().string(),
+                                   "--kernel", options.guest.kernel},
+                                  true);
     if (interrupted) throw Interrupted();
     progress.clear();
     if (made.status != 0) return report.add("trap handler", "take it out of the driver", Verdict::Failed, made.err);
     const std::string file = made.out.substr(0, made.out.find('\n'));
-    run_ctest(options, report, "trap handler", {"LYRA_CWSR_HANDLER=" + file}, "Injection|WaveStates|Halted|Parked|Preempt|soak");
+    run_ctest(options, report, "trap handler", {"LYRA_CWSR_HANDLER=" + file},
+              "Injection|WaveStates|Halted|Parked|Preempt|soak");
 }
 
 // Pre-emptions at random moments, by a program without sanitizers.
@@ -165,7 +175,8 @@ int soak(const Options& options) {
     const auto clock = std::chrono::steady_clock::now().time_since_epoch().count();
     const uint64_t seed = options.seed_given ? options.guest.seed : static_cast<uint64_t>(clock) % 1'000'000'000 + 1;
     Command command;
-    command.argv = {(build / "tools/lyra_soak").string(), std::to_string(options.soak), std::to_string(seed), std::to_string(options.threads)};
+    command.argv = {(build / "tools/lyra_soak").string(), std::to_string(options.soak), std::to_string(seed),
+                    std::to_string(options.threads)};
     Child child(command);
     if (!child.wait()) return kInterrupted;
     return child.status() == 0 ? kOk : kFailed;
@@ -213,16 +224,20 @@ Outcome run_isa_proof(const IsaProof& proof) try {
     const Captured result = capture(argv, true, proof.timeout_s);
     const std::string said = last_line(result.out);
     const bool good = result.status == 0 && !result.timed_out && said.find(proof.says) != std::string::npos;
-    const Verdict verdict = good ? Verdict::Passed : result.status == kSkipped && !result.timed_out ? Verdict::Skipped : Verdict::Failed;
-    const std::string why = result.timed_out ? fmt::format("not finished after {} s\n", proof.timeout_s)
-                                             : fmt::format("exit status {}, last line without \"{}\"\n", result.status, proof.says);
-    return {"isa", said.empty() ? proof.name : fmt::format("{}: {}", proof.name, said), verdict, good ? "" : why + result.out + result.err};
+    const Verdict verdict = good                                             ? Verdict::Passed
+                            : result.status == kSkipped && !result.timed_out ? Verdict::Skipped
+                                                                             : Verdict::Failed;
+    const std::string why = result.timed_out
+                                ? fmt::format("not finished after {} s\n", proof.timeout_s)
+                                : fmt::format("exit status {}, last line without \"{}\"\n", result.status, proof.says);
+    return {"isa", said.empty() ? proof.name : fmt::format("{}: {}", proof.name, said), verdict,
+            good ? "" : why + result.out + result.err};
 } catch (const std::exception& error) {
     return {"isa", proof.name, Verdict::Failed, error.what()};
 }
 
-// The long proofs of the instruction set, without sanitizers, as many at a time as there are jobs. One line each: the last one that
-// the program prints.
+// The long proofs of the instruction set, without sanitizers, as many at a time as there are jobs. One line each: the last one
+// that the program prints.
 void test_isa(const Options& options, Report& report) {
     Progress progress;
     std::map<std::string, std::string> failed_builds;
@@ -281,7 +296,8 @@ void test_commands(const Options& options, Report& report) {
         std::string why;
         if (result.timed_out) why += fmt::format("not finished after {} s\n", check.timeout_s);
         if (result.status != check.status) why += fmt::format("exit status {}, expected {}\n", result.status, check.status);
-        if (check.out && result.out != check.out) why += fmt::format("standard output is \"{}\", expected \"{}\"\n", result.out, check.out);
+        if (check.out && result.out != check.out)
+            why += fmt::format("standard output is \"{}\", expected \"{}\"\n", result.out, check.out);
         if (check.err_contains && result.err.find(check.err_contains) == std::string::npos) {
             why += fmt::format("standard error lacks \"{}\"\n", check.err_contains);
         }
@@ -292,7 +308,8 @@ void test_commands(const Options& options, Report& report) {
 }
 
 /// A program in a deterministic guest. @return what the GPU did; why says what went wrong
-std::optional<GuestResult::Trace> deterministic_run(const GuestOptions& options, const std::filesystem::path& program, std::string& why) {
+std::optional<GuestResult::Trace> deterministic_run(const GuestOptions& options, const std::filesystem::path& program,
+                                                    std::string& why) {
     GuestMachine guest(options);
     guest.prepare();
     GuestJob job;
@@ -331,14 +348,18 @@ void test_deterministic(const Options& options, Report& report) {
 }
 
 // One that skips its body has failed.
-void run_kfdtest_cases(const GuestOptions& guest, const char* group, const std::vector<KfdtestCase>& cases, const char* how, Report& report,
-                       const std::string& before = "") {
+void run_kfdtest_cases(const GuestOptions& guest, const char* group, const std::vector<KfdtestCase>& cases, const char* how,
+                       Report& report, const std::string& before = "") {
     constexpr unsigned kWatchdogSeconds = 300;
-    run_kfdtest(guest, cases, kWatchdogSeconds, [&](const KfdtestResult& result) {
-        const bool vacuous = result.outcome == KfdtestOutcome::Vacuous;
-        report.add(group, result.test.name + how, result.outcome == KfdtestOutcome::Passed ? Verdict::Passed : Verdict::Failed,
-                   (vacuous ? "the body did not run\n" : "") + result.output);
-    }, before);
+    run_kfdtest(
+        guest, cases, kWatchdogSeconds,
+        [&](const KfdtestResult& result) {
+            const bool vacuous = result.outcome == KfdtestOutcome::Vacuous;
+            report.add(group, result.test.name + how,
+                       result.outcome == KfdtestOutcome::Passed ? Verdict::Passed : Verdict::Failed,
+                       (vacuous ? "the body did not run\n" : "") + result.output);
+        },
+        before);
 }
 
 // The cases that are expected to pass.
@@ -363,12 +384,16 @@ void test_patched_driver(const Options& options, Report& report) {
     // Whatever changes, suspends or destroys a queue has to take it from the hardware, although it is static.
     std::vector<KfdtestCase> cases;
     for (const KfdtestCase& test : read_kfdtest_cases(guest.kernel)) {
-        if (matches_filter(test.name, "KFDQMTest.AllQueues:KFDQMTest.DisableCp*:KFDQMTest.OverSubscribeCpQueues:KFDCWSRTest.InterruptRestore:"
-                                      "KFDDBGTest.SuspendQueues")) cases.push_back(test);
+        if (matches_filter(
+                test.name,
+                "KFDQMTest.AllQueues:KFDQMTest.DisableCp*:KFDQMTest.OverSubscribeCpQueues:KFDCWSRTest.InterruptRestore:"
+                "KFDDBGTest.SuspendQueues"))
+            cases.push_back(test);
     }
-    run_kfdtest_cases(guest, "scheduler", cases, " with static queues", report,
-                      "dir=$(echo /sys/class/drm/card*/device/kfd_sched); echo static >$dir/unmap; echo 0 >$dir/static_priority\n"
-                      "echo 2000 >$dir/period_us; echo fixed >$dir/policy\n");
+    run_kfdtest_cases(
+        guest, "scheduler", cases, " with static queues", report,
+        "dir=$(echo /sys/class/drm/card*/device/kfd_sched); echo static >$dir/unmap; echo 0 >$dir/static_priority\n"
+        "echo 2000 >$dir/period_us; echo fixed >$dir/policy\n");
 }
 
 void test_in_guests(const Options& options, Report& report) { test_guest(options.guest, report); }
@@ -384,14 +409,20 @@ void test_tidy(const Options& options, Report& report) {
         return report.add("tidy", "build with sanitizers", Verdict::Failed, failed);
     }
     progress.show("clang-tidy ...");
-    const Captured result = capture({(source_dir() / "tools/checks/tidy.py").string(), source_dir().string(), sanitizer_build().string()}, true);
+    const Captured result =
+        capture({(source_dir() / "tools/checks/tidy.py").string(), source_dir().string(), sanitizer_build().string()}, true);
     if (interrupted) throw Interrupted();
     progress.clear();
-    const Verdict verdict = result.status == 0 ? Verdict::Passed : result.status == kSkipped ? Verdict::Skipped : Verdict::Failed;
-    report.add("tidy", fmt::format("clang-tidy: {}", last_line(result.out)), verdict, result.status == 0 ? "" : result.out + result.err);
+    const Verdict verdict = result.status == 0          ? Verdict::Passed
+                            : result.status == kSkipped ? Verdict::Skipped
+                                                        : Verdict::Failed;
+    report.add("tidy", fmt::format("clang-tidy: {}", last_line(result.out)), verdict,
+               result.status == 0 ? "" : result.out + result.err);
 }
 
-void test_libraries_in_guest(const Options& options, Report& report) { test_libraries(options.guest, options.libraries, report); }
+void test_libraries_in_guest(const Options& options, Report& report) {
+    test_libraries(options.guest, options.libraries, report);
+}
 
 /// The groups of tests, in the order in which they run.
 struct Group {
@@ -405,9 +436,13 @@ constexpr Group kGroups[] = {
     {"trap-handler", "saves and restores by the trap handler of the guest's driver", test_trap_handler},
     {"command", "exit codes and output of this program", test_commands},
     {"guest", "HIP programs, and what the driver offers beyond them, in guests", test_in_guests},
-    {"packages", "programs with hipCUB, rocThrust, OpenMP and OpenCL, in a guest that has these packages", test_packages_in_guest},
-    {"libraries", "Debian's rocBLAS and test programs of its rocRAND, in a guest; only when named", test_libraries_in_guest, false},
-    {"scheduler", "the patched driver of kfd-patches/: its scheduler at work, and kfdtest as with Debian's driver; only when named", test_patched_driver, false},
+    {"packages", "programs with hipCUB, rocThrust, OpenMP and OpenCL, in a guest that has these packages",
+     test_packages_in_guest},
+    {"libraries", "Debian's rocBLAS and test programs of its rocRAND, in a guest; only when named", test_libraries_in_guest,
+     false},
+    {"scheduler",
+     "the patched driver of kfd-patches/: its scheduler at work, and kfdtest as with Debian's driver; only when named",
+     test_patched_driver, false},
     {"tidy", "clang-tidy over the files that differ from main; only when named", test_tidy, false},
     {"deterministic", "a HIP program in virtual time: the same trace of the GPU in every run", test_deterministic},
     {"kfdtest", "the cases of kfdtest that are expected to pass", test_kfdtest},
@@ -442,8 +477,10 @@ int run(const Options& options) {
             report.add(group.name, "run", Verdict::Failed, error.what());
         }
     }
-    if (options.json) fmt::print("{}\n", report.json().dump(2));
-    else fmt::print("{}\n", report.totals());
+    if (options.json)
+        fmt::print("{}\n", report.json().dump(2));
+    else
+        fmt::print("{}\n", report.totals());
     if (cut_short) {
         complain("interrupted");
         return kInterrupted;
@@ -461,15 +498,30 @@ std::function<int()> set_up_test(CLI::App& app) {
         names.push_back(group.name);
         footer += fmt::format("  {:<14}{}\n", group.name, group.meaning);
     }
-    app.add_option("--group", options->groups, "run only this group")->check(CLI::IsMember(names))->allow_extra_args(false)->type_name("GROUP");
-    app.add_option("-j,--jobs", options->jobs, "processes at a time for building and in-process tests")->check(CLI::Range(1, 1024))->type_name("N");
+    app.add_option("--group", options->groups, "run only this group")
+        ->check(CLI::IsMember(names))
+        ->allow_extra_args(false)
+        ->type_name("GROUP");
+    app.add_option("-j,--jobs", options->jobs, "processes at a time for building and in-process tests")
+        ->check(CLI::Range(1, 1024))
+        ->type_name("N");
     app.add_flag("--json", options->json, "print the results as JSON");
     app.add_option("--soak", options->soak, "pre-empt running queues so often, in process, and nothing else")
-        ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000'000}))->type_name("COUNT")->excludes("--group")->excludes("--json");
-    app.add_flag("--isa", options->isa, "the long proofs of the instruction set, and nothing else")->excludes("--group")->excludes("--soak");
+        ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000'000}))
+        ->type_name("COUNT")
+        ->excludes("--group")
+        ->excludes("--json");
+    app.add_flag("--isa", options->isa, "the long proofs of the instruction set, and nothing else")
+        ->excludes("--group")
+        ->excludes("--soak");
     app.add_flag("--libraries", options->libraries, "all programs of Debian's libraries, which takes hours, and nothing else")
-        ->excludes("--group")->excludes("--soak")->excludes("--isa");
-    app.add_option("--threads", options->threads, "with --soak: threads that run the waves")->check(CLI::Range(1, 64))->needs("--soak")->type_name("N");
+        ->excludes("--group")
+        ->excludes("--soak")
+        ->excludes("--isa");
+    app.add_option("--threads", options->threads, "with --soak: threads that run the waves")
+        ->check(CLI::Range(1, 64))
+        ->needs("--soak")
+        ->type_name("N");
     add_guest_options(app, options->guest);
     CLI::Option* seed = app.get_option("--seed");  // also of --soak, which has another one each time when none is given
     seed->remove_needs(app.get_option("--deterministic"));

@@ -30,11 +30,21 @@ std::string read_all(const std::string& path) {
 }
 
 nlohmann::json to_json(const cwsr::WaveImage& wave, const cwsr::WaveRegisters& registers) {
-    return {{"group", wave.group}, {"group_id", wave.group_id}, {"number", wave.number}, {"packet", wave.packet},
-            {"engine", wave.engine}, {"pc", wave.pc}, {"exec", wave.exec}, {"m0", wave.m0}, {"status", wave.status},
-            {"mode", wave.mode}, {"trapsts", wave.trapsts}, {"lds_bytes", wave.lds_bytes},
+    return {{"group", wave.group},
+            {"group_id", wave.group_id},
+            {"number", wave.number},
+            {"packet", wave.packet},
+            {"engine", wave.engine},
+            {"pc", wave.pc},
+            {"exec", wave.exec},
+            {"m0", wave.m0},
+            {"status", wave.status},
+            {"mode", wave.mode},
+            {"trapsts", wave.trapsts},
+            {"lds_bytes", wave.lds_bytes},
             {"scratch_slot", wave.scratch_en ? nlohmann::json(wave.scratch_slot) : nlohmann::json()},
-            {"sgprs", registers.sgprs}, {"vgprs", registers.vgprs}};
+            {"sgprs", registers.sgprs},
+            {"vgprs", registers.vgprs}};
 }
 
 int run(Options options) {
@@ -64,10 +74,13 @@ int run(Options options) {
 
 std::function<int()> set_up_waves(CLI::App& app) {
     auto options = std::make_shared<Options>();
-    app.add_option("FILE", options->file, "bytes of a queue's save area from its start, - is standard input")->required()->type_name("");
+    app.add_option("FILE", options->file, "bytes of a queue's save area from its start, - is standard input")
+        ->required()
+        ->type_name("");
     app.add_flag("--summary", options->summary, "without registers");
     app.add_flag("--lds", options->dump.lds, "the LDS of the work-groups, too");
-    app.add_option("--ring", options->ring_bytes, "size of the queue's ring, to check packet numbers against")->type_name("BYTES");
+    app.add_option("--ring", options->ring_bytes, "size of the queue's ring, to check packet numbers against")
+        ->type_name("BYTES");
     app.add_flag("--json", options->json, "as JSON");
     app.footer("0: the image is as a debugger expects it, 1: it is damaged.");
     return [options] { return run(*options); };

@@ -31,8 +31,10 @@ template <typename T>
 std::string format(const void* from) {
     T value;
     std::memcpy(&value, from, sizeof value);
-    if constexpr (sizeof(T) == 1) return fmt::format("{}", static_cast<int>(value));
-    else return fmt::format("{}", value);
+    if constexpr (sizeof(T) == 1)
+        return fmt::format("{}", static_cast<int>(value));
+    else
+        return fmt::format("{}", value);
 }
 
 template <typename T>
@@ -44,8 +46,10 @@ void from_index(uint64_t index, void* to) {
 template <typename T>
 void random(uint64_t bits, void* to) {
     T value;
-    if constexpr (std::is_floating_point_v<T>) value = static_cast<T>(static_cast<T>(bits >> 40) / static_cast<T>(1 << 24));
-    else value = static_cast<T>(bits >> (64 - 8 * sizeof(T)));
+    if constexpr (std::is_floating_point_v<T>)
+        value = static_cast<T>(static_cast<T>(bits >> 40) / static_cast<T>(1 << 24));
+    else
+        value = static_cast<T>(bits >> (64 - 8 * sizeof(T)));
     std::memcpy(to, &value, sizeof value);
 }
 
@@ -55,7 +59,7 @@ constexpr ElementType row(const char* name) {
 }
 
 constexpr ElementType kTypes[] = {
-    row<int8_t>("i8"),   row<uint8_t>("u8"),   row<int16_t>("i16"), row<uint16_t>("u16"), row<int32_t>("i32"),
+    row<int8_t>("i8"),    row<uint8_t>("u8"),  row<int16_t>("i16"),  row<uint16_t>("u16"), row<int32_t>("i32"),
     row<uint32_t>("u32"), row<int64_t>("i64"), row<uint64_t>("u64"), row<float>("f32"),    row<double>("f64"),
 };
 

@@ -99,7 +99,8 @@ void load(ExecArgument& argument, const std::string& type, const std::string& pa
     if (argument.buffer_bytes == 0) refuse(argument, "the file is empty");
     if (argument.buffer_bytes > kMaxBufferBytes) refuse(argument, "the file is too large");
     if (argument.buffer_bytes % argument.type->bytes) {
-        refuse(argument, fmt::format("the file has {} bytes, not a multiple of {}", argument.buffer_bytes, argument.type->bytes));
+        refuse(argument,
+               fmt::format("the file has {} bytes, not a multiple of {}", argument.buffer_bytes, argument.type->bytes));
     }
 }
 
@@ -156,7 +157,9 @@ const Form kForms[] = {
     {"rand", 3, 1, "rand:TYPE:COUNT:SEED[:DEST]", "buffer of random numbers, floats from 0 to 1",
      [](ExecArgument& a, const Fields& f) {
          make_buffer(a, f);
-         fill(a, [type = a.type, state = number(a, f[2], "the seed")](uint64_t, void* to) mutable { type->random(next_random(state), to); });
+         fill(a, [type = a.type, state = number(a, f[2], "the seed")](uint64_t, void* to) mutable {
+             type->random(next_random(state), to);
+         });
          a.destination = field(f, 3);
      }},
     {"lds", 1, 0, "lds:BYTES", "dynamic LDS that the argument points to (OpenCL __local pointer)",
@@ -225,7 +228,8 @@ std::string exec_argument_help() {
 inproc::Bytes read_code_object(const std::string& path, const std::string& chip) {
     std::string error;
     const inproc::FileSource file(path);
-    inproc::Bytes elf = file.ok() ? inproc::extract_code_object(file, chip, error) : inproc::extract_code_object(read_file(path), chip, error);
+    inproc::Bytes elf =
+        file.ok() ? inproc::extract_code_object(file, chip, error) : inproc::extract_code_object(read_file(path), chip, error);
     if (elf.empty()) throw UserError(fmt::format("{}: {}", path, error));
     return elf;
 }

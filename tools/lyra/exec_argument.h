@@ -23,8 +23,8 @@ struct ExecArgument {
     const ElementType* type = nullptr;   ///< of a buffer
     std::vector<uint8_t> bytes;
     uint64_t buffer_bytes = 0;
-    /// Makes the first content of a buffer in place, of buffer_bytes zeros: it may be as large as VRAM, and is there once. Empty: zeros.
-    /// Once only. Throws UserError.
+    /// Makes the first content of a buffer in place, of buffer_bytes zeros: it may be as large as VRAM, and is there once.
+    /// Empty: zeros. Once only. Throws UserError.
     std::function<void(uint8_t*)> fill;
     uint32_t lds_bytes = 0;
     std::string destination;             ///< of a buffer: file that receives its content, "-" prints, empty: nowhere

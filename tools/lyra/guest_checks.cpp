@@ -34,7 +34,8 @@ std::string judge(const GuestCheck& check, int status, const std::string& out) {
 /// Reads the guest's stream while it comes and reports each check once it is complete.
 class CheckReader {
 public:
-    CheckReader(const char* group, const std::vector<GuestCheck>& checks, Report& report) : group_(group), checks_(checks), report_(report) {}
+    CheckReader(const char* group, const std::vector<GuestCheck>& checks, Report& report)
+        : group_(group), checks_(checks), report_(report) {}
     void feed(const char* data, size_t bytes) {
         buffer_.append(data, bytes);
         while (next_ < checks_.size()) {
@@ -71,15 +72,16 @@ private:
 void check_memory(const GuestResult& result, const char* group, const std::string& name, Report& report) {
     constexpr uint64_t kMegabyte = 1'000'000, kAllowance = 300 * kMegabyte;
     const std::string row = fmt::format("memory of QEMU beside the guest's and the GPU's: {}", name);
-    if (result.host_bytes == 0) return report.add(group, row, Verdict::Failed, "it is not known: no mapping has the size of one of them");
+    if (result.host_bytes == 0)
+        return report.add(group, row, Verdict::Failed, "it is not known: no mapping has the size of one of them");
     const std::string amount = fmt::format("{} MB of {} MB", result.host_bytes / kMegabyte, kAllowance / kMegabyte);
     report.add(group, row + ", " + amount, result.host_bytes <= kAllowance ? Verdict::Passed : Verdict::Failed);
 }
 
 }  // namespace
 
-std::string run_checks(const GuestOptions& options, const char* group, const std::string& name, const std::vector<GuestCheck>& checks,
-                       GuestJob job, Report& report) {
+std::string run_checks(const GuestOptions& options, const char* group, const std::string& name,
+                       const std::vector<GuestCheck>& checks, GuestJob job, Report& report) {
     WorkDir work;
     double limit = 120;
     for (size_t i = 0; i < checks.size(); ++i) {
@@ -106,14 +108,15 @@ std::string run_checks(const GuestOptions& options, const char* group, const std
     const bool good = result.end == GuestResult::End::Finished && result.errors.empty();
     std::string why = good ? "" : fmt::format("boot log: {}", result.log.string());
     for (const std::string& error : result.errors) why = "guest: " + error + "\n" + why;
-    reader.finish(result.end == GuestResult::End::TimedOut ? "the guest took too long\n" + why : "the guest ended before\n" + why);
+    reader.finish(result.end == GuestResult::End::TimedOut ? "the guest took too long\n" + why
+                                                           : "the guest ended before\n" + why);
     report.add(group, name, good ? Verdict::Passed : Verdict::Failed, why);
     check_memory(result, group, name, report);
     return reader.output();
 }
 
-void compile_for_guest(GuestJob& job, const WorkDir& work, const char* source, const char* file, const std::vector<std::string>& options,
-                       const GuestOptions& guest) {
+void compile_for_guest(GuestJob& job, const WorkDir& work, const char* source, const char* file,
+                       const std::vector<std::string>& options, const GuestOptions& guest) {
     Progress progress;
     progress.show(fmt::format("compiling {} ...", source));
     compile_hip(source_dir() / source, work.path() / file, options, guest);

@@ -10,12 +10,12 @@ namespace lyra::cli {
 
 /// One guest for all checks, each of which becomes a row of the report, and the guest itself one with that name.
 /// @return what they have printed
-std::string run_checks(const GuestOptions& options, const char* group, const std::string& name, const std::vector<GuestCheck>& checks,
-                       GuestJob job, Report& report);
+std::string run_checks(const GuestOptions& options, const char* group, const std::string& name,
+                       const std::vector<GuestCheck>& checks, GuestJob job, Report& report);
 
 /// Compiled beside the checks, so that they can be named in them.
-void compile_for_guest(GuestJob& job, const WorkDir& work, const char* source, const char* file, const std::vector<std::string>& options,
-                       const GuestOptions& guest);
+void compile_for_guest(GuestJob& job, const WorkDir& work, const char* source, const char* file,
+                       const std::vector<std::string>& options, const GuestOptions& guest);
 
 /// The programs of kfdtest-ports/guest/kfd, built when they are not yet.
 void add_driver_programs(GuestJob& job);

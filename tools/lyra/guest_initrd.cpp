@@ -3,7 +3,6 @@
 // @source Linux Documentation/driver-api/early-userspace/buffer-format.rst
 #include "tools/lyra/guest_initrd.h"
 
-
 #include <fstream>
 
 #include "tools/lyra/cli.h"

@@ -8,7 +8,7 @@ namespace lyra::cli {
 
 /// Append root and job to an initramfs, as /root.erofs and /job.tar. Throws EnvironmentError.
 /// @param initramfs cpio archive, uncompressed
-void write_guest_initrd(const std::filesystem::path& initramfs, const std::filesystem::path& root, const std::filesystem::path& job,
-                        const std::filesystem::path& to);
+void write_guest_initrd(const std::filesystem::path& initramfs, const std::filesystem::path& root,
+                        const std::filesystem::path& job, const std::filesystem::path& to);
 
 }  // namespace lyra::cli

@@ -151,7 +151,8 @@ void take_kernel_events(const std::string& text, const std::string& trace, Guest
     if (text.empty()) return;
     try {
         KernelEvents read = read_kernel_events(text);
-        if (read.lost > 0) result.errors.push_back(fmt::format("{} events of the kernel did not fit into its buffer", read.lost));
+        if (read.lost > 0)
+            result.errors.push_back(fmt::format("{} events of the kernel did not fit into its buffer", read.lost));
         result.kernel_events = std::move(read.events);
     } catch (const std::runtime_error& error) {
         result.errors.emplace_back(error.what());
@@ -210,50 +211,110 @@ std::vector<std::string> root_arguments(const GuestOptions& options) {
 
 std::vector<std::string> image_arguments(const GuestOptions& options) {
     const std::string why = guest_table().objection(options.release, options.kernel);
-    if (!why.empty()) throw UserError(fmt::format("--release {} does not work with --kernel {}: {}", options.release, options.kernel, why));
+    if (!why.empty())
+        throw UserError(fmt::format("--release {} does not work with --kernel {}: {}", options.release, options.kernel, why));
     std::vector<std::string> arguments = root_arguments(options);
     arguments.insert(arguments.end(), {"--kernel", options.kernel});
     return arguments;
 }
 
 void add_guest_options(CLI::App& app, GuestOptions& options) {
-    app.add_option("--vram", options.vram, "size of the GPU's memory, a power of two")->check(CLI::Validator(check_vram, ""))->capture_default_str()->type_name("SIZE");
-    app.add_option("--cus", options.cus, "number of compute units")->check(CLI::Range(1, 64))->capture_default_str()->type_name("N");
-    app.add_option("--mem", options.mem, "size of the guest's memory")->check(CLI::Validator(check_mem, ""))->capture_default_str()->type_name("SIZE");
-    app.add_option("--smp", options.smp, "number of the guest's processors (default: those of the host, 4 at most; 1 with --deterministic)")
-        ->check(CLI::Range(1, 64))->type_name("N");
-    app.add_option("--kernel", options.kernel, "the guest's kernel")->check(CLI::IsMember(guest_table().kernels))->capture_default_str()->type_name("VERSION");
-    app.add_option("--release", options.release, "Debian release of the guest's userland and of hipcc")->check(CLI::IsMember(guest_table().releases))->capture_default_str()->type_name("NAME");
-    app.add_option("--packages", options.packages, "more Debian packages of that release for the compiler and the guest, such as libhipcub-dev,librocprim-dev")
-        ->delimiter(',')->allow_extra_args(false)->type_name("NAMES")
-        ->check(CLI::Validator([](const std::string& name) {
-            const bool good = !name.empty() && std::islower(static_cast<unsigned char>(name[0])) + std::isdigit(static_cast<unsigned char>(name[0])) != 0 &&
-                              name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+.-") == std::string::npos;
-            return good ? std::string() : fmt::format("'{}' is not the name of a Debian package", name);
-        }, ""));
-    app.add_option("--accel", options.accel, "how the guest's processors run")->check(CLI::IsMember({"tcg", "kvm"}))->capture_default_str()->type_name("tcg|kvm");
+    app.add_option("--vram", options.vram, "size of the GPU's memory, a power of two")
+        ->check(CLI::Validator(check_vram, ""))
+        ->capture_default_str()
+        ->type_name("SIZE");
+    app.add_option("--cus", options.cus, "number of compute units")
+        ->check(CLI::Range(1, 64))
+        ->capture_default_str()
+        ->type_name("N");
+    app.add_option("--mem", options.mem, "size of the guest's memory")
+        ->check(CLI::Validator(check_mem, ""))
+        ->capture_default_str()
+        ->type_name("SIZE");
+    app.add_option("--smp", options.smp,
+                   "number of the guest's processors (default: those of the host, 4 at most; 1 with --deterministic)")
+        ->check(CLI::Range(1, 64))
+        ->type_name("N");
+    app.add_option("--kernel", options.kernel, "the guest's kernel")
+        ->check(CLI::IsMember(guest_table().kernels))
+        ->capture_default_str()
+        ->type_name("VERSION");
+    app.add_option("--release", options.release, "Debian release of the guest's userland and of hipcc")
+        ->check(CLI::IsMember(guest_table().releases))
+        ->capture_default_str()
+        ->type_name("NAME");
+    app.add_option("--packages", options.packages,
+                   "more Debian packages of that release for the compiler and the guest, such as libhipcub-dev,librocprim-dev")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->type_name("NAMES")
+        ->check(CLI::Validator(
+            [](const std::string& name) {
+                const bool good =
+                    !name.empty() &&
+                    std::islower(static_cast<unsigned char>(name[0])) + std::isdigit(static_cast<unsigned char>(name[0])) !=
+                        0 &&
+                    name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+.-") == std::string::npos;
+                return good ? std::string() : fmt::format("'{}' is not the name of a Debian package", name);
+            },
+            ""));
+    app.add_option("--accel", options.accel, "how the guest's processors run")
+        ->check(CLI::IsMember({"tcg", "kvm"}))
+        ->capture_default_str()
+        ->type_name("tcg|kvm");
     app.add_flag("--stock-driver", options.stock_driver,
                  "load Debian's amdgpu.ko itself: under TCG 10 s slower than its copy without ftrace's table (KVM: always)");
     app.add_option("--kfd", options.kfd,
-                   "another driver than Debian's: lyra (with the patches of kfd-patches/), a kernel tree with changes of your own, or a .ko file")
+                   "another driver than Debian's: lyra (with the patches of kfd-patches/), a kernel tree with changes of your "
+                   "own, or a .ko file")
         ->type_name("lyra|DIR|FILE.ko");
-    CLI::Option* deterministic = app.add_flag("--deterministic", options.deterministic,
-                 "virtual time: every run has the same events at the same times; prints a hash of the GPU's events at the end");
-    app.add_option("--seed", options.seed, "seed of everything random in a deterministic guest")->needs(deterministic)->capture_default_str()->type_name("N");
-    app.add_option("--timing", options.timing, "a timing parameter of virtual time (docs/design/timing.md)")->needs(deterministic)->allow_extra_args(false)->type_name("NAME=VALUE");
-    app.add_option("--share", options.share, "folder of the host that the guest sees as /mnt/share")->check(CLI::ExistingDirectory)->type_name("DIR");
-    app.add_option("--timeout", options.timeout_s, "give up after so many seconds")->check(CLI::NonNegativeNumber)->type_name("S");
+    CLI::Option* deterministic = app.add_flag(
+        "--deterministic", options.deterministic,
+        "virtual time: every run has the same events at the same times; prints a hash of the GPU's events at the end");
+    app.add_option("--seed", options.seed, "seed of everything random in a deterministic guest")
+        ->needs(deterministic)
+        ->capture_default_str()
+        ->type_name("N");
+    app.add_option("--timing", options.timing, "a timing parameter of virtual time (docs/design/timing.md)")
+        ->needs(deterministic)
+        ->allow_extra_args(false)
+        ->type_name("NAME=VALUE");
+    app.add_option("--share", options.share, "folder of the host that the guest sees as /mnt/share")
+        ->check(CLI::ExistingDirectory)
+        ->type_name("DIR");
+    app.add_option("--timeout", options.timeout_s, "give up after so many seconds")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("S");
     app.add_option("--log", options.log, "write the boot log there")->type_name("FILE");
-    CLI::Option* trace = app.add_option("--trace", options.trace, "write a Perfetto trace of the GPU")->type_name("FILE.pftrace");
-    app.add_option("--kernel-events", options.kernel_events, "into it trace events of the guest's kernel too, such as amdkfd or sched:sched_switch")
-        ->needs(deterministic)->needs(trace)->delimiter(',')->allow_extra_args(false)->type_name("EVENTS")
-        ->check(CLI::Validator([](const std::string& text) {
-            const bool good = !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:*") == std::string::npos;
-            return good ? std::string() : fmt::format("'{}' is not SYSTEM or SYSTEM:EVENT", text);
-        }, ""));
-    app.add_option("--device", options.device_options, "another property of the device")->allow_extra_args(false)->type_name("NAME=VALUE")->group("For experts");
-    app.add_option("--append", options.kernel_words, "another word for the kernel's command line")->allow_extra_args(false)->type_name("WORD")->group("For experts");
-    app.add_option("--qemu", options.qemu_words, "another word for QEMU's command line")->allow_extra_args(false)->type_name("WORD")->group("For experts");
+    CLI::Option* trace =
+        app.add_option("--trace", options.trace, "write a Perfetto trace of the GPU")->type_name("FILE.pftrace");
+    app.add_option("--kernel-events", options.kernel_events,
+                   "into it trace events of the guest's kernel too, such as amdkfd or sched:sched_switch")
+        ->needs(deterministic)
+        ->needs(trace)
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->type_name("EVENTS")
+        ->check(CLI::Validator(
+            [](const std::string& text) {
+                const bool good = !text.empty() &&
+                                  text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:*") ==
+                                      std::string::npos;
+                return good ? std::string() : fmt::format("'{}' is not SYSTEM or SYSTEM:EVENT", text);
+            },
+            ""));
+    app.add_option("--device", options.device_options, "another property of the device")
+        ->allow_extra_args(false)
+        ->type_name("NAME=VALUE")
+        ->group("For experts");
+    app.add_option("--append", options.kernel_words, "another word for the kernel's command line")
+        ->allow_extra_args(false)
+        ->type_name("WORD")
+        ->group("For experts");
+    app.add_option("--qemu", options.qemu_words, "another word for QEMU's command line")
+        ->allow_extra_args(false)
+        ->type_name("WORD")
+        ->group("For experts");
 }
 
 GuestMachine::GuestMachine(const GuestOptions& options) : options_(options) {
@@ -262,14 +323,17 @@ GuestMachine::GuestMachine(const GuestOptions& options) : options_(options) {
         throw UserError("--accel kvm: /dev/kvm cannot be used here");
     }
     if (options.deterministic && (options.accel != "tcg" || options.smp > 1 || !options.share.empty())) {
-        throw UserError("--deterministic is with --accel tcg, one processor and without --share: the others depend on the host's speed");
+        throw UserError(
+            "--deterministic is with --accel tcg, one processor and without --share: the others depend on the host's speed");
     }
     if (!options.kfd.empty()) {
         if (options.stock_driver) throw UserError("--kfd and --stock-driver are two different drivers");
         if (options.kernel != "6.12") throw UserError("--kfd: a driver is built for kernel 6.12 only");
-        if (options.kfd != "lyra" && !fs::exists(options.kfd)) throw UserError(fmt::format("--kfd {}: there is no such file or folder", options.kfd));
+        if (options.kfd != "lyra" && !fs::exists(options.kfd))
+            throw UserError(fmt::format("--kfd {}: there is no such file or folder", options.kfd));
     }
-    if (const std::string wrong = Timing().set(fmt::format("{}", fmt::join(options.timing, ","))); !wrong.empty()) throw UserError(wrong);
+    if (const std::string wrong = Timing().set(fmt::format("{}", fmt::join(options.timing, ","))); !wrong.empty())
+        throw UserError(wrong);
     for (const std::string& path : {options.log, options.trace}) {
         const fs::path folder = fs::absolute(path.empty() ? "x" : path).parent_path();
         if (!fs::is_directory(folder)) throw UserError(fmt::format("there is no folder {}", folder.string()));
@@ -279,7 +343,8 @@ GuestMachine::GuestMachine(const GuestOptions& options) : options_(options) {
 void GuestMachine::prepare() {
     qemu_ = build_artefact("tools/guest/build_qemu.sh", {});
     image_ = build_artefact("tools/guest/build_image.sh", image_arguments(options_));
-    if (!options_.kfd.empty()) driver_ = build_artefact("tools/guest/build_kfd.sh", {"--kernel", options_.kernel, options_.kfd}) / "amdgpu.ko";
+    if (!options_.kfd.empty())
+        driver_ = build_artefact("tools/guest/build_kfd.sh", {"--kernel", options_.kernel, options_.kfd}) / "amdgpu.ko";
 }
 
 std::string GuestMachine::kernel_words() const {
@@ -303,12 +368,40 @@ std::vector<std::string> GuestMachine::deterministic_machine(const fs::path& wor
     const fs::path initrd = work / "initrd";
     write_guest_initrd(image_ / "initramfs", image_ / "root.erofs", job, initrd);
     std::vector<std::string> argv{
-        (qemu_ / "bin/qemu-system-x86_64").string(), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-        "-M", "q35", "-accel", "tcg,thread=single", "-cpu", kDeterministicCpu, "-smp", "1", "-m", options_.mem,
-        "-icount", kInstructionCount, "-rtc", kFixedDate, "-seed", std::to_string(options_.seed),
-        "-kernel", (image_ / "vmlinux").string(), "-initrd", initrd.string(),
-        "-device", "virtio-serial-pci,ioeventfd=off", "-serial", "file:" + comma_safe((work / "serial").string()),
-        "-device", kRootPort, "-device", device_words() + ",stats=" + comma_safe((work / "stats").string()),
+        (qemu_ / "bin/qemu-system-x86_64").string(),
+        "-nodefaults",
+        "-no-user-config",
+        "-display",
+        "none",
+        "-no-reboot",
+        "-M",
+        "q35",
+        "-accel",
+        "tcg,thread=single",
+        "-cpu",
+        kDeterministicCpu,
+        "-smp",
+        "1",
+        "-m",
+        options_.mem,
+        "-icount",
+        kInstructionCount,
+        "-rtc",
+        kFixedDate,
+        "-seed",
+        std::to_string(options_.seed),
+        "-kernel",
+        (image_ / "vmlinux").string(),
+        "-initrd",
+        initrd.string(),
+        "-device",
+        "virtio-serial-pci,ioeventfd=off",
+        "-serial",
+        "file:" + comma_safe((work / "serial").string()),
+        "-device",
+        kRootPort,
+        "-device",
+        device_words() + ",stats=" + comma_safe((work / "stats").string()),
     };
     argv.insert(argv.end(), options_.qemu_words.begin(), options_.qemu_words.end());
     return argv;
@@ -319,13 +412,38 @@ std::vector<std::string> GuestMachine::machine(const fs::path& serial_log) const
     const Accelerator& accelerator = *std::find_if(std::begin(kAccelerators), std::end(kAccelerators),
                                                    [&](const Accelerator& each) { return options_.accel == each.name; });
     std::vector<std::string> argv{
-        (qemu_ / "bin/qemu-system-x86_64").string(), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-        "-M", "q35", "-accel", accelerator.words, "-cpu", accelerator.cpu,
-        "-smp", std::to_string(options_.smp != 0 ? options_.smp : default_processors()), "-m", options_.mem,
-        "-kernel", (image_ / "vmlinux").string(), "-initrd", (image_ / "initramfs").string(),
-        "-drive", "if=none,id=root,format=raw,readonly=on,file=" + comma_safe((image_ / "root.erofs").string()),
-        "-device", "virtio-blk-pci,drive=root", "-device", "virtio-serial-pci",
-        "-serial", "file:" + comma_safe(serial_log.string()), "-device", kRootPort, "-device", device_words(),
+        (qemu_ / "bin/qemu-system-x86_64").string(),
+        "-nodefaults",
+        "-no-user-config",
+        "-display",
+        "none",
+        "-no-reboot",
+        "-M",
+        "q35",
+        "-accel",
+        accelerator.words,
+        "-cpu",
+        accelerator.cpu,
+        "-smp",
+        std::to_string(options_.smp != 0 ? options_.smp : default_processors()),
+        "-m",
+        options_.mem,
+        "-kernel",
+        (image_ / "vmlinux").string(),
+        "-initrd",
+        (image_ / "initramfs").string(),
+        "-drive",
+        "if=none,id=root,format=raw,readonly=on,file=" + comma_safe((image_ / "root.erofs").string()),
+        "-device",
+        "virtio-blk-pci,drive=root",
+        "-device",
+        "virtio-serial-pci",
+        "-serial",
+        "file:" + comma_safe(serial_log.string()),
+        "-device",
+        kRootPort,
+        "-device",
+        device_words(),
     };
     if (!options_.share.empty()) {
         argv.insert(argv.end(), {"-virtfs", fmt::format("local,path={},mount_tag=share,security_model=none",
@@ -384,13 +502,14 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
     const auto add = [&](std::initializer_list<std::string> words) { command.argv.insert(command.argv.end(), words); };
     if (!timed) {
         const auto disk = [&](const std::string& id, const fs::path& file) {
-            add({"-drive", fmt::format("if=none,id={},format=raw,readonly=on,file={}", id, comma_safe(file.string())), "-device",
-                 "virtio-blk-pci,drive=" + id});
+            add({"-drive", fmt::format("if=none,id={},format=raw,readonly=on,file={}", id, comma_safe(file.string())),
+                 "-device", "virtio-blk-pci,drive=" + id});
         };
         disk("job", archive);
         for (size_t i = 0; i < job.disks.size(); ++i) disk(fmt::format("disk{}", i), job.disks[i]);
     }
-    add({"-append", kernel_words() + " lyra.driver=amdgpu", "-d", "guest_errors,unimp", "-D", (work.path() / "device").string()});
+    add({"-append", kernel_words() + " lyra.driver=amdgpu", "-d", "guest_errors,unimp", "-D",
+         (work.path() / "device").string()});
     for (Port& port : ports) {
         if (timed) {
             const fs::path file = work.path() / fmt::format("port-{}", port.name);
@@ -416,15 +535,18 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
             if (port.theirs >= 0) close(port.theirs);
         }
         const auto look = [&] {
-            result.host_bytes = std::max(result.host_bytes, child.resident_bytes_beside({bytes_of(options_.mem), bytes_of(options_.vram)}));
+            result.host_bytes =
+                std::max(result.host_bytes, child.resident_bytes_beside({bytes_of(options_.mem), bytes_of(options_.vram)}));
         };
-        const GuestResult::End end = timed ? pump_files(ports, child, options_.timeout_s) : pump(ports, options_.timeout_s, look);
+        const GuestResult::End end =
+            timed ? pump_files(ports, child, options_.timeout_s) : pump(ports, options_.timeout_s, look);
         if (end == GuestResult::End::Finished) child.wait(10);
         child.stop();
         read_control(control, result);
         if (timed) result.trace = read_stats(work.path() / "stats");
         take_kernel_events(kernel_trace, options_.trace, result);
-        if (result.end != GuestResult::End::Finished) result.end = end == GuestResult::End::Finished ? GuestResult::End::Died : end;
+        if (result.end != GuestResult::End::Finished)
+            result.end = end == GuestResult::End::Finished ? GuestResult::End::Died : end;
     }
     for (Port& port : ports) {
         if (port.ours >= 0) close(port.ours);
@@ -434,7 +556,8 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
     const bool good = result.end == GuestResult::End::Finished && result.errors.empty();
     if (!good || !options_.log.empty()) {
         std::string text = read_text(work.path() / "serial");
-        for (const char* part : {"device", "qemu"}) text += fmt::format("\n--- {} ---\n{}", part, read_text(work.path() / part));
+        for (const char* part : {"device", "qemu"})
+            text += fmt::format("\n--- {} ---\n{}", part, read_text(work.path() / part));
         write_text(result.log, text + "\n--- dmesg ---\n" + result.dmesg);
     }
     return result;
@@ -447,13 +570,14 @@ int GuestMachine::shell() {
     const fs::path log = options_.log.empty() ? work.path() / "serial" : fs::absolute(options_.log);
     command.argv = machine(log);
     if (!driver_.empty()) {
-        command.argv.insert(command.argv.end(),
-                            {"-drive", "if=none,id=job,format=raw,readonly=on,file=" + comma_safe(pack({}, work.path()).string()),
-                             "-device", "virtio-blk-pci,drive=job"});
+        command.argv.insert(
+            command.argv.end(),
+            {"-drive", "if=none,id=job,format=raw,readonly=on,file=" + comma_safe(pack({}, work.path()).string()), "-device",
+             "virtio-blk-pci,drive=job"});
     }
-    command.argv.insert(command.argv.end(), {"-append", kernel_words() + " lyra.driver=amdgpu lyra.mode=shell lyra.tty=hvc0",
-                                             "-chardev", "stdio,id=tty,mux=on,signal=off",
-                                             "-device", "virtconsole,chardev=tty", "-mon", "chardev=tty"});
+    command.argv.insert(command.argv.end(),
+                        {"-append", kernel_words() + " lyra.driver=amdgpu lyra.mode=shell lyra.tty=hvc0", "-chardev",
+                         "stdio,id=tty,mux=on,signal=off", "-device", "virtconsole,chardev=tty", "-mon", "chardev=tty"});
     command.own_group = false;  // it has to read from the terminal
     command.in = Command::kInherit;
     command.environment = {{"LD_LIBRARY_PATH", library_dir().string()}};
@@ -481,14 +605,15 @@ int report(const GuestResult& result, const GuestOptions& options) {
     for (const std::string& error : result.errors) complain("guest: " + error);
     const bool good = result.end == GuestResult::End::Finished && result.errors.empty();
     if (result.end == GuestResult::End::Died) complain("the guest ended before the program did");
-    if (result.end == GuestResult::End::TimedOut) complain(fmt::format("not finished after {} s (--timeout)", options.timeout_s));
+    if (result.end == GuestResult::End::TimedOut)
+        complain(fmt::format("not finished after {} s (--timeout)", options.timeout_s));
     if (!good && result.end != GuestResult::End::Interrupted) complain("boot log: " + result.log.string());
     report_trace(result);
     switch (result.end) {
-    case GuestResult::End::Finished: return result.status;
-    case GuestResult::End::TimedOut: return kTimedOut;
-    case GuestResult::End::Interrupted: return kInterrupted;
-    case GuestResult::End::Died: return kOurBug;
+        case GuestResult::End::Finished: return result.status;
+        case GuestResult::End::TimedOut: return kTimedOut;
+        case GuestResult::End::Interrupted: return kInterrupted;
+        case GuestResult::End::Died: return kOurBug;
     }
     return kOurBug;
 }

@@ -30,10 +30,10 @@ struct GuestOptions {
     std::vector<std::string> timing;      ///< timing parameters to replace, NAME=VALUE
     double timeout_s = 0;                 ///< 0: no limit
     std::string share, log, trace;        ///< empty: none
-    std::vector<std::string> kernel_events;    ///< of the guest's kernel (kernel_events.h) for the trace of a deterministic run
-    std::vector<std::string> device_options;   ///< more properties of the device, NAME=VALUE
-    std::vector<std::string> kernel_words;     ///< more words for the kernel's command line
-    std::vector<std::string> qemu_words;       ///< more words for QEMU's command line
+    std::vector<std::string> kernel_events;  ///< of the guest's kernel (kernel_events.h) for the trace of a deterministic run
+    std::vector<std::string> device_options;  ///< more properties of the device, NAME=VALUE
+    std::vector<std::string> kernel_words;  ///< more words for the kernel's command line
+    std::vector<std::string> qemu_words;  ///< more words for QEMU's command line
 };
 
 /// The arguments of the scripts of tools/guest that choose the guest's userland.
@@ -41,7 +41,8 @@ std::vector<std::string> root_arguments(const GuestOptions& options);
 /// These and the kernel. Throws UserError when they cannot be combined.
 std::vector<std::string> image_arguments(const GuestOptions& options);
 
-/// Runs a script of the source tree (its path there), which builds something that is not in the cache yet. @return the folder of it
+/// Runs a script of the source tree (its path there), which builds something that is not in the cache yet. @return the folder
+/// of it
 /// @throws EnvironmentError  it failed, after its own words on standard error
 std::filesystem::path build_artefact(const char* script, const std::vector<std::string>& arguments);
 
@@ -50,24 +51,24 @@ void add_guest_options(CLI::App& app, GuestOptions& options);
 /// What the guest is to do: files for its /job folder, among them an executable `run`.
 struct GuestJob {
     std::vector<std::pair<std::string, std::filesystem::path>> files;  ///< name in /job, file of the host
-    std::string run;                                                   ///< content of `run`
-    std::vector<std::filesystem::path> disks{};                          ///< /dev/vdc, /dev/vdd, ..., read only; not in a deterministic guest
+    std::string run;  ///< content of `run`
+    std::vector<std::filesystem::path> disks{};  ///< /dev/vdc, /dev/vdd, ..., read only; not in a deterministic guest
 };
 
 struct GuestResult {
     enum class End { Finished, Died, TimedOut, Interrupted } end = End::Died;
-    int status = -1;                      ///< exit status of the job when finished
-    std::vector<std::string> errors;      ///< what the guest complained about (driver not loaded, ...)
+    int status = -1;  ///< exit status of the job when finished
+    std::vector<std::string> errors;  ///< what the guest complained about (driver not loaded, ...)
     std::string dmesg;
     struct Trace {
         uint64_t hash = 0, events = 0, virtual_ns = 0;
     };
-    std::optional<Trace> trace;           ///< of a deterministic run
-    std::vector<KernelEvent> kernel_events;    ///< those that were asked for; a Perfetto trace has them too
-    std::vector<std::pair<std::string, double>> times;   ///< stage, seconds since the kernel started
-    double start_s = 0, total_s = 0;      ///< host: QEMU's start to the first stage is unknown, to the end is total_s
-    uint64_t host_bytes = 0;              ///< most memory of QEMU beside the guest's and the GPU's, looked at once a second; 0: not known
-    std::filesystem::path log;            ///< exists unless it was removed after a good end
+    std::optional<Trace> trace;  ///< of a deterministic run
+    std::vector<KernelEvent> kernel_events;  ///< those that were asked for; a Perfetto trace has them too
+    std::vector<std::pair<std::string, double>> times;  ///< stage, seconds since the kernel started
+    double start_s = 0, total_s = 0;  ///< host: QEMU's start to the first stage is unknown, to the end is total_s
+    uint64_t host_bytes = 0;  ///< most memory of QEMU beside the guest's and the GPU's, looked at once a second; 0: not known
+    std::filesystem::path log;  ///< exists unless it was removed after a good end
 };
 
 /// Receives output of the job as it comes.

@@ -22,12 +22,17 @@ GuestTable read_table() {
         std::istringstream columns(line);
         std::vector<std::string> words;
         for (std::string word; std::getline(columns, word, '\t');) words.push_back(word);
-        if (words.size() == 4 && words[0] == "kernel") table.kernels.push_back(words[1]);
-        else if (words.size() == 3 && words[0] == "release") table.releases.push_back(words[1]);
-        else if (words.size() == 4 && words[0] == "without") table.without.push_back({words[1], words[2], words[3]});
-        else throw EnvironmentError(fmt::format("{}: malformed row: {}", file, line));
+        if (words.size() == 4 && words[0] == "kernel")
+            table.kernels.push_back(words[1]);
+        else if (words.size() == 3 && words[0] == "release")
+            table.releases.push_back(words[1]);
+        else if (words.size() == 4 && words[0] == "without")
+            table.without.push_back({words[1], words[2], words[3]});
+        else
+            throw EnvironmentError(fmt::format("{}: malformed row: {}", file, line));
     }
-    if (table.kernels.empty() || table.releases.empty()) throw EnvironmentError(fmt::format("{} names no kernel or no release", file));
+    if (table.kernels.empty() || table.releases.empty())
+        throw EnvironmentError(fmt::format("{} names no kernel or no release", file));
     return table;
 }
 

@@ -26,10 +26,12 @@ bool is_hip_source(const fs::path& file) {
     for (const char* extension : {".hip", ".cpp", ".cc", ".cxx", ".cu", ".c"}) {
         if (file.extension() == extension) return true;
     }
-    throw UserError(fmt::format("{} is neither an executable nor a HIP source file (.hip, .cpp, .cc, .cxx, .cu, .c)", file.string()));
+    throw UserError(
+        fmt::format("{} is neither an executable nor a HIP source file (.hip, .cpp, .cc, .cxx, .cu, .c)", file.string()));
 }
 
-void compile_hip(const fs::path& source, const fs::path& output, const std::vector<std::string>& options, const GuestOptions& guest) {
+void compile_hip(const fs::path& source, const fs::path& output, const std::vector<std::string>& options,
+                 const GuestOptions& guest) {
     Command command;
     command.argv = {(source_dir() / "tools/guest/hipcc.sh").string(), "--cache", cache_dir().string()};
     const std::vector<std::string> root = root_arguments(guest);

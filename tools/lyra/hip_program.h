@@ -13,7 +13,8 @@ namespace lyra::cli {
 /// Tell from its content and name what a file is; throws UserError when it is neither, or missing.
 bool is_hip_source(const std::filesystem::path& file);
 
-/// Compile natively into output with the hipcc of that guest. The compiler's messages go to standard error. Throws UserError when it fails.
+/// Compile natively into output with the hipcc of that guest. The compiler's messages go to standard error. Throws UserError
+/// when it fails.
 void compile_hip(const std::filesystem::path& source, const std::filesystem::path& output,
                  const std::vector<std::string>& options, const GuestOptions& guest);
 

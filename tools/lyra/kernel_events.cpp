@@ -32,13 +32,15 @@ public:
         return out;
     }
     [[noreturn]] void bad() const {
-        throw std::runtime_error(fmt::format("line {} of the kernel's trace is not an event: '{}'", number_, text_.substr(0, 80)));
+        throw std::runtime_error(
+            fmt::format("line {} of the kernel's trace is not an event: '{}'", number_, text_.substr(0, 80)));
     }
 
 private:
     static std::string_view trimmed(std::string_view text) {
         const size_t begin = text.find_first_not_of(' ');
-        return begin == std::string_view::npos ? std::string_view() : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+        return begin == std::string_view::npos ? std::string_view()
+                                               : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
     }
 
     std::string_view text_, rest_;
@@ -54,9 +56,12 @@ std::vector<std::pair<std::string, std::string>> fields_of(std::string_view text
         text = blank == std::string_view::npos ? std::string_view() : text.substr(blank + 1);
         if (word.empty()) continue;
         const size_t equals = word.find('=');
-        if (equals != std::string_view::npos) out.emplace_back(word.substr(0, equals), word.substr(equals + 1));
-        else if (out.empty()) out.emplace_back("text", word);
-        else out.back().second += " " + std::string(word);
+        if (equals != std::string_view::npos)
+            out.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+        else if (out.empty())
+            out.emplace_back("text", word);
+        else
+            out.back().second += " " + std::string(word);
     }
     return out;
 }
@@ -64,12 +69,15 @@ std::vector<std::pair<std::string, std::string>> fields_of(std::string_view text
 }  // namespace
 
 std::string kernel_events_script(const std::vector<std::string>& events, const std::string& job, const std::string& port) {
-    std::string script = fmt::format("#!/bin/sh\n"
-                                     "t=/sys/kernel/tracing\n"
-                                     "mount -t tracefs tracefs $t && echo x86-tsc >$t/trace_clock && echo {} >$t/buffer_size_kb || exit 70\n"
-                                     "enable() {{ echo \"$1\" 2>/dev/null >>$t/set_event || {{ echo \"the guest's kernel has no trace event $1\" >&2; exit 70; }}; }}\n",
-                                     kBufferKb);
-    for (const std::string& event : events) script += fmt::format("enable '{}{}'\n", event, event.find(':') == std::string::npos ? ":*" : "");
+    std::string script = fmt::format(
+        "#!/bin/sh\n"
+        "t=/sys/kernel/tracing\n"
+        "mount -t tracefs tracefs $t && echo x86-tsc >$t/trace_clock && echo {} >$t/buffer_size_kb || exit 70\n"
+        "enable() {{ echo \"$1\" 2>/dev/null >>$t/set_event || {{ echo \"the guest's kernel has no trace event $1\" >&2; exit "
+        "70; }}; }}\n",
+        kBufferKb);
+    for (const std::string& event : events)
+        script += fmt::format("enable '{}{}'\n", event, event.find(':') == std::string::npos ? ":*" : "");
     return script + fmt::format("./{}\nstatus=$?\necho 0 >$t/tracing_on\ncat $t/trace >{}\nexit $status\n", job, port);
 }
 

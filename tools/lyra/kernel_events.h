@@ -13,16 +13,18 @@ namespace lyra::cli {
 
 /// @param events  as in tracefs: SYSTEM:EVENT, or SYSTEM for all of one
 /// @param job     the program in the guest's working directory
-/// @return a shell script that runs job while the kernel records events, then writes them to port; its exit status is job's, 70 when
+/// @return a shell script that runs job while the kernel records events, then writes them to port; its exit status is job's, 70
+/// when
 ///         there is no such event
 std::string kernel_events_script(const std::vector<std::string>& events, const std::string& job, const std::string& port);
 
 struct KernelEvents {
     std::vector<KernelEvent> events;
-    uint64_t lost = 0;   ///< that did not fit into the kernel's buffer
+    uint64_t lost = 0;  ///< that did not fit into the kernel's buffer
 };
 
-/// @param text  the file `trace` of tracefs, with the clock x86-tsc: in virtual time one tick of it is 1 ns of the device's clock
+/// @param text  the file `trace` of tracefs, with the clock x86-tsc: in virtual time one tick of it is 1 ns of the device's
+/// clock
 ///              (QEMU's instruction counting makes both from one counter)
 /// @throws std::runtime_error  a line that is not an event
 KernelEvents read_kernel_events(std::string_view text);

@@ -35,8 +35,8 @@ TEST(KernelEvents, AreTheLinesOfTheKernelsTrace) {
 }
 
 TEST(KernelEvents, OtherLinesAreRefused) {
-    for (const char* text : {"nonsense\n", "a-1 [000] .....: x: y=1\n", "a-1 [000] ..... 12x: e: y=1\n", "a-1 [000] ..... 12: no colon\n",
-                             "# entries-in-buffer/entries-written: 5/3   #P:1\n"})
+    for (const char* text : {"nonsense\n", "a-1 [000] .....: x: y=1\n", "a-1 [000] ..... 12x: e: y=1\n",
+                             "a-1 [000] ..... 12: no colon\n", "# entries-in-buffer/entries-written: 5/3   #P:1\n"})
         EXPECT_THROW(read_kernel_events(text), std::runtime_error) << text;
     EXPECT_TRUE(read_kernel_events("").events.empty());
 }

@@ -148,9 +148,11 @@ bool matches_filter(const std::string& name, const std::string& filter) {
 }
 
 bool is_vacuous(const std::string& output) {
-    constexpr const char* kSigns[] = {"Skipping test", "Skip test", "skipping the test", "Test is skipped", "not supported",
-                                      "isn't supported in KFD", "not present in KFD", "Not testing local memory",
-                                      "Not dGPU path", "Not enough system memory"};
+    constexpr const char* kSigns[] = {"Skipping test",      "Skip test",
+                                      "skipping the test",  "Test is skipped",
+                                      "not supported",      "isn't supported in KFD",
+                                      "not present in KFD", "Not testing local memory",
+                                      "Not dGPU path",      "Not enough system memory"};
     for (const char* sign : kSigns) {
         if (output.find(sign) != std::string::npos) return true;
     }
@@ -158,9 +160,22 @@ bool is_vacuous(const std::string& output) {
 }
 
 std::string kernel_complaint(const std::string& test, const std::string& dmesg) {
-    constexpr const char* kSigns[] = {"qcm fence wait loop timeout", "timed out", "timeout", "GPU reset", "failed to suspend",
-                                      "failed to remove", "BUG:", "WARNING:", "Oops", "page fault", "Failed to evict",
-                                      "Failed to restore", "Failed to resume", "refcount_t", "hung task", "blocked for more than"};
+    constexpr const char* kSigns[] = {"qcm fence wait loop timeout",
+                                      "timed out",
+                                      "timeout",
+                                      "GPU reset",
+                                      "failed to suspend",
+                                      "failed to remove",
+                                      "BUG:",
+                                      "WARNING:",
+                                      "Oops",
+                                      "page fault",
+                                      "Failed to evict",
+                                      "Failed to restore",
+                                      "Failed to resume",
+                                      "refcount_t",
+                                      "hung task",
+                                      "blocked for more than"};
     // These make the GPU fault on purpose.
     const bool faults = test.rfind("KFDExceptionTest.", 0) == 0 || test == "KFDDBGTest.HitMemoryViolation" ||
                         test.rfind("KFDSVMRangeTest.ReadOnlyRangeTest/", 0) == 0;
@@ -180,9 +195,12 @@ GuestOptions guest_for(GuestOptions options, const std::string& needs) {
     for (std::string need; std::getline(list, need, ',');) {
         const size_t equals = need.find('=');
         const std::string key = need.substr(0, equals), value = equals == std::string::npos ? "" : need.substr(equals + 1);
-        if (key == "mem") options.mem = value;
-        else if (key == "vram") options.vram = value;
-        else throw UserError(fmt::format("table of kfdtest cases: a guest with {}", need));
+        if (key == "mem")
+            options.mem = value;
+        else if (key == "vram")
+            options.vram = value;
+        else
+            throw UserError(fmt::format("table of kfdtest cases: a guest with {}", need));
     }
     return options;
 }
@@ -195,7 +213,8 @@ void run_in_one_kind(const GuestOptions& options, const fs::path& program, const
     for (unsigned guests = 0; next < cases.size(); ++guests) {
         Reader reader(cases, next, done);
         if (guests == kMaxGuests) {
-            while (reader.next() < cases.size()) reader.finish(KfdtestOutcome::Failed, "not reached: too many guests ended early\n");
+            while (reader.next() < cases.size())
+                reader.finish(KfdtestOutcome::Failed, "not reached: too many guests ended early\n");
             return;
         }
         WorkDir work;
@@ -206,8 +225,8 @@ void run_in_one_kind(const GuestOptions& options, const fs::path& program, const
         write_text(work.path() / "cases", names);
         GuestJob job{{{"kfdtest", program}, {"cases", work.path() / "cases"}},
                      "#!/bin/bash\n" + before + with(kScript, "DEVICE_TIMEOUT", kDeviceTimeoutMs)};
-        const GuestResult result = guest.run(job, [&](const char* data, size_t bytes) { reader.feed(data, bytes); },
-                                             [](const char*, size_t) {});
+        const GuestResult result =
+            guest.run(job, [&](const char* data, size_t bytes) { reader.feed(data, bytes); }, [](const char*, size_t) {});
         if (result.end == GuestResult::End::Interrupted) throw Interrupted();
         report_trace(result);
         const bool on_purpose = result.end == GuestResult::End::Finished && reader.next() > next;
@@ -226,7 +245,8 @@ void run_kfdtest(const GuestOptions& options, const std::vector<KfdtestCase>& ca
     const fs::path program = build_artefact("kfdtest-ports/guest/build_kfdtest.sh", {}) / "kfdtest";
     std::map<std::string, std::vector<KfdtestCase>> kinds;
     for (const KfdtestCase& test : cases) kinds[test.guest].push_back(test);
-    for (const auto& [needs, group] : kinds) run_in_one_kind(guest_for(options, needs), program, group, watchdog_s, done, before);
+    for (const auto& [needs, group] : kinds)
+        run_in_one_kind(guest_for(options, needs), program, group, watchdog_s, done, before);
 }
 
 }  // namespace lyra::cli

@@ -39,7 +39,8 @@ int run_program(int argc, char** argv) {
     app.set_version_flag("--version", lyra_version());
     add_verbosity(app);
     app.require_subcommand(1);
-    app.footer("lyra VERB --help tells the options of a verb. Exit codes: 0 right, 1 failed, 2 usage, 3 GPU fault, 4 timed out.");
+    app.footer(
+        "lyra VERB --help tells the options of a verb. Exit codes: 0 right, 1 failed, 2 usage, 3 GPU fault, 4 timed out.");
     int result = kOk;
     for (const Verb& verb : kVerbs) {
         CLI::App* sub = app.add_subcommand(verb.name, verb.summary);

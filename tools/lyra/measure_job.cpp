@@ -23,7 +23,9 @@ constexpr uint64_t kMostWaitUnits = 255;
 
 double us(uint64_t ns) { return static_cast<double>(ns) / 1000; }
 
-uint64_t wait_units(const sim::Experiment& e, uint64_t ns) { return (ns + e.timing.iq_wait_unit_ns / 2) / e.timing.iq_wait_unit_ns; }
+uint64_t wait_units(const sim::Experiment& e, uint64_t ns) {
+    return (ns + e.timing.iq_wait_unit_ns / 2) / e.timing.iq_wait_unit_ns;
+}
 
 const sim::ClientClass* class_of(const sim::Experiment& e, const std::string& name) {
     const auto it = std::find_if(e.clients.begin(), e.clients.end(), [&](const sim::ClientClass& c) { return c.name == name; });
@@ -45,9 +47,12 @@ std::string settings(const sim::Experiment& e) {
         case sim::Unmap::All: out += setting("unmap", "all"); break;
         case sim::Unmap::Process: out += setting("unmap", "process"); break;
         case sim::Unmap::Queue: out += setting("unmap", "queue"); break;
-        case sim::Unmap::Static: out += setting("unmap", "static") + setting("static_priority", std::to_string(e.static_priority)); break;
+        case sim::Unmap::Static:
+            out += setting("unmap", "static") + setting("static_priority", std::to_string(e.static_priority));
+            break;
     }
-    out += setting("grace_period", std::to_string(wait_units(e, e.grace_ns))) + setting("dequeue_retry", std::to_string(wait_units(e, e.retry_ns)));
+    out += setting("grace_period", std::to_string(wait_units(e, e.grace_ns))) +
+           setting("dequeue_retry", std::to_string(wait_units(e, e.retry_ns)));
     out += setting_us("period_us", e.period_ns) + setting_us("idle_period_us", e.idle_period_ns);
     if (e.policy.quantum_ns != 0) out += setting_us("quantum_us", e.policy.quantum_ns);
     out += setting_us("min_run_us", e.policy.min_run_ns) + setting_us("hysteresis_us", e.policy.hysteresis_ns);
@@ -78,7 +83,8 @@ struct Shape {
     unsigned groups = 1, waves = 1, lds = 0;
 };
 
-/// Groups as large as possible, all alike, so that a compute unit's part of the context is as wanted: registers first, the rest LDS.
+/// Groups as large as possible, all alike, so that a compute unit's part of the context is as wanted: registers first, the rest
+/// LDS.
 Shape shape_of(const sim::ClientClass& client, unsigned cus) {
     if (client.latency_critical) return {};
     const double wanted = static_cast<double>(client.context_bytes) / kExperimentCus;
@@ -90,12 +96,12 @@ Shape shape_of(const sim::ClientClass& client, unsigned cus) {
     return {groups * cus, per_cu / groups, static_cast<unsigned>(std::min(rest / groups, most)) / kLdsGranule * kLdsGranule};
 }
 
-/// A client's place in the script. Latency-critical ones come first, and warm up first: so the others' kernels before the experiment are
-/// undisturbed.
+/// A client's place in the script. Latency-critical ones come first, and warm up first: so the others' kernels before the
+/// experiment are undisturbed.
 struct Place {
-    unsigned id = 0;        ///< of all
-    size_t client = 0;      ///< class
-    unsigned number = 0;    ///< in the class
+    unsigned id = 0;  ///< of all
+    size_t client = 0;  ///< class
+    unsigned number = 0;  ///< in the class
 };
 
 std::vector<Place> places_of(const sim::Experiment& e) {
@@ -119,19 +125,23 @@ unsigned id_of(const sim::Experiment& e, const std::vector<Place>& places, const
 }
 
 bool awaited(const sim::Experiment& e, const std::string& name) {
-    return std::any_of(e.clients.begin(), e.clients.end(), [&](const sim::ClientClass& c) { return c.waits_for == name || c.after == name; });
+    return std::any_of(e.clients.begin(), e.clients.end(),
+                       [&](const sim::ClientClass& c) { return c.waits_for == name || c.after == name; });
 }
 
 std::string words_of(const sim::Experiment& e, const std::vector<Place>& places, const Place& place) {
     const sim::ClientClass& client = e.clients[place.client];
     const Shape shape = shape_of(client, e.cus);
-    std::string words = fmt::format("arrival={} rate_hz={} kernel_us={} clock_mhz={} groups={} waves={} lds={} warm_up={} seed={}", arrival_word(client.arrival),
-                                    client.rate_hz, us(client.kernel_ns), e.timing.shader_clock_mhz, shape.groups, shape.waves, shape.lds, kWarmUp, e.seed + place.id);
+    std::string words =
+        fmt::format("arrival={} rate_hz={} kernel_us={} clock_mhz={} groups={} waves={} lds={} warm_up={} seed={}",
+                    arrival_word(client.arrival), client.rate_hz, us(client.kernel_ns), e.timing.shader_clock_mhz, shape.groups,
+                    shape.waves, shape.lds, kWarmUp, e.seed + place.id);
     if (client.latency_critical) words += fmt::format(" whole_lds=1 samples={}", e.samples);
     if (client.arrival == sim::Arrival::Bursty)
         words += fmt::format(" burst_hz={} burst_us={} calm_us={}", client.burst_hz, us(client.burst_ns), us(client.calm_ns));
     if (client.arrival == sim::Arrival::Trace) words += fmt::format(" trace=trace.{}", place.id);
-    if (client.arrival == sim::Arrival::Dependent) words += fmt::format(" after={}", id_of(e, places, client.after, place.number));
+    if (client.arrival == sim::Arrival::Dependent)
+        words += fmt::format(" after={}", id_of(e, places, client.after, place.number));
     if (!client.waits_for.empty()) words += fmt::format(" waits_for={}", id_of(e, places, client.waits_for, place.number));
     return words;
 }
@@ -148,12 +158,13 @@ double watch_ms(const std::vector<const sim::Experiment*>& experiments) {
 
 void check_measurable(const sim::Experiment& e) {
     const auto refuse = [](const std::string& what) { throw UserError(what + ": only lyra sim can do that so far"); };
-    if (e.unmap == sim::Unmap::Static && e.static_priority > kHighPriority) refuse(fmt::format("action.static_priority above {}", kHighPriority));
+    if (e.unmap == sim::Unmap::Static && e.static_priority > kHighPriority)
+        refuse(fmt::format("action.static_priority above {}", kHighPriority));
     const auto in_register = [&](const char* key, uint64_t ns) {
         const uint64_t units = wait_units(e, ns);
         if (units < 1 || units > kMostWaitUnits)
-            throw UserError(fmt::format("action.{} has to be from 1 to {} units of the packet processor, each {} us", key, kMostWaitUnits,
-                                        us(e.timing.iq_wait_unit_ns)));
+            throw UserError(fmt::format("action.{} has to be from 1 to {} units of the packet processor, each {} us", key,
+                                        kMostWaitUnits, us(e.timing.iq_wait_unit_ns)));
     };
     in_register("grace_us", e.grace_ns);
     in_register("retry_us", e.retry_ns);
@@ -178,7 +189,8 @@ bool same_guest(const sim::Experiment& a, const sim::Experiment& b) {
     return a.cus == b.cus && std::equal(a.clients.begin(), a.clients.end(), b.clients.begin(), b.clients.end(),
                                         [](const sim::ClientClass& x, const sim::ClientClass& y) {
                                             return x.name == y.name && x.count == y.count && x.process == y.process &&
-                                                   x.queue.priority == y.queue.priority && x.latency_critical == y.latency_critical;
+                                                   x.queue.priority == y.queue.priority &&
+                                                   x.latency_critical == y.latency_critical;
                                         });
 }
 
@@ -186,16 +198,18 @@ MeasureJob measure_job(const std::vector<const sim::Experiment*>& experiments) {
     const sim::Experiment& first = *experiments.front();
     const std::vector<Place> places = places_of(first);
     MeasureJob job;
-    std::map<std::string, std::string> processes;  // by the first place's number, as text of equal length, so that they start in that order
+    std::map<std::string, std::string>
+        processes;  // by the first place's number, as text of equal length, so that they start in that order
     std::map<std::string, std::string> key_of;
     for (const Place& place : places) {
         const sim::ClientClass& client = first.clients[place.client];
         std::string key = fmt::format("{:05}", place.id);
         if (!client.process.empty()) key = key_of.try_emplace(client.process, key).first->second;
         std::string& process = processes[key];
-        process += fmt::format("{} id={} name={} priority={} marks={} awaited={} watch_ms={}", process.empty() ? "./client" : " /", place.id,
-                               shell_quote(client.name), priority_word(client.queue.priority), place.id == 0 ? 1 : 0, awaited(first, client.name) ? 1 : 0,
-                               watch_ms(experiments));
+        process +=
+            fmt::format("{} id={} name={} priority={} marks={} awaited={} watch_ms={}", process.empty() ? "./client" : " /",
+                        place.id, shell_quote(client.name), priority_word(client.queue.priority), place.id == 0 ? 1 : 0,
+                        awaited(first, client.name) ? 1 : 0, watch_ms(experiments));
         for (const sim::Experiment* e : experiments) process += " -- " + words_of(*e, places, place);
         if (client.arrival == sim::Arrival::Trace) {
             std::string times;
@@ -203,15 +217,19 @@ MeasureJob measure_job(const std::vector<const sim::Experiment*>& experiments) {
             job.files.emplace_back(fmt::format("trace.{}", place.id), times);
         }
     }
-    job.run = "#!/bin/bash\ndir=$(echo /sys/class/drm/card*/device/kfd_sched)\n"
-              "if ! [ -d \"$dir\" ]; then echo 'the driver has no scheduler' >&2; exit 70; fi\n"
-              // Nobody polls while clients are measured: they say in a pipe what has happened.
-              "mkfifo events; exec 3<>events; declare -A happened\n"
-              "alive() { for pid in $pids; do kill -0 $pid 2>/dev/null || exit 71; done; }\n"
-              "wait_for() { while ! [ \"${happened[$1]}\" ]; do if read -r -t 5 -u 3 event; then happened[$event]=1; stuck $event; else alive; fi; done; }\n"
-              // An experiment in which nothing goes on is ended: without a policy all queues come back.
-              "stuck() { if [ $1 = stuck.$now ] && ! [ -e halt.$now ]; then echo stuck $now; touch halt.$now; echo none >$dir/policy; fi; }\n";
-    for (const auto& [key, process] : processes) job.run += fmt::format("{} >out.{} 2>err.{} &\npids=\"$pids $!\"\n", process, key, key);
+    job.run =
+        "#!/bin/bash\ndir=$(echo /sys/class/drm/card*/device/kfd_sched)\n"
+        "if ! [ -d \"$dir\" ]; then echo 'the driver has no scheduler' >&2; exit 70; fi\n"
+        // Nobody polls while clients are measured: they say in a pipe what has happened.
+        "mkfifo events; exec 3<>events; declare -A happened\n"
+        "alive() { for pid in $pids; do kill -0 $pid 2>/dev/null || exit 71; done; }\n"
+        "wait_for() { while ! [ \"${happened[$1]}\" ]; do if read -r -t 5 -u 3 event; then happened[$event]=1; stuck $event; "
+        "else alive; fi; done; }\n"
+        // An experiment in which nothing goes on is ended: without a policy all queues come back.
+        "stuck() { if [ $1 = stuck.$now ] && ! [ -e halt.$now ]; then echo stuck $now; touch halt.$now; echo none "
+        ">$dir/policy; fi; }\n";
+    for (const auto& [key, process] : processes)
+        job.run += fmt::format("{} >out.{} 2>err.{} &\npids=\"$pids $!\"\n", process, key, key);
     for (size_t n = 0; n < experiments.size(); ++n) {
         job.run += fmt::format("now={}\n", n);
         for (const Place& place : places) job.run += fmt::format("touch warm.{0}.{1}\nwait_for ready.{0}.{1}\n", n, place.id);
@@ -219,9 +237,10 @@ MeasureJob measure_job(const std::vector<const sim::Experiment*>& experiments) {
         for (const Place& place : places) job.run += fmt::format("wait_for done.{}.{}\n", n, place.id);
         job.run += fmt::format("echo none >$dir/policy\necho measured {} >&2\n", n);
     }
-    job.run += "touch end\nstatus=0\nfor pid in $pids; do wait $pid || status=$?; done\n"
-               "cat err.* >&2\ncat out.*\nmount -t debugfs debugfs /sys/kernel/debug\n"
-               "sed 's/^/sched: /' /sys/kernel/debug/kfd/sched >&2\nexit $status\n";
+    job.run +=
+        "touch end\nstatus=0\nfor pid in $pids; do wait $pid || status=$?; done\n"
+        "cat err.* >&2\ncat out.*\nmount -t debugfs debugfs /sys/kernel/debug\n"
+        "sed 's/^/sched: /' /sys/kernel/debug/kfd/sched >&2\nexit $status\n";
     return job;
 }
 

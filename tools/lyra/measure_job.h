@@ -24,8 +24,8 @@ struct MeasureJob {
     std::vector<std::pair<std::string, std::string>> files;   ///< further ones, name and content
 };
 
-/// Runs experiments that all are same_guest(). Its output is the clients' lines of JSON, and "stuck N" for an experiment in which nothing
-/// went on any more and which was ended; its errors have "measured N" when an experiment is over.
+/// Runs experiments that all are same_guest(). Its output is the clients' lines of JSON, and "stuck N" for an experiment in
+/// which nothing went on any more and which was ended; its errors have "measured N" when an experiment is over.
 MeasureJob measure_job(const std::vector<const sim::Experiment*>& experiments);
 
 }  // namespace lyra::cli

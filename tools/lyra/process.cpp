@@ -28,8 +28,10 @@ namespace {
 void place(int from, int to) {
     if (from == Command::kInherit || (from < 0 && to != STDIN_FILENO)) return;
     if (from < 0) from = open("/dev/null", O_RDONLY);
-    if (from == to) fcntl(to, F_SETFD, 0);
-    else dup2(from, to);
+    if (from == to)
+        fcntl(to, F_SETFD, 0);
+    else
+        dup2(from, to);
 }
 
 [[noreturn]] void become(const Command& command, std::vector<char*>& argv, pid_t parent) {
@@ -80,8 +82,10 @@ uint64_t Child::resident_bytes_beside(std::vector<uint64_t> sizes) const {
         if (std::sscanf(line.c_str(), "Size: %" SCNu64 " kB", &size) == 1) continue;
         if (std::sscanf(line.c_str(), "Rss: %" SCNu64 " kB", &resident) != 1) continue;
         const auto left_out = std::find(sizes.begin(), sizes.end(), size * 1024);
-        if (left_out == sizes.end()) kilobytes += resident;
-        else sizes.erase(left_out);
+        if (left_out == sizes.end())
+            kilobytes += resident;
+        else
+            sizes.erase(left_out);
     }
     return sizes.empty() ? kilobytes * 1024 : 0;
 }
@@ -130,8 +134,10 @@ Captured capture(const std::vector<std::string>& argv, bool keep_err, double sec
             if (!wait_for[i].revents) continue;
             char chunk[65536];
             const ssize_t got = read(wait_for[i].fd, chunk, sizeof chunk);
-            if (got > 0) (i ? result.err : result.out).append(chunk, static_cast<size_t>(got));
-            else wait_for[i].fd = -1;
+            if (got > 0)
+                (i ? result.err : result.out).append(chunk, static_cast<size_t>(got));
+            else
+                wait_for[i].fd = -1;
         }
     }
     close(out[0]);

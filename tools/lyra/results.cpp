@@ -38,7 +38,9 @@ ordered_json latency_json(const Latency& latency) {
     return out;
 }
 
-std::string line_of(const ordered_json& json) { return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n"; }
+std::string line_of(const ordered_json& json) {
+    return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
 
 }  // namespace
 

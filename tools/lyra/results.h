@@ -17,7 +17,8 @@ namespace lyra::results {
 inline constexpr unsigned kFormat = 1;
 
 /// Parts of the time line from doorbell to first wave, in their order: the stamps t0 to t8 are their ends.
-inline constexpr std::array<const char*, 8> kStages = {"submit", "detect", "request", "wait", "save", "notify", "switch", "dispatch"};
+inline constexpr std::array<const char*, 8> kStages = {"submit", "detect", "request", "wait",
+                                                       "save",   "notify", "switch",  "dispatch"};
 using Stamps = std::array<uint64_t, kStages.size() + 1>;  ///< t0 ... t8; ns, 0: did not happen
 using StageMeans = std::array<double, kStages.size()>;    ///< us
 
@@ -43,7 +44,8 @@ struct Percentile {
 struct Latency {
     Percentile p50, p95, p99, p999;
     double max = 0;
-    std::vector<double> cdf;  ///< at equal steps of probability, from the smallest (0) to the largest (1); empty without samples
+    std::vector<double>
+        cdf;  ///< at equal steps of probability, from the smallest (0) to the largest (1); empty without samples
 };
 
 struct Client {
@@ -86,8 +88,8 @@ std::string hash_text(std::string_view text);
 /// Percentiles and distribution of latencies. @param sorted_ns ascending
 Latency describe(const std::vector<uint64_t>& sorted_ns);
 
-/// Means of the stages over samples. A stamp that did not happen, or only after the first wave, did not delay that wave: its stage has no
-/// length, so that the stages of a sample add up to its latency.
+/// Means of the stages over samples. A stamp that did not happen, or only after the first wave, did not delay that wave: its
+/// stage has no length, so that the stages of a sample add up to its latency.
 class StageSums {
 public:
     void add(const Stamps& stamps);
@@ -112,7 +114,8 @@ public:
 /// @param name of the file, for messages  @throws Error
 std::vector<RunResults> read(std::string_view text, const std::string& name);
 
-/// A file that is there when it is complete, and not before: written under another name beside it. Without commit() nothing is left.
+/// A file that is there when it is complete, and not before: written under another name beside it. Without commit() nothing is
+/// left.
 class AtomicFile {
 public:
     explicit AtomicFile(std::filesystem::path path);  ///< throws Error

@@ -44,7 +44,8 @@ public:
     double number(const char* key, double most = kMostNumber) const { return to_number(get(key), full(key), most); }
     const ordered_json& list(const char* key, size_t most) const {
         const ordered_json& value = get(key);
-        if (!value.is_array() || value.size() > most) throw Error(fmt::format("{} has to be a list of at most {}", full(key), most));
+        if (!value.is_array() || value.size() > most)
+            throw Error(fmt::format("{} has to be a list of at most {}", full(key), most));
         return value;
     }
     Object object(const char* key) const {
@@ -103,12 +104,14 @@ Latency read_latency(const Object& line, const char* key, const char* cdf, bool 
     const Object in = line.object(key);
     Latency out{read_percentile(in, "p50"),   read_percentile(in, "p95"), read_percentile(in, "p99"),
                 read_percentile(in, "p99.9"), in.number("max"),           {}};
-    if (out.p50.value > out.p95.value || out.p95.value > out.p99.value || out.p99.value > out.p999.value || out.p999.value > out.max)
+    if (out.p50.value > out.p95.value || out.p95.value > out.p99.value || out.p99.value > out.p999.value ||
+        out.p999.value > out.max)
         throw Error(std::string(key) + ": the percentiles do not ascend");
     if (!samples) return out;
     for (const ordered_json& point : line.list(cdf, kMostPoints)) {
         out.cdf.push_back(Object::to_number(point, cdf));
-        if (out.cdf.size() > 1 && out.cdf.back() < out.cdf[out.cdf.size() - 2]) throw Error(std::string(cdf) + " does not ascend");
+        if (out.cdf.size() > 1 && out.cdf.back() < out.cdf[out.cdf.size() - 2])
+            throw Error(std::string(cdf) + " does not ascend");
     }
     if (out.cdf.size() < 2) throw Error(std::string(cdf) + " needs two points at least");
     return out;
@@ -137,7 +140,8 @@ Configuration read_configuration(const Object& in) {
     if (in.has("bytes_saved")) c.bytes_saved = in.whole("bytes_saved");
     if (in.has("lost_work")) c.lost_work = in.whole("lost_work");
     if (in.has("displacements"))
-        c.waits = {read_latency(in, "ready_latency_us", nullptr, false), in.whole("displacements"), in.whole("wasted"), in.whole("rotations")};
+        c.waits = {read_latency(in, "ready_latency_us", nullptr, false), in.whole("displacements"), in.whole("wasted"),
+                   in.whole("rotations")};
     if (in.has("deadlocked")) c.deadlocked = in.flag("deadlocked");
     for (const ordered_json& each : in.list("clients", kMostEntries)) {
         const Object client(each, "clients");
@@ -160,7 +164,8 @@ void read_line(std::string_view line, std::vector<RunResults>& runs) {
     const ordered_json json = ordered_json::parse(line.begin(), line.end());
     const Object in(json, "");
     if (in.has("lyra_results")) {
-        if (!runs.empty() && runs.back().configurations.empty()) throw Error("two manifests, and no configuration between them");
+        if (!runs.empty() && runs.back().configurations.empty())
+            throw Error("two manifests, and no configuration between them");
         runs.push_back({read_manifest(in), {}});
     } else if (runs.empty()) {
         throw Error("not a file of results: its first line has no 'lyra_results'");
@@ -190,7 +195,8 @@ std::vector<RunResults> read(std::string_view text, const std::string& name) {
         } catch (const Error& error) {
             throw Error(fmt::format("{}:{}: {}", name, number, printable(error.what())));
         }
-        if (++configurations > kMostConfigurations) throw Error(fmt::format("{}: more than {} lines", name, kMostConfigurations));
+        if (++configurations > kMostConfigurations)
+            throw Error(fmt::format("{}: more than {} lines", name, kMostConfigurations));
     }
     if (runs.empty()) throw Error(name + ": empty, it should begin with the manifest of a run");
     if (runs.back().configurations.empty()) throw Error(fmt::format("{}:{}: the run has no configuration", name, number));

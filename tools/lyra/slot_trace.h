@@ -14,8 +14,8 @@ public:
     /// @throws std::runtime_error  a line that is not an event
     explicit SlotTrace(std::istream& trace);
 
-    /// How often the queue that launches grids of who work-groups lost its slot between two grids of window work-groups: the one with
-    /// number first, counted from 0, and the last one.
+    /// How often the queue that launches grids of who work-groups lost its slot between two grids of window work-groups: the
+    /// one with number first, counted from 0, and the last one.
     /// @return -1 when there are no such grids
     long unmapped(uint64_t who, uint64_t window, size_t first) const;
 

@@ -19,11 +19,14 @@ namespace {
 constexpr const char* kHeader = "id\tcommand\toutput";
 constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:@%=,-";
 
-bool is_id(const std::string& text) { return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos; }
+bool is_id(const std::string& text) {
+    return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
 
 }  // namespace
 
-std::string job_id(const std::string& lyra_version, const std::string& source, const std::string& spec_hash, const Swept& swept) {
+std::string job_id(const std::string& lyra_version, const std::string& source, const std::string& spec_hash,
+                   const Swept& swept) {
     // Each part with its length, so that no two lists of parts are one text.
     std::string all;
     const auto add = [&](const std::string& part) { all += fmt::format("{}:{};", part.size(), part); };
@@ -54,7 +57,8 @@ std::vector<Job> read_jobs(std::string_view text, const std::string& name) {
         text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
         const auto wrong = [&](const char* what) { throw Error(fmt::format("{}:{}: {}", name, number, what)); };
         if (number == 1) {
-            if (line != kHeader) wrong("not a list of jobs: the first line has to be 'id', 'command' and 'output', with tabs between them");
+            if (line != kHeader)
+                wrong("not a list of jobs: the first line has to be 'id', 'command' and 'output', with tabs between them");
             continue;
         }
         if (line.empty()) continue;
@@ -130,7 +134,8 @@ State state_of(const Job& job, const std::string& folder, std::string& why) {
     try {
         const std::vector<results::RunResults> runs = results::read(text, output.string());
         const results::RunResults& run = runs.front();
-        if (runs.size() != 1 || run.configurations.size() != 1) throw results::Error(output.string() + ": has more than one configuration");
+        if (runs.size() != 1 || run.configurations.size() != 1)
+            throw results::Error(output.string() + ": has more than one configuration");
         const results::Configuration& configuration = run.configurations.front();
         const results::Manifest& m = run.manifest;
         if (job_id(m.lyra, m.source, m.spec_hash, configuration.swept) != job.id || configuration.seed != job_seed(job.id))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Jobs of a sweep: their ids, seeds and commands, the list that `lyra sweep plan` writes, and what became of each (docs/user/sweep.md).
+// Jobs of a sweep: their ids, seeds and commands, the list that `lyra sweep plan` writes, and what became of each
+// (docs/user/sweep.md).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ namespace lyra::sweep {
 using Swept = std::vector<std::pair<std::string, std::string>>;
 
 /// 16 hexadecimal digits: equal for equal experiments by equal programs. @param source "sim" or "measure"
-std::string job_id(const std::string& lyra_version, const std::string& source, const std::string& spec_hash, const Swept& swept);
+std::string job_id(const std::string& lyra_version, const std::string& source, const std::string& spec_hash,
+                   const Swept& swept);
 /// Seed of a job: from its id, so that it is the same wherever and whenever the job runs. 1 to 2^53 - 1.
 uint64_t job_seed(const std::string& id);
 
@@ -35,7 +37,8 @@ std::string to_line(const Job& job);
 /// @throws Error
 std::vector<Job> read_jobs(std::string_view text, const std::string& name);
 
-/// The words of a command as to_line() writes it. Nothing is executed by a shell, so whatever only a shell would understand is refused.
+/// The words of a command as to_line() writes it. Nothing is executed by a shell, so whatever only a shell would understand is
+/// refused.
 /// @throws Error
 std::vector<std::string> words_of(const std::string& command);
 /// A word for a command: as it is when a shell would leave it alone, else in single quotes.

@@ -42,8 +42,8 @@ TEST(Sweep, IdsAreOfEverythingThatMatters) {
 }
 
 TEST(Sweep, ListsAreReadAsWritten) {
-    const std::string text =
-        header() + to_line({"0123456789abcdef", "lyra sim 'a b.toml'", "out/a.jsonl"}) + to_line({"0123456789abcdee", "x", "y"});
+    const std::string text = header() + to_line({"0123456789abcdef", "lyra sim 'a b.toml'", "out/a.jsonl"}) +
+                             to_line({"0123456789abcdee", "x", "y"});
     const std::vector<Job> jobs = read_jobs(text, "jobs.tsv");
     ASSERT_EQ(jobs.size(), 2u);
     EXPECT_EQ(jobs[0].id, "0123456789abcdef");
@@ -66,8 +66,8 @@ TEST(Sweep, CommandsAreWordsAndNoShell) {
     for (const std::string& word : words) command += (command.empty() ? "" : " ") + quoted(word);
     EXPECT_EQ(words_of(command), words);
     EXPECT_EQ(quoted("examples/measure/a.toml"), "examples/measure/a.toml");
-    for (const char* bad : {"lyra sim a; rm b", "lyra $(x)", "lyra `x`", "lyra a | b", "lyra a > b", "lyra \"a\"", "lyra 'a", "lyra a\\b",
-                            "lyra a\nb", "lyra ~", "lyra *"})
+    for (const char* bad : {"lyra sim a; rm b", "lyra $(x)", "lyra `x`", "lyra a | b", "lyra a > b", "lyra \"a\"", "lyra 'a",
+                            "lyra a\\b", "lyra a\nb", "lyra ~", "lyra *"})
         EXPECT_THROW(words_of(bad), Error) << bad;
 }
 

@@ -5,9 +5,10 @@
 namespace lyra::cli {
 
 #define EXAMPLE(name) {name, name, "examples/" name ".hip", {}, ""}
-#define TESTDATA(name, program, file, arguments, ...) {name, file, "tools/lyra/testdata/" program ".hip", __VA_ARGS__, arguments}
-// The compiler's -O0 cannot be trusted with divergent control flow, so there the programs leave some of it out. Unoptimised code
-// through the other code generator has the same calls and stack accesses, and everything is run.
+#define TESTDATA(name, program, file, arguments, ...) \
+    {name, file, "tools/lyra/testdata/" program ".hip", __VA_ARGS__, arguments}
+// The compiler's -O0 cannot be trusted with divergent control flow, so there the programs leave some of it out. Unoptimised
+// code through the other code generator has the same calls and stack accesses, and everything is run.
 #define UNOPTIMISED {"-O1", "-Xclang", "-disable-llvm-passes"}
 
 const std::vector<GuestProgram>& guest_programs() {
@@ -42,7 +43,7 @@ const std::vector<GuestProgram>& package_programs() {
 }
 
 std::vector<std::string> example_packages() {
-    return {"clinfo",         "libhipcub-dev",      "libomp-17-dev",  "librocprim-dev",
+    return {"clinfo",           "libhipcub-dev",      "libomp-17-dev",  "librocprim-dev",
             "librocthrust-dev", "ocl-icd-opencl-dev", "rocm-opencl-icd"};
 }
 
@@ -51,7 +52,8 @@ std::vector<std::string> example_packages() {
 #undef UNOPTIMISED
 
 // Warnings and errors that stem from the device or its driver; without two that the 6.1 driver has for most machines.
-#define DEVICE_LOG "dmesg --level=emerg,alert,crit,err,warn | grep -iE 'amdgpu|kfd|drm|\\[TTM\\]' | " \
+#define DEVICE_LOG                                                                     \
+    "dmesg --level=emerg,alert,crit,err,warn | grep -iE 'amdgpu|kfd|drm|\\[TTM\\]' | " \
     "grep -vE 'PSP runtime database doesn.t exist|SRAT table not found'"
 // Four processes at once ask for more SDMA queues than two engines of this chip have; the driver says so, as on hardware, and
 // the runtime copies with kernels instead.
@@ -60,8 +62,12 @@ std::vector<std::string> example_packages() {
 const std::vector<GuestCheck>& checks_after_boot() {
     static const std::vector<GuestCheck> checks = {
         {"driver is bound", "ls -l /dev/kfd /dev/dri/renderD128; lspci -k -d 1002:", 0, {"/dev/kfd", "amdgpu"}, {}},
-        {"the driver is Debian's own and has no parameter", "cat /proc/sys/kernel/tainted; cat /etc/modprobe.d/* 2>/dev/null | grep amdgpu; "
-         "grep -o 'amdgpu[.][^ ]*' /proc/cmdline; true", 0, {"0\n"}, {"amdgpu"}},
+        {"the driver is Debian's own and has no parameter",
+         "cat /proc/sys/kernel/tainted; cat /etc/modprobe.d/* 2>/dev/null | grep amdgpu; "
+         "grep -o 'amdgpu[.][^ ]*' /proc/cmdline; true",
+         0,
+         {"0\n"},
+         {"amdgpu"}},
         {"lspci names the device", "lspci -d 1002:", 0, {"Lyra emulated GFX9 compute GPU"}, {}},
         {"rocminfo lists the agent", "rocminfo", 0, {"gfx900", "KERNEL_DISPATCH"}, {}},
         {"dmesg has no warning of the device", "! " DEVICE_LOG, 0, {}, {}},
@@ -75,7 +81,11 @@ const std::vector<GuestCheck>& checks_at_the_end() {
     static const std::vector<GuestCheck> checks = {
         {"dmesg is clean after the programs", "! " DEVICE_LOG " | grep -vE '" FEW_SDMA_QUEUES "'", 0, {}, {}},
         {"driver unloads and loads three times",
-         "for i in 1 2 3; do rmmod amdgpu && modprobe amdgpu && [ -e /dev/kfd ] || exit 1; done; rocminfo", 0, {"gfx900"}, {}, 300},
+         "for i in 1 2 3; do rmmod amdgpu && modprobe amdgpu && [ -e /dev/kfd ] || exit 1; done; rocminfo",
+         0,
+         {"gfx900"},
+         {},
+         300},
         {"a program runs after that", "./vector_add", 0, {"PASSED"}, {"FAILED"}},
         {"dmesg is still clean", "! " DEVICE_LOG " | grep -vE '" FEW_SDMA_QUEUES "'", 0, {}, {}},
     };
@@ -83,16 +93,18 @@ const std::vector<GuestCheck>& checks_at_the_end() {
 }
 
 // What the driver says of a queue or a GPU that it has to reset, and when there are more queues than slots.
-#define RESETS_AND_CROWDS \
-    "Runlist is getting oversubscribed|Queue preemption failed|queue id 0x[0-9a-f]* at pasid 0x[0-9a-f]* is reset|" \
+#define RESETS_AND_CROWDS                                                                                                      \
+    "Runlist is getting oversubscribed|Queue preemption failed|queue id 0x[0-9a-f]* at pasid 0x[0-9a-f]* is reset|"            \
     "Queues reset on process|Failed to suspend process|qcm fence wait loop timeout|The cp might be in an unrecoverable state|" \
-    "Illegal opcode in command stream|Resetting wave fronts|Submitting 55555555|HIQ MQD.s queue_doorbell_id0 is not 0|" \
+    "Illegal opcode in command stream|Resetting wave fronts|Submitting 55555555|HIQ MQD.s queue_doorbell_id0 is not 0|"        \
     "unmap queue failed"
 // A program of kfdtest-ports/guest/kfd, which prints PASSED when nothing is wrong.
-#define PROGRAM(name, program, arguments, ...) {name, "chmod +x *; ./" program " " arguments, 0, {program ": PASSED"}, {}, __VA_ARGS__}
+#define PROGRAM(name, program, arguments, ...) \
+    {name, "chmod +x *; ./" program " " arguments, 0, {program ": PASSED"}, {}, __VA_ARGS__}
 
 // Of tools/lyra/testdata/faults.hip: the runtime says what was wrong and ends the process.
-#define FAULT(name, kind, text) {name " ends the process with the runtime's word for it", "chmod +x faults; ./faults " kind, 134, {text}, {"goes on"}}
+#define FAULT(name, kind, text) \
+    {name " ends the process with the runtime's word for it", "chmod +x faults; ./faults " kind, 134, {text}, {"goes on"}}
 
 const std::vector<GuestCheck>& checks_of_the_driver() {
     static const std::vector<GuestCheck> checks = {
@@ -109,14 +121,30 @@ const std::vector<GuestCheck>& checks_of_the_driver() {
         PROGRAM("the GPU is reset when its scheduler hangs", "gpu_reset", "hang", 180),
         {"a HIP program runs after that", "./vector_add", 0, {"PASSED"}, {"FAILED"}},
         // A dump holds the module until somebody has read it.
-        {"the driver's dump of the hung GPU shows its slots", "head -c 40000 /sys/class/devcoredump/devcd*/data", 0,
-         {"mmCP_HQD_ACTIVE", "IP Firmwares"}, {}, 60, "6.12"},
-        {"driver unloads and loads after resets", "echo 1 | tee /sys/class/devcoredump/devcd*/data; rmmod amdgpu && modprobe amdgpu && "
-         "[ -e /dev/kfd ]", 0, {}, {}, 180},
+        {"the driver's dump of the hung GPU shows its slots",
+         "head -c 40000 /sys/class/devcoredump/devcd*/data",
+         0,
+         {"mmCP_HQD_ACTIVE", "IP Firmwares"},
+         {},
+         60,
+         "6.12"},
+        {"driver unloads and loads after resets",
+         "echo 1 | tee /sys/class/devcoredump/devcd*/data; rmmod amdgpu && modprobe amdgpu && "
+         "[ -e /dev/kfd ]",
+         0,
+         {},
+         {},
+         180},
         PROGRAM("queues are shared after that", "oversubscribed", "100", 180),
         {"the log still tells of nothing else", "! " DEVICE_LOG " | grep -vE '" RESETS_AND_CROWDS "'", 0, {}, {}},
-        {"the timing program for hardware times pre-emption and dispatch", "chmod +x preempt_timing; ./preempt_timing --quick", 0,
-         {"\"idle_queue\",\"update_0_us\":{\"n\":20", "\"waves_per_cu\":4", "\"waves_per_cu\":16", "\"first_wave_us\":{\"n\":20"}, {}, 180, "6.12"},
+        {"the timing program for hardware times pre-emption and dispatch",
+         "chmod +x preempt_timing; ./preempt_timing --quick",
+         0,
+         {"\"idle_queue\",\"update_0_us\":{\"n\":20", "\"waves_per_cu\":4", "\"waves_per_cu\":16",
+          "\"first_wave_us\":{\"n\":20"},
+         {},
+         180,
+         "6.12"},
         FAULT("a wrong store", "store", "Memory access fault by GPU"),
         FAULT("a store where no address is", "aperture", "HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION"),
         FAULT("a trap", "trap", "HSA_STATUS_ERROR_EXCEPTION"),
@@ -133,10 +161,16 @@ const std::vector<GuestCheck>& checks_of_the_driver() {
 #undef FEW_SDMA_QUEUES
 
 // A program of GoogleTest, longer than in the tests.
-#define GOLDEN(name, program, rounds) {name, program, {}, "[  PASSED  ]", {"LYRA_GOLDEN_ROUNDS=" #rounds}}
+#define GOLDEN(name, program, rounds)                                        \
+    {                                                                        \
+        name, program, {}, "[  PASSED  ]", { "LYRA_GOLDEN_ROUNDS=" #rounds } \
+    }
 // One optimising compiler each, so that they run side by side.
-#define COMPILERS(version) \
-    {"one answer from clang-" version " at three levels, for both chips", "lyra_isa_compilers", {"--clang", version}, " 0 wrong: PASSED"}
+#define COMPILERS(version)                                                \
+    {"one answer from clang-" version " at three levels, for both chips", \
+     "lyra_isa_compilers",                                                \
+     {"--clang", version},                                                \
+     " 0 wrong: PASSED"}
 #define DIVISION(pairs, seed) \
     {"division, reciprocal and square root are IEEE's", "lyra_isa_division", {pairs, seed}, " 0 wrong: PASSED"}
 
@@ -169,36 +203,97 @@ const std::vector<CommandCheck>& command_checks() {
         {"an unknown option is a usage error", {"run", "--no-such-option=1", "examples/sum32.hip"}, 2, "", nullptr, 10},
         {"a missing program is a usage error", {"run", "no-such-file.hip"}, 2, "", "no-such-file.hip", 10},
         {"a wrong size of VRAM is a usage error", {"run", "--vram", "3G", "examples/sum32.hip"}, 2, "", "power of two", 10},
-        {"measure refuses what only the simulator can", {"measure", "examples/measure/load.toml"}, 2, "", "only lyra sim can", 10},
+        {"measure refuses what only the simulator can",
+         {"measure", "examples/measure/load.toml"},
+         2,
+         "",
+         "only lyra sim can",
+         10},
         {"measure of a file that is not there is a usage error", {"measure", "no-such.toml"}, 2, "", "cannot read", 10},
         {"an unknown kernel is a usage error", {"run", "--kernel", "5.10", "examples/sum32.hip"}, 2, "", "--kernel", 10},
         {"an unknown release is a usage error", {"run", "--release", "potato", "examples/sum32.hip"}, 2, "", "--release", 10},
-        {"packages are names", {"run", "--packages", "libhipcub-dev,$(x)", "examples/sum32.hip"}, 2, "", "is not the name of a Debian package", 10},
-        {"a package that is not there fails with apt's words", {"run", "--packages", "no-such-package", "examples/sum32.hip"}, 2, "",
-         "no-such-package", 300},
-        {"a driver for another kernel is a usage error", {"run", "--kfd", "lyra", "--kernel", "6.1", "examples/sum32.hip"}, 2, "", "6.12 only", 10},
-        {"a driver that is not there is a usage error", {"run", "--kfd", "no-such-tree", "examples/sum32.hip"}, 2, "", "no such file", 10},
-        {"deterministic with two processors is a usage error", {"run", "--deterministic", "--smp", "2", "examples/sum32.hip"}, 2, "",
-         "one processor", 10},
-        {"kernel events without virtual time are a usage error", {"run", "--trace", "x.pftrace", "--kernel-events", "amdkfd", "examples/sum32.hip"}, 2, "",
-         "--deterministic", 10},
-        {"kernel events are names", {"run", "--deterministic", "--trace", "x.pftrace", "--kernel-events", "$(x)", "examples/sum32.hip"}, 2, "",
-         "SYSTEM:EVENT", 10},
-        {"an unknown timing parameter is a usage error", {"run", "--deterministic", "--timing", "speed=3", "examples/sum32.hip"}, 2, "",
-         "there is no timing parameter 'speed'", 10},
+        {"packages are names",
+         {"run", "--packages", "libhipcub-dev,$(x)", "examples/sum32.hip"},
+         2,
+         "",
+         "is not the name of a Debian package",
+         10},
+        {"a package that is not there fails with apt's words",
+         {"run", "--packages", "no-such-package", "examples/sum32.hip"},
+         2,
+         "",
+         "no-such-package",
+         300},
+        {"a driver for another kernel is a usage error",
+         {"run", "--kfd", "lyra", "--kernel", "6.1", "examples/sum32.hip"},
+         2,
+         "",
+         "6.12 only",
+         10},
+        {"a driver that is not there is a usage error",
+         {"run", "--kfd", "no-such-tree", "examples/sum32.hip"},
+         2,
+         "",
+         "no such file",
+         10},
+        {"deterministic with two processors is a usage error",
+         {"run", "--deterministic", "--smp", "2", "examples/sum32.hip"},
+         2,
+         "",
+         "one processor",
+         10},
+        {"kernel events without virtual time are a usage error",
+         {"run", "--trace", "x.pftrace", "--kernel-events", "amdkfd", "examples/sum32.hip"},
+         2,
+         "",
+         "--deterministic",
+         10},
+        {"kernel events are names",
+         {"run", "--deterministic", "--trace", "x.pftrace", "--kernel-events", "$(x)", "examples/sum32.hip"},
+         2,
+         "",
+         "SYSTEM:EVENT",
+         10},
+        {"an unknown timing parameter is a usage error",
+         {"run", "--deterministic", "--timing", "speed=3", "examples/sum32.hip"},
+         2,
+         "",
+         "there is no timing parameter 'speed'",
+         10},
         {"waves of a missing file are a usage error", {"waves", "no-such-file"}, 2, "", "no-such-file", 10},
         {"a soak beside a group is a usage error", {"test", "--soak", "5", "--group", "command"}, 2, "", "excludes", 10},
         {"long proofs beside a group are a usage error", {"test", "--isa", "--group", "command"}, 2, "", "excludes", 10},
-        {"all libraries beside a group are a usage error", {"test", "--libraries", "--group", "command"}, 2, "", "excludes", 10},
+        {"all libraries beside a group are a usage error",
+         {"test", "--libraries", "--group", "command"},
+         2,
+         "",
+         "excludes",
+         10},
         {"disassembly of a missing file is a usage error", {"disasm", "no-such-file"}, 2, "", "no-such-file", 10},
-        {"disassembly of a text file is a usage error", {"disasm", "README.md"}, 2, "", "neither an ELF file nor an offload bundle", 10},
-        {"disassembly for an unknown chip is a usage error", {"disasm", "--chip", "gfx1", "README.md"}, 2, "", "unknown chip 'gfx1'", 10},
+        {"disassembly of a text file is a usage error",
+         {"disasm", "README.md"},
+         2,
+         "",
+         "neither an ELF file nor an offload bundle",
+         10},
+        {"disassembly for an unknown chip is a usage error",
+         {"disasm", "--chip", "gfx1", "README.md"},
+         2,
+         "",
+         "unknown chip 'gfx1'",
+         10},
         {"a text file is no program", {"run", "README.md"}, 2, "", "neither an executable nor a HIP source", 10},
         {"a compile error is a usage error", {"run", "tools/lyra/testdata/compile_error.hip"}, 2, "", "does not compile", 60},
         {"exit status and output of a program",
-         {"run", "--timeout", "150", "tools/lyra/testdata/exit_status.hip", "3", "two words", "it's"}, 3,
-         "[3]\n[two words]\n[it's]\n", "to standard error\n"},
-        {"a program that never ends times out", {"run", "--timeout", "20", "tools/lyra/testdata/forever.sh"}, 4, nullptr, "--timeout"},
+         {"run", "--timeout", "150", "tools/lyra/testdata/exit_status.hip", "3", "two words", "it's"},
+         3,
+         "[3]\n[two words]\n[it's]\n",
+         "to standard error\n"},
+        {"a program that never ends times out",
+         {"run", "--timeout", "20", "tools/lyra/testdata/forever.sh"},
+         4,
+         nullptr,
+         "--timeout"},
     };
     return checks;
 }

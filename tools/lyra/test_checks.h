@@ -34,8 +34,8 @@ struct CommandCheck {
 };
 const std::vector<CommandCheck>& command_checks();
 
-/// A long proof of `lyra test --isa`: a program of the release build. It has passed when it ends with 0 and its last line of output,
-/// which is shown with the result, says so.
+/// A long proof of `lyra test --isa`: a program of the release build. It has passed when it ends with 0 and its last line of
+/// output, which is shown with the result, says so.
 struct IsaProof {
     const char* name;
     const char* program;                     ///< target of CMake, built when it is needed; exit status 77: skipped

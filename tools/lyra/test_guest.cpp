@@ -66,7 +66,8 @@ std::string compare_with_trace(const std::vector<Digest>& dumped, const fs::path
     for (const Digest& wave : dumped) {
         auto found = saved.find(wave);
         if (found != saved.end() && found->second-- != 0) continue;
-        why += fmt::format("no wave was saved with pc {:#x} exec {:#x} sgprs {:#x} vgprs {:#x}\n", wave[0], wave[1], wave[2], wave[3]);
+        why += fmt::format("no wave was saved with pc {:#x} exec {:#x} sgprs {:#x} vgprs {:#x}\n", wave[0], wave[1], wave[2],
+                           wave[3]);
     }
     return why;
 }
@@ -91,7 +92,8 @@ void test_driver(const GuestOptions& options, Report& report) {
     if (older_kernel(options.kernel, "6.12")) return;  // the debugger needs it
     const std::vector<Digest> dumped = dumped_waves(output);
     std::string why = dumped.empty() ? "the debugger has listed no waves" : compare_with_trace(dumped, guest.trace);
-    report.add("guest", "a debugger's registers are what the interpreter held", why.empty() ? Verdict::Passed : Verdict::Failed, why);
+    report.add("guest", "a debugger's registers are what the interpreter held", why.empty() ? Verdict::Passed : Verdict::Failed,
+               why);
 }
 
 }  // namespace

@@ -20,10 +20,10 @@ struct RocrandProgram {
     bool quick;   ///< also runs when not all programs are asked for
 };
 
-// All of the package. For each MT19937 generator (test_rocrand_mt19937_prng, and those tests of others whose parameter is number 5 of
-// the list) the host computes 8191 jumps of the sequence with 10^6 to 10^7 operations each, which takes an emulated processor three to five
-// minutes; LFSR113 generators take the GPU as long. The largest buffers are 2 x 300 MB, the tests named DISABLED_ are upstream's own (one,
-// of kernel_philox4x32_10). The four test_..._distribution use no GPU.
+// All of the package. For each MT19937 generator (test_rocrand_mt19937_prng, and those tests of others whose parameter is
+// number 5 of the list) the host computes 8191 jumps of the sequence with 10^6 to 10^7 operations each, which takes an emulated
+// processor three to five minutes; LFSR113 generators take the GPU as long. The largest buffers are 2 x 300 MB, the tests named
+// DISABLED_ are upstream's own (one, of kernel_philox4x32_10). The four test_..._distribution use no GPU.
 constexpr RocrandProgram kRocrand[] = {
     {"test_log_normal_distribution", 15, 1800, false},
     {"test_normal_distribution", 12, 1800, false},
@@ -70,8 +70,10 @@ constexpr RocrandProgram kRocrand[] = {
 #define ROCBLAS "chmod +x rocblas; LD_LIBRARY_PATH=/mnt/libraries/usr/lib/x86_64-linux-gnu ./rocblas"
 
 std::string rocrand_script(const RocrandProgram& program) {
-    return fmt::format("export LD_LIBRARY_PATH=/mnt/libraries/usr/lib/x86_64-linux-gnu\n"
-                       "exec /mnt/libraries/usr/libexec/rocm/librocrand1-tests/{}", program.name);
+    return fmt::format(
+        "export LD_LIBRARY_PATH=/mnt/libraries/usr/lib/x86_64-linux-gnu\n"
+        "exec /mnt/libraries/usr/libexec/rocm/librocrand1-tests/{}",
+        program.name);
 }
 
 }  // namespace
@@ -84,9 +86,14 @@ void test_libraries(const GuestOptions& options, bool all, Report& report) {
     std::deque<std::string> texts;  // checks keep pointers into them
     const auto keep = [&](std::string text) { return texts.emplace_back(std::move(text)).c_str(); };
     std::vector<GuestCheck> checks{
-        {"the disk with the packages is there", "mkdir /mnt/libraries && mount -t erofs -o ro /dev/vdc /mnt/libraries && "
-         "ls /mnt/libraries/usr/libexec/rocm/librocrand1-tests", 0, {"test_rocrand_linkage"}, {}},
-        // Minutes: rocBLAS reads 117 MB about the kernels that it could take, and the runtime 8 MB about the 4478 that gfx900 has.
+        {"the disk with the packages is there",
+         "mkdir /mnt/libraries && mount -t erofs -o ro /dev/vdc /mnt/libraries && "
+         "ls /mnt/libraries/usr/libexec/rocm/librocrand1-tests",
+         0,
+         {"test_rocrand_linkage"},
+         {}},
+        // Minutes: rocBLAS reads 117 MB about the kernels that it could take, and the runtime 8 MB about the 4478 that gfx900
+        // has.
         {"rocBLAS: saxpy and sgemm are within rounding of the host's", ROCBLAS, 0, {"23 cases", "PASSED"}, {"FAILED"}, 3600},
     };
     for (const RocrandProgram& program : kRocrand) {
@@ -96,9 +103,14 @@ void test_libraries(const GuestOptions& options, bool all, Report& report) {
         const char* passed = keep(fmt::format("[  PASSED  ] {} test{}.", program.tests, program.tests == 1 ? "" : "s"));
         checks.push_back({name, script, 0, {passed}, {"[  FAILED  ]", "[  SKIPPED ]"}, program.timeout_s});
     }
-    // The programs copy from read-only memory, which the runtime tries to pin first: the driver says that it cannot, as on hardware.
-    checks.push_back({"dmesg has no warning of the device", "! dmesg --level=emerg,alert,crit,err,warn | grep -iE 'amdgpu|kfd|drm|\\[TTM\\]' | "
-                      "grep -v 'init_user_pages: Failed to get user pages: -1$'", 0, {}, {}});
+    // The programs copy from read-only memory, which the runtime tries to pin first: the driver says that it cannot, as on
+    // hardware.
+    checks.push_back({"dmesg has no warning of the device",
+                      "! dmesg --level=emerg,alert,crit,err,warn | grep -iE 'amdgpu|kfd|drm|\\[TTM\\]' | "
+                      "grep -v 'init_user_pages: Failed to get user pages: -1$'",
+                      0,
+                      {},
+                      {}});
 #undef ROCBLAS
     run_checks(options, kGroup, "boots with the libraries", checks, job, report);
 }

@@ -26,23 +26,31 @@ std::string many_kernels() {
     std::string metadata = "\t.amdgpu_metadata\n---\namdhsa.kernels:\n";
     std::string arguments;
     for (unsigned i = 0; i < kArguments; ++i) {
-        arguments += fmt::format("      - .address_space: global\n        .name: argument_{}\n        .offset: {}\n        .size: 8\n"
-                                 "        .type_name: \"float*\"\n        .value_kind: global_buffer\n", i, 8 * i);
+        arguments += fmt::format(
+            "      - .address_space: global\n        .name: argument_{}\n        .offset: {}\n        .size: 8\n"
+            "        .type_name: \"float*\"\n        .value_kind: global_buffer\n",
+            i, 8 * i);
     }
-    for (const char* hidden : {"block_count_x", "block_count_y", "block_count_z", "group_size_x", "group_size_y", "group_size_z", "remainder_x",
-                               "remainder_y", "remainder_z", "global_offset_x", "global_offset_y", "global_offset_z", "grid_dims"}) {
+    for (const char* hidden :
+         {"block_count_x", "block_count_y", "block_count_z", "group_size_x", "group_size_y", "group_size_z", "remainder_x",
+          "remainder_y", "remainder_z", "global_offset_x", "global_offset_y", "global_offset_z", "grid_dims"}) {
         arguments += fmt::format("      - .offset: 128\n        .size: 2\n        .value_kind: hidden_{}\n", hidden);
     }
     for (unsigned i = 0; i < kKernels; ++i) {
         const std::string name = fmt::format("kernel_{:05}", i);
-        text += fmt::format("\t.text\n\t.globl {0}\n\t.p2align 8\n\t.type {0},@function\n{0}:\n\ts_endpgm\n\t.size {0}, .-{0}\n\t.rodata\n"
-                            "\t.p2align 6\n\t.amdhsa_kernel {0}\n\t\t.amdhsa_next_free_vgpr 1\n\t\t.amdhsa_next_free_sgpr 1\n"
-                            "\t\t.amdhsa_kernarg_size 384\n\t\t.amdhsa_user_sgpr_kernarg_segment_ptr 1\n\t.end_amdhsa_kernel\n", name);
-        metadata += fmt::format("  - .name: {0}\n    .symbol: {0}.kd\n    .kernarg_segment_size: 384\n    .kernarg_segment_align: 8\n"
-                                "    .group_segment_fixed_size: 0\n    .private_segment_fixed_size: 0\n    .max_flat_workgroup_size: 256\n"
-                                "    .wavefront_size: 64\n    .sgpr_count: 8\n    .vgpr_count: 1\n    .args:\n{1}", name, arguments);
+        text += fmt::format(
+            "\t.text\n\t.globl {0}\n\t.p2align 8\n\t.type {0},@function\n{0}:\n\ts_endpgm\n\t.size {0}, .-{0}\n\t.rodata\n"
+            "\t.p2align 6\n\t.amdhsa_kernel {0}\n\t\t.amdhsa_next_free_vgpr 1\n\t\t.amdhsa_next_free_sgpr 1\n"
+            "\t\t.amdhsa_kernarg_size 384\n\t\t.amdhsa_user_sgpr_kernarg_segment_ptr 1\n\t.end_amdhsa_kernel\n",
+            name);
+        metadata += fmt::format(
+            "  - .name: {0}\n    .symbol: {0}.kd\n    .kernarg_segment_size: 384\n    .kernarg_segment_align: 8\n"
+            "    .group_segment_fixed_size: 0\n    .private_segment_fixed_size: 0\n    .max_flat_workgroup_size: 256\n"
+            "    .wavefront_size: 64\n    .sgpr_count: 8\n    .vgpr_count: 1\n    .args:\n{1}",
+            name, arguments);
     }
-    return text + metadata + "amdhsa.target: amdgcn-amd-amdhsa--gfx900\namdhsa.version:\n  - 1\n  - 2\n...\n\t.end_amdgpu_metadata\n";
+    return text + metadata +
+           "amdhsa.target: amdgcn-amd-amdhsa--gfx900\namdhsa.version:\n  - 1\n  - 2\n...\n\t.end_amdgpu_metadata\n";
 }
 
 /// A host program with a code object far behind other things, which cost no room on the disk.
@@ -71,8 +79,10 @@ void check(Report& report, const char* name, uint64_t vram_bytes, std::vector<st
     const Captured result = capture(arguments, true, 180);
     if (interrupted) throw Interrupted();
     std::string why;
-    if (result.status != 0) why = fmt::format("exit status {}\n{}", result.status, result.err);
-    else if (result.peak_bytes == 0) why = "the peak is not known";
+    if (result.status != 0)
+        why = fmt::format("exit status {}\n{}", result.status, result.err);
+    else if (result.peak_bytes == 0)
+        why = "the peak is not known";
     else if (result.peak_bytes > vram_bytes + kAllowance) {
         why = fmt::format("{} MB with {} MB of VRAM", result.peak_bytes / kMegabyte, vram_bytes / kMegabyte);
     }
@@ -85,7 +95,8 @@ void test_memory(Report& report) {
     WorkDir work;
     const fs::path source = work.path() / "many.s", code = work.path() / "many.co", program = work.path() / "program";
     write_text(source, many_kernels());
-    const Captured assembled = capture({"clang-19", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx900", source.string(), "-o", code.string()}, true);
+    const Captured assembled =
+        capture({"clang-19", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx900", source.string(), "-o", code.string()}, true);
     if (interrupted) throw Interrupted();
     if (assembled.status != 0) return report.add("command", "memory of lyra exec", Verdict::Failed, assembled.err);
     write_program(program, read_text(code));
@@ -93,12 +104,14 @@ void test_memory(Report& report) {
     std::vector<std::string> small{program.string(), "--kernel", "kernel_01234", "--grid", "1", "--block", "64"}, large = small;
     for (unsigned i = 0; i < kArguments; ++i) {
         small.insert(small.end(), {"--arg", "zero:u8:64"});
-        large.insert(large.end(), {"--arg", i < 2 ? "fill:u64:60000000:1" : i == 2 ? "inout:u8:" + code.string() + ":" + (work.path() / "copy").string()
-                                                                                   : "zero:u8:64"});
+        large.insert(large.end(), {"--arg", i < 2    ? "fill:u64:60000000:1"
+                                            : i == 2 ? "inout:u8:" + code.string() + ":" + (work.path() / "copy").string()
+                                                     : "zero:u8:64"});
     }
     check(report, "memory of exec with a large program", 256 << 20, small);
     check(report, "memory of exec with buffers that fill VRAM", 1 << 30, large);
-    if (read_text(work.path() / "copy") != read_text(code)) report.add("command", "a file is copied through VRAM", Verdict::Failed);
+    if (read_text(work.path() / "copy") != read_text(code))
+        report.add("command", "a file is copied through VRAM", Verdict::Failed);
 }
 
 }  // namespace lyra::cli

@@ -31,13 +31,12 @@ public:
         std::fflush(stdout);
     }
     unsigned count(Verdict verdict) const { return counts_[static_cast<size_t>(verdict)]; }
-    std::string totals() const {
-        return fmt::format("{} passed, {} failed, {} skipped", counts_[0], counts_[1], counts_[2]);
-    }
+    std::string totals() const { return fmt::format("{} passed, {} failed, {} skipped", counts_[0], counts_[1], counts_[2]); }
     nlohmann::json json() const {
         nlohmann::json result{{"passed", counts_[0]}, {"failed", counts_[1]}, {"skipped", counts_[2]}};
         for (const Outcome& each : outcomes_) {
-            result["tests"].push_back({{"group", each.group}, {"name", each.name}, {"result", word(each.verdict)}, {"detail", each.detail}});
+            result["tests"].push_back(
+                {{"group", each.group}, {"name", each.name}, {"result", word(each.verdict)}, {"detail", each.detail}});
         }
         return result;
     }

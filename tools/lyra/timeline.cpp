@@ -56,8 +56,9 @@ private:
     }
 
     void finish_experiment() {
-        out_.samples.erase(std::remove_if(out_.samples.begin(), out_.samples.end(), [](const sim::Sample& s) { return s.t9_done == 0; }),
-                           out_.samples.end());
+        out_.samples.erase(
+            std::remove_if(out_.samples.begin(), out_.samples.end(), [](const sim::Sample& s) { return s.t9_done == 0; }),
+            out_.samples.end());
         if (!periods_.empty()) out_.alone_ns = *std::min_element(periods_.begin(), periods_.end());
         if (out_.best_effort > 0) out_.best_effort_ns = last_end_ - first_begin_;
         for (const sim::Sample& s : out_.samples) {
@@ -72,7 +73,8 @@ private:
     struct Ring {
         uint64_t ns, value;
     };
-    /// The kernel that a queue has begun; clients have one at a time. It has another dispatch id when it was saved and restored.
+    /// The kernel that a queue has begun; clients have one at a time. It has another dispatch id when it was saved and
+    /// restored.
     struct Kernel {
         size_t sample = SIZE_MAX;  ///< of a latency-critical one
         uint64_t begin_ns = 0;
@@ -161,7 +163,8 @@ private:
         if (groups == kMarkGroups) return mark();
         if (std::find(order_.begin(), order_.end(), doorbell) == order_.end()) order_.push_back(doorbell);
         if (groups > 1) {
-            if (const auto it = last_begin_.find(doorbell); it != last_begin_.end() && !begun_) periods_.push_back(e.time_ns - it->second);
+            if (const auto it = last_begin_.find(doorbell); it != last_begin_.end() && !begun_)
+                periods_.push_back(e.time_ns - it->second);
             last_begin_[doorbell] = e.time_ns;
         } else if (seen_[doorbell]++ >= options_.warm_up) {
             sim::Sample s;
@@ -184,7 +187,8 @@ private:
         s.t8_first_wave = e.time_ns;
         // It is saved unit by unit, and the unmap may go on when there is already room: what has been asked for counts.
         const std::vector<Ring>& rings = rung_[doorbell_[hiq_]];
-        const bool others = std::any_of(running_.begin(), running_.end(), [](const auto& each) { return each.second.sample == SIZE_MAX; });
+        const bool others =
+            std::any_of(running_.begin(), running_.end(), [](const auto& each) { return each.second.sample == SIZE_MAX; });
         if (others && !rings.empty() && rings.front().ns >= s.t0_doorbell) note_unmap(s, rings.front().ns, e.time_ns);
         s.t5_saved = std::min(s.t5_saved, e.time_ns);
     }
@@ -209,12 +213,12 @@ private:
     TimelineOptions options_;
     Timeline out_;
     std::vector<Timeline> experiments_;
-    std::map<uint64_t, std::vector<Ring>> rung_;          // by doorbell
-    std::map<uint64_t, uint64_t> doorbell_, position_;    // by queue
-    std::map<uint64_t, uint64_t> seen_, last_begin_;      // by doorbell
-    std::map<uint64_t, Kernel> running_;                  // by doorbell
-    std::map<uint64_t, Off> off_;                         // by doorbell
-    std::vector<uint64_t> periods_, order_;               // order_: doorbells, by their queues' first kernels
+    std::map<uint64_t, std::vector<Ring>> rung_;  // by doorbell
+    std::map<uint64_t, uint64_t> doorbell_, position_;  // by queue
+    std::map<uint64_t, uint64_t> seen_, last_begin_;  // by doorbell
+    std::map<uint64_t, Kernel> running_;  // by doorbell
+    std::map<uint64_t, Off> off_;  // by doorbell
+    std::vector<uint64_t> periods_, order_;  // order_: doorbells, by their queues' first kernels
     uint64_t hiq_ = ~uint64_t{0};
     uint64_t last_asked_ns_ = 0, last_unmapped_ns_ = 0, first_begin_ = 0, last_end_ = 0;
     uint64_t begin_ns_ = 0, now_ns_ = 0;

@@ -103,7 +103,8 @@ TEST(Timeline, WithoutAnUnmapNobodyWasDisplaced) {
 2001 packet 2 1 2 1
 2002 dispatch_begin 2 2 1 8192
 2003 dispatch_started 2 2
-)", 0);
+)",
+                            0);
     ASSERT_EQ(t.samples.size(), 1u) << "the second has not ended";
     EXPECT_FALSE(t.samples[0].displaced);
 }
@@ -157,7 +158,9 @@ TEST(Timeline, WarmUpIsNoSampleAndRetainedIsWorkOverTimeLeft) {
     };
     text += "90 dispatch_begin 900 2 1 1\n95 dispatch_end 900 2\n";  // warm-up of the critical queue
     for (uint64_t n = 0; n < 4; ++n) effort(1000 + n * 100, 1100 + n * 100);
-    text += "1401 doorbell 512 1\n1402 packet 2 1 2 1\n1403 dispatch_begin 901 2 1 1\n1404 dispatch_started 901 2\n1414 dispatch_end 901 2\n";
+    text +=
+        "1401 doorbell 512 1\n1402 packet 2 1 2 1\n1403 dispatch_begin 901 2 1 1\n1404 dispatch_started 901 2\n1414 "
+        "dispatch_end 901 2\n";
     effort(1420, 1520);
     effort(1520, 1670);  // lost half of its time
     const Timeline t = read(text, 1);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// A client of experiments that `lyra measure` runs in the guest: launches kernels as its arguments say, checks that each did all
-// of its work once, and prints a line of JSON after each experiment.
+// A client of experiments that `lyra measure` runs in the guest: launches kernels as its arguments say, checks that each did
+// all of its work once, and prints a line of JSON after each experiment.
 //
 //   client NAME=VALUE...                          one experiment; the names are those of Options
-//   client NAME=VALUE... -- NAME=VALUE... [-- ...] what holds for all experiments, then each of them; tools/lyra/measure_job.cpp writes it
-//   client ... / ... [/ ...]                      several clients of one process, a thread and a stream each
+//   client NAME=VALUE... -- NAME=VALUE... [-- ...] what holds for all experiments, then each of them;
+//   tools/lyra/measure_job.cpp writes it client ... / ... [/ ...]                      several clients of one process, a thread
+//   and a stream each
 //
-// A client runs its warm-up, makes the file ready=, and waits for the file start=. A latency-critical one makes a number of kernels and
-// then the file stop=; the others go on until that file is there. In experiment N of several the files are start.N and stop.N, and the
-// warm-up waits for warm.N.ID. Then ready.N.ID, done.N.ID, and stuck.N, when no client of the process has finished a kernel for as long as
-// watch_ms= says, are lines that it writes to the pipe `events`: who waits for them needs no time of the processor. With halt.N each
-// client ends after its kernel.
-// Exit status 1: work was lost or done twice.
-#include <hip/hip_runtime.h>
+// A client runs its warm-up, makes the file ready=, and waits for the file start=. A latency-critical one makes a number of
+// kernels and then the file stop=; the others go on until that file is there. In experiment N of several the files are start.N
+// and stop.N, and the warm-up waits for warm.N.ID. Then ready.N.ID, done.N.ID, and stuck.N, when no client of the process has
+// finished a kernel for as long as watch_ms= says, are lines that it writes to the pipe `events`: who waits for them needs no
+// time of the processor. With halt.N each client ends after its kernel. Exit status 1: work was lost or done twice.
 #include <fcntl.h>
+#include <hip/hip_runtime.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -59,8 +59,8 @@ struct Options {
     }
 };
 
-/// Waits without using anything, and counts itself in its group's and its wave's cell. One wave of each group sleeps, the others wait for
-/// it at a barrier: they are as much to save, and cost an emulator nothing meanwhile.
+/// Waits without using anything, and counts itself in its group's and its wave's cell. One wave of each group sleeps, the
+/// others wait for it at a barrier: they are as much to save, and cost an emulator nothing meanwhile.
 __global__ void work(unsigned sleeps, unsigned* waves_done, unsigned* sums) {
     extern __shared__ unsigned lds[];
     const unsigned wave = (blockIdx.x * blockDim.x + threadIdx.x) / kWave;
@@ -102,12 +102,11 @@ void sleep_until(double us) {
     timespec t{};
     t.tv_sec = static_cast<time_t>(us / 1e6);
     t.tv_nsec = static_cast<long>((us - static_cast<double>(t.tv_sec) * 1e6) * 1e3);
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr) != 0) {
-    }
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr) != 0) {}
 }
 
 bool there(const std::string& path) {
-    struct stat status {};
+    struct stat status{};
     return stat(path.c_str(), &status) == 0;
 }
 
@@ -118,11 +117,13 @@ void make_file(const std::string& path) {
 void tell(const std::string& event) {
     const int pipe = open("events", O_WRONLY);
     const std::string line = event + "\n";
-    if (pipe < 0 || write(pipe, line.data(), line.size()) != static_cast<ssize_t>(line.size())) std::fprintf(stderr, "client: cannot tell %s\n", event.c_str());
+    if (pipe < 0 || write(pipe, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+        std::fprintf(stderr, "client: cannot tell %s\n", event.c_str());
     if (pipe >= 0) close(pipe);
 }
 
-/// A grid of so many empty work-groups, which no experiment has, tells the reader of the device's events that one begins or ends.
+/// A grid of so many empty work-groups, which no experiment has, tells the reader of the device's events that one begins or
+/// ends.
 constexpr unsigned kMarkGroups = 4099;
 __global__ void empty() {}
 
@@ -239,13 +240,13 @@ Link* link_of(Links& links, const std::string& id) {
 class Client {
 public:
     Client(const Options& o, hipStream_t stream, Link* own)
-        : sleeps_(static_cast<unsigned>(std::max(1.0, std::round(o.number("kernel_us", 100) * o.number("clock_mhz", 1500) / kSleepClocks)))),
+        : sleeps_(static_cast<unsigned>(
+              std::max(1.0, std::round(o.number("kernel_us", 100) * o.number("clock_mhz", 1500) / kSleepClocks)))),
           groups_(static_cast<unsigned>(o.number("groups", 1))),
           group_size_(static_cast<unsigned>(o.number("waves", 1)) * kWave),
-          lds_(o.number("whole_lds", 0) != 0 ? kWholeLds : std::max(static_cast<unsigned>(o.number("lds", 0)), group_size_ * 4)),
-          stream_(stream),
-          own_(own),
-          done_(size_t{groups_} * group_size_ / kWave),
+          lds_(o.number("whole_lds", 0) != 0 ? kWholeLds
+                                             : std::max(static_cast<unsigned>(o.number("lds", 0)), group_size_ * 4)),
+          stream_(stream), own_(own), done_(size_t{groups_} * group_size_ / kWave),
           sums_(size_t{groups_} * group_size_ / kWave) {
         for (unsigned group = 0; group < groups_; ++group)
             for (unsigned wave = 0; wave < group_size_ / kWave; ++wave)
@@ -281,8 +282,9 @@ private:
 class Arrivals {
 public:
     Arrivals(const Options& o, Link* after)
-        : kind_(o.text("arrival", "closed")), period_us_(period_us(o.number("rate_hz", 1))), burst_period_us_(period_us(o.number("burst_hz", 1))),
-          burst_us_(o.number("burst_us", 1)), calm_us_(o.number("calm_us", 1)), random_(static_cast<uint64_t>(o.number("seed", 1))), after_(after) {
+        : kind_(o.text("arrival", "closed")), period_us_(period_us(o.number("rate_hz", 1))),
+          burst_period_us_(period_us(o.number("burst_hz", 1))), burst_us_(o.number("burst_us", 1)),
+          calm_us_(o.number("calm_us", 1)), random_(static_cast<uint64_t>(o.number("seed", 1))), after_(after) {
         start_us_ = now_us();
         next_us_ = start_us_ + uniform() * period_us_;
         phase_end_us_ = start_us_ + exponential(calm_us_);
@@ -305,8 +307,10 @@ public:
             return true;
         }
         sleep_until(next_us_);
-        if (kind_ == "bursty") next_us_ = next_in_bursts(next_us_);
-        else next_us_ += kind_ == "poisson" ? exponential(period_us_) : period_us_;
+        if (kind_ == "bursty")
+            next_us_ = next_in_bursts(next_us_);
+        else
+            next_us_ += kind_ == "poisson" ? exponential(period_us_) : period_us_;
         return true;
     }
 
@@ -345,8 +349,8 @@ struct Files {
     bool pipe = false;  ///< for ready and done
 };
 
-std::atomic<uint64_t> kernels_of_all{0};   ///< what the watch looks at
-std::atomic<int> experiment_now{-1};       ///< the last one that a client of the process has begun to measure
+std::atomic<uint64_t> kernels_of_all{0};  ///< what the watch looks at
+std::atomic<int> experiment_now{-1};  ///< the last one that a client of the process has begun to measure
 
 /// @return work that was lost
 uint64_t experiment(const Options& options, Stream& stream, Links& links, const Files& files, size_t number) {
@@ -372,9 +376,12 @@ uint64_t experiment(const Options& options, Stream& stream, Links& links, const 
     }
     const double end = now_us();
     if (samples != 0) make_file(files.stop);
-    std::printf("{\"experiment\":%zu,\"id\":%llu,\"client\":\"%s\",\"kernels\":%llu,\"lost_work\":%llu,\"seconds\":%.6f,\"sleeps\":%u}\n", number,
-                static_cast<unsigned long long>(options.number("id", 0)), options.text("name", "").c_str(), static_cast<unsigned long long>(client.kernels() - warm_up),
-                static_cast<unsigned long long>(client.lost()), (end - start) / 1e6, client.sleeps());
+    std::printf(
+        "{\"experiment\":%zu,\"id\":%llu,\"client\":\"%s\",\"kernels\":%llu,\"lost_work\":%llu,\"seconds\":%.6f,\"sleeps\":%u}"
+        "\n",
+        number, static_cast<unsigned long long>(options.number("id", 0)), options.text("name", "").c_str(),
+        static_cast<unsigned long long>(client.kernels() - warm_up), static_cast<unsigned long long>(client.lost()),
+        (end - start) / 1e6, client.sleeps());
     std::fflush(stdout);
     if (files.pipe) tell(files.done);
     return client.lost();
@@ -386,13 +393,18 @@ using Experiments = std::vector<Options>;
 uint64_t run_client(Experiments& experiments, Stream& stream, Links& links) {
     const Options& common = experiments.front();
     if (experiments.size() == 1)
-        return experiment(common, stream, links, {common.text("ready", "ready"), common.text("start", "start"), common.text("stop", "stop"), "halt", "", "", false}, 0);
+        return experiment(
+            common, stream, links,
+            {common.text("ready", "ready"), common.text("start", "start"), common.text("stop", "stop"), "halt", "", "", false},
+            0);
     uint64_t lost = 0;
     for (size_t n = 1; n < experiments.size(); ++n) {
         experiments[n].words.insert(common.words.begin(), common.words.end());
         const std::string number = "." + std::to_string(n - 1), of_client = number + "." + common.text("id", "0");
         lost += experiment(experiments[n], stream, links,
-                           {"ready" + of_client, "start" + number, "stop" + number, "halt" + number, "warm" + of_client, "done" + of_client, true}, n - 1);
+                           {"ready" + of_client, "start" + number, "stop" + number, "halt" + number, "warm" + of_client,
+                            "done" + of_client, true},
+                           n - 1);
     }
     // The end of the last experiment is marked when no other client runs any more.
     if (common.number("marks", 0) != 0) {
@@ -440,8 +452,8 @@ int main(int argc, char** argv) {
             clients.back().back().words[word.substr(0, equals)] = word.substr(equals + 1);
         }
     }
-    // Otherwise the kernel lets each sleep end with the next timer within 50 us, which is often the scheduler's: arrivals would follow
-    // its polling. Threads inherit it.
+    // Otherwise the kernel lets each sleep end with the next timer within 50 us, which is often the scheduler's: arrivals would
+    // follow its polling. Threads inherit it.
     if (prctl(PR_SET_TIMERSLACK, 1ul) != 0) std::fprintf(stderr, "client: arrivals may be 50 us late\n");
     std::vector<Stream> streams;
     Links links;
@@ -456,7 +468,8 @@ int main(int argc, char** argv) {
         std::atomic<bool> over{false};
         std::thread watcher([&] { watch(over, clients[0].front().number("watch_ms", 1000)); });
         std::vector<std::thread> threads;
-        for (size_t n = 0; n < clients.size(); ++n) threads.emplace_back([&, n] { lost += run_client(clients[n], streams[n], links); });
+        for (size_t n = 0; n < clients.size(); ++n)
+            threads.emplace_back([&, n] { lost += run_client(clients[n], streams[n], links); });
         for (std::thread& thread : threads) thread.join();
         over = true;
         watcher.join();

@@ -83,7 +83,8 @@ std::string bytes_text(double bytes) {
 
 std::string number_text(double value) {
     const std::string text = fmt::format("{:.4g}", value);
-    return text.find('e') == std::string::npos || std::abs(value) >= 1e15 || std::abs(value) < 1 ? text : fmt::format("{:.0f}", value);
+    return text.find('e') == std::string::npos || std::abs(value) >= 1e15 || std::abs(value) < 1 ? text
+                                                                                                 : fmt::format("{:.0f}", value);
 }
 
 std::string percent_text(double part) { return three_digits(part * 100) + " %"; }
@@ -106,7 +107,8 @@ std::vector<double> Axis::ticks() const {
         for (unsigned n = 0; least + step * n <= most + step * 1e-6; ++n) out.push_back((least + step * n) * unit);
         return out;
     }
-    const int first = static_cast<int>(std::floor(std::log10(least) + 1e-9)), last = static_cast<int>(std::ceil(std::log10(most) - 1e-9));
+    const int first = static_cast<int>(std::floor(std::log10(least) + 1e-9)),
+              last = static_cast<int>(std::ceil(std::log10(most) - 1e-9));
     const bool fine = most / least <= 200;
     const int step = std::max(1, (last - first + 7) / 8);
     for (int power = first; power <= last; power += step) {
@@ -145,7 +147,8 @@ Axis log_axis(std::string label, const std::vector<double>& values, std::functio
 Axis fitting_axis(std::string label, const std::vector<double>& values, std::function<std::string(double)> text, double unit) {
     const auto [least, most] = std::minmax_element(values.begin(), values.end());
     const bool wide = !values.empty() && *least > 0 && *most >= 50 * *least;
-    return wide ? log_axis(std::move(label), values, std::move(text), unit) : linear_axis(std::move(label), values, std::move(text), unit);
+    return wide ? log_axis(std::move(label), values, std::move(text), unit)
+                : linear_axis(std::move(label), values, std::move(text), unit);
 }
 
 }  // namespace lyra::report

@@ -88,7 +88,7 @@ std::map<std::string, std::vector<Member>> groups_of(const RunResults& run, cons
 }
 
 Series series_of(const std::string& name, unsigned colour, const std::vector<Member>& members, const Shown& what,
-                 results::Percentile Latency::*percentile) {
+                 results::Percentile Latency::* percentile) {
     Series out{name, fmt::format("c{}", colour), {}, false, true, true};
     for (const Member& m : members) {
         const results::Percentile& p = what.of(*m.configuration).*percentile;
@@ -121,7 +121,8 @@ std::string fit_text(const Fit& fit) {
 /// Lines of least squares instead of lines from point to point.
 std::string context_figure(const std::string& parameter, const std::string& id, std::vector<Series> series, const Shown& what) {
     std::vector<Series> lines;
-    std::string says = fmt::format("What is saved takes its time: {} against {}, with the line of least squares.", what.name(), parameter);
+    std::string says =
+        fmt::format("What is saved takes its time: {} against {}, with the line of least squares.", what.name(), parameter);
     for (Series& each : series) {
         std::vector<std::pair<double, double>> points;
         for (const Point& p : each.points) points.emplace_back(p.x, p.y);
@@ -135,11 +136,13 @@ std::string context_figure(const std::string& parameter, const std::string& id, 
     }
     std::vector<Series> all = lines;
     all.insert(all.end(), series.begin(), series.end());
-    const Axis x = linear_axis("bytes that have to be saved", all_values(all, true), bytes_text, bytes_unit(all_values(all, true))),
+    const Axis x = linear_axis("bytes that have to be saved", all_values(all, true), bytes_text,
+                               bytes_unit(all_values(all, true))),
                y = linear_axis(what.name(), all_values(all, false), time_text);
     std::vector<Series> named = lines;
     for (Series& each : named) each.markers = true;
-    return figure("Latency against context bytes", says, line_chart({id, "Latency against context bytes", says}, x, y, all), legend(named));
+    return figure("Latency against context bytes", says, line_chart({id, "Latency against context bytes", says}, x, y, all),
+                  legend(named));
 }
 
 std::string parameter_figure(const RunResults& run, const std::string& parameter, const std::string& id) {
@@ -167,10 +170,12 @@ std::string parameter_figure(const RunResults& run, const std::string& parameter
     if (context) out = context_figure(parameter, id + "-fit", series, what);
     const std::string short_name = short_names({parameter}).front();
     const std::string heading = fmt::format("{} against {}", only_p99 ? "p99" : "p50 and p99", short_name);
-    const std::string says = fmt::format("{} of the {}, by {}; whiskers are 95 % intervals.{}",
-                                         only_p99 ? "99th percentile" : "Median and 99th percentile", what.name(), parameter, more);
+    const std::string says =
+        fmt::format("{} of the {}, by {}; whiskers are 95 % intervals.{}",
+                    only_p99 ? "99th percentile" : "Median and 99th percentile", what.name(), parameter, more);
     const std::vector<double> places = all_values(series, true);
-    const Axis x = fitting_axis(parameter, places, axis_text(parameter), ends_with(parameter, "_bytes") ? bytes_unit(places) : 1),
+    const Axis x = fitting_axis(parameter, places, axis_text(parameter),
+                                ends_with(parameter, "_bytes") ? bytes_unit(places) : 1),
                y = fitting_axis(what.name(), all_values(series, false), time_text);
     return out + figure(heading, says, line_chart({id, heading, says}, x, y, series), legend(series));
 }
@@ -205,8 +210,8 @@ std::string cdf_figure(const RunResults& run, const std::string& id) {
         series.push_back(std::move(each));
     }
     const std::string says =
-        fmt::format("What part of the {} took no longer than the time on the axis.{}", what.preemptions ? "pre-emptions" : "samples",
-                    left_out(numbers.size(), with.size(), "configurations"));
+        fmt::format("What part of the {} took no longer than the time on the axis.{}",
+                    what.preemptions ? "pre-emptions" : "samples", left_out(numbers.size(), with.size(), "configurations"));
     const Axis x = log_axis(std::string(what.name()) + ", from doorbell to first wave", values, time_text),
                y{"part of all", false, 0, 1, percent_text};
     const std::string heading = fmt::format("Distribution of the {}", what.name());
@@ -241,11 +246,13 @@ std::string stages_figure(const RunResults& run, const std::string& id) {
         bars.push_back(std::move(bar));
     }
     const std::string says =
-        "Mean stages from doorbell to first wave, of samples that pre-empted a queue. Steps that did not delay the wave, such as a "
+        "Mean stages from doorbell to first wave, of samples that pre-empted a queue. Steps that did not delay the wave, such "
+        "as a "
         "fence that the driver sees when the wave already runs, are not included." +
         left_out(numbers.size(), with.size(), "configurations");
     return figure("Where the time goes", says,
-                  bar_chart({id, "Where the time goes", says}, linear_axis("mean time from doorbell to first wave", sums, time_text), bars),
+                  bar_chart({id, "Where the time goes", says},
+                            linear_axis("mean time from doorbell to first wave", sums, time_text), bars),
                   legend(used));
 }
 
@@ -262,8 +269,9 @@ std::string retained_figure(const RunResults& run, const std::string& id) {
     std::vector<Bar> bars;
     for (const size_t n : numbers) {
         const Configuration& c = run.configurations[n];
-        bars.push_back(
-            {label_of(run, c), {{c.best_effort_retained, "c1", label_of(run, c)}}, fmt::format("{:.2f} %", c.best_effort_retained * 100)});
+        bars.push_back({label_of(run, c),
+                        {{c.best_effort_retained, "c1", label_of(run, c)}},
+                        fmt::format("{:.2f} %", c.best_effort_retained * 100)});
     }
     const std::string says = "Part of the time that latency-critical kernels left over which became work of the others." +
                              left_out(numbers.size(), run.configurations.size(), "configurations");
@@ -272,8 +280,8 @@ std::string retained_figure(const RunResults& run, const std::string& id) {
 }
 
 std::string figure(const std::string& heading, const std::string& says, const std::string& svg, const std::string& legend) {
-    return fmt::format("<figure>\n<h3>{}</h3>\n<figcaption>{}</figcaption>\n{}<div class=\"wide\">\n{}</div>\n</figure>\n", escape(heading),
-                       escape(says), legend, svg);
+    return fmt::format("<figure>\n<h3>{}</h3>\n<figcaption>{}</figcaption>\n{}<div class=\"wide\">\n{}</div>\n</figure>\n",
+                       escape(heading), escape(says), legend, svg);
 }
 
 }  // namespace lyra::report

@@ -91,7 +91,8 @@ std::string label_of(const results::RunResults& run, const results::Configuratio
 }
 
 Shown shown(const results::RunResults& run) {
-    return {std::any_of(run.configurations.begin(), run.configurations.end(), [](const auto& c) { return c.preemptions != 0; })};
+    return {
+        std::any_of(run.configurations.begin(), run.configurations.end(), [](const auto& c) { return c.preemptions != 0; })};
 }
 
 }  // namespace lyra::report

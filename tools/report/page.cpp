@@ -62,14 +62,17 @@ std::string colours() {
     for (const char row : {'c', 'r'}) {
         for (unsigned n = 1; n <= 8; ++n) {
             out += fmt::format(
-                ".line.{0}{1}, .whisker.{0}{1} {{ stroke: var(--{0}{1}); }} .area.{0}{1}, .dot.{0}{1} {{ fill: var(--{0}{1}); }}\n", row,
-                n);
+                ".line.{0}{1}, .whisker.{0}{1} {{ stroke: var(--{0}{1}); }} .area.{0}{1}, .dot.{0}{1} {{ fill: var(--{0}{1}); "
+                "}}\n",
+                row, n);
         }
     }
     return out;
 }
 
-std::string entry(const char* name, const std::string& value) { return fmt::format("<dt>{}</dt><dd>{}</dd>\n", name, escape(value)); }
+std::string entry(const char* name, const std::string& value) {
+    return fmt::format("<dt>{}</dt><dd>{}</dd>\n", name, escape(value));
+}
 
 std::string range(const std::vector<double>& values) {
     if (values.empty()) return "–";
@@ -92,20 +95,22 @@ std::string about(const NamedRun& named) {
         p99.push_back(what.of(c).p99.value);
     }
     std::string out = "<dl>\n";
-    out += entry("results", fmt::format("{}, {}", named.name,
-                                        m.source == "sim" ? "simulated (modelled time)" : "measured in a guest (modelled time)"));
+    out +=
+        entry("results", fmt::format("{}, {}", named.name,
+                                     m.source == "sim" ? "simulated (modelled time)" : "measured in a guest (modelled time)"));
     out += entry("size", fmt::format("{} configuration{}, {} samples, {} pre-emptions", run.configurations.size(),
                                      run.configurations.size() == 1 ? "" : "s", samples, preemptions));
     out += entry(what.preemptions ? "pre-emption p50" : "latency p50", range(p50));
     out += entry(what.preemptions ? "pre-emption p99" : "latency p99", range(p99));
     out += entry("made by", "lyra " + m.lyra);
-    out += entry("to repeat",
-                 fmt::format("lyra {} {}.toml --results FILE, seed {}, hash of the file {}", m.source, m.name, m.seed, m.spec_hash));
+    out += entry("to repeat", fmt::format("lyra {} {}.toml --results FILE, seed {}, hash of the file {}", m.source, m.name,
+                                          m.seed, m.spec_hash));
     return out + "</dl>\n";
 }
 
 std::string inputs(const results::Manifest& m) {
-    std::string out = fmt::format("<h3>The experiment</h3>\n<pre>{}</pre>\n<h3>Timing table in use</h3>\n<pre>", escape(m.spec));
+    std::string out =
+        fmt::format("<h3>The experiment</h3>\n<pre>{}</pre>\n<h3>Timing table in use</h3>\n<pre>", escape(m.spec));
     for (const auto& [name, value] : m.timing) out += fmt::format("{} = {}\n", escape(name), value);
     return out + "</pre>\n";
 }
@@ -113,9 +118,10 @@ std::string inputs(const results::Manifest& m) {
 std::string section(const NamedRun& named, size_t number) {
     const results::RunResults& run = named.run;
     const std::string id = fmt::format("run{}", number);
-    return fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n", id, escape(run.manifest.name)) + about(named) + cdf_figure(run, id + "-cdf") +
-           stages_figure(run, id + "-stages") + parameter_figures(run, id + "-parameter") + retained_figure(run, id + "-retained") +
-           "<h3 class=\"numbers\">Numbers</h3>\n" + tables(run) + inputs(run.manifest) + "</section>\n";
+    return fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n", id, escape(run.manifest.name)) + about(named) +
+           cdf_figure(run, id + "-cdf") + stages_figure(run, id + "-stages") + parameter_figures(run, id + "-parameter") +
+           retained_figure(run, id + "-retained") + "<h3 class=\"numbers\">Numbers</h3>\n" + tables(run) +
+           inputs(run.manifest) + "</section>\n";
 }
 
 }  // namespace
@@ -126,10 +132,13 @@ std::string html(const std::vector<NamedRun>& runs) {
     std::string out =
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n";
-    out += fmt::format("<title>Pre-emption latency: {}</title>\n<style>{}{}</style>\n</head>\n<body>\n", escape(title), kStyle, colours());
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light "
+        "dark\">\n";
+    out += fmt::format("<title>Pre-emption latency: {}</title>\n<style>{}{}</style>\n</head>\n<body>\n", escape(title), kStyle,
+                       colours());
     out += fmt::format(
-        "<header><h1>Pre-emption latency</h1>\n<p>From the doorbell of a latency-critical queue to its first wave: {}. Times are modelled "
+        "<header><h1>Pre-emption latency</h1>\n<p>From the doorbell of a latency-critical queue to its first wave: {}. Times "
+        "are modelled "
         "ones of an emulated GPU; "
         "percentiles have 95 % intervals of order statistics.</p></header>\n<main>\n",
         escape(title));

@@ -20,7 +20,8 @@ using results::RunResults;
 
 Latency latency_of(double scale) {
     std::vector<uint64_t> ns;
-    for (uint64_t n = 1; n <= 2000; ++n) ns.push_back(static_cast<uint64_t>(scale * 1000 * (50 + std::pow(1.003, static_cast<double>(n)))));
+    for (uint64_t n = 1; n <= 2000; ++n)
+        ns.push_back(static_cast<uint64_t>(scale * 1000 * (50 + std::pow(1.003, static_cast<double>(n)))));
     return results::describe(ns);
 }
 
@@ -38,15 +39,17 @@ Configuration configuration(std::vector<std::pair<std::string, std::string>> swe
 
 NamedRun run_of(std::string source, std::vector<Configuration> configurations) {
     NamedRun run{"file-" + source, {}};
-    run.run.manifest = {"0.1.0 (test)",      std::move(source), "notify", "samples = 1\n", results::hash_text("samples = 1\n"), 1,
-                        {{"packet_ns", 200}}};
+    run.run.manifest = {
+        "0.1.0 (test)",      std::move(source), "notify", "samples = 1\n", results::hash_text("samples = 1\n"), 1,
+        {{"packet_ns", 200}}};
     run.run.configurations = std::move(configurations);
     return run;
 }
 
 NamedRun kernel_sweep() {
-    return run_of("sim", {configuration({{"client.effort.kernel_us", "10"}}, 1), configuration({{"client.effort.kernel_us", "1000"}}, 2),
-                          configuration({{"client.effort.kernel_us", "100000"}}, 30)});
+    return run_of(
+        "sim", {configuration({{"client.effort.kernel_us", "10"}}, 1), configuration({{"client.effort.kernel_us", "1000"}}, 2),
+                configuration({{"client.effort.kernel_us", "100000"}}, 30)});
 }
 
 /// The picture with this id.
@@ -108,7 +111,8 @@ TEST(Report, DistributionIsTheQuantiles) {
     }
     // Ticks stand where the same scale puts them.
     std::smatch tick;
-    ASSERT_TRUE(std::regex_search(svg, tick, std::regex("class=\"tick xt\" x=\"([0-9.]+)\"[^>]*>1 ms<"))) << svg.substr(0, 3000);
+    ASSERT_TRUE(std::regex_search(svg, tick, std::regex("class=\"tick xt\" x=\"([0-9.]+)\"[^>]*>1 ms<")))
+        << svg.substr(0, 3000);
     EXPECT_NEAR(x.value(std::stod(tick[1])), 1000, 1);
     ASSERT_TRUE(std::regex_search(svg, tick, std::regex("class=\"tick yt\" x=\"[0-9.]+\" y=\"([0-9.]+)\"[^>]*>60 %<")));
     EXPECT_NEAR(y.value(std::stod(tick[1]) - 4), 0.6, 1e-3);
@@ -153,7 +157,8 @@ TEST(Report, ParametersAreAxes) {
 TEST(Report, ContextBytesHaveTheirLine) {
     std::vector<Configuration> all;
     for (const double mib : {0.0, 4.0, 8.0, 16.0}) {
-        Configuration c = configuration({{"client.effort.context_bytes", std::to_string(static_cast<uint64_t>(mib * 1048576))}}, 1);
+        Configuration c =
+            configuration({{"client.effort.context_bytes", std::to_string(static_cast<uint64_t>(mib * 1048576))}}, 1);
         for (const auto p : {&Latency::p50, &Latency::p95, &Latency::p99, &Latency::p999})
             c.preemption_latency.*p = {20 + 3.5 * mib, 20 + 3.5 * mib, 20 + 3.5 * mib};
         all.push_back(c);
@@ -171,8 +176,17 @@ TEST(Report, ContextBytesHaveTheirLine) {
 
 TEST(Report, LeastSquares) {
     // Anscombe's first set.
-    const Fit fit = least_squares(
-        {{10, 8.04}, {8, 6.95}, {13, 7.58}, {9, 8.81}, {11, 8.33}, {14, 9.96}, {6, 7.24}, {4, 4.26}, {12, 10.84}, {7, 4.82}, {5, 5.68}});
+    const Fit fit = least_squares({{10, 8.04},
+                                   {8, 6.95},
+                                   {13, 7.58},
+                                   {9, 8.81},
+                                   {11, 8.33},
+                                   {14, 9.96},
+                                   {6, 7.24},
+                                   {4, 4.26},
+                                   {12, 10.84},
+                                   {7, 4.82},
+                                   {5, 5.68}});
     EXPECT_NEAR(fit.intercept, 3.0001, 1e-4);
     EXPECT_NEAR(fit.slope, 0.5001, 1e-4);
     EXPECT_NEAR(fit.r2, 0.6665, 1e-4);
@@ -183,8 +197,8 @@ TEST(Report, LeastSquares) {
 
 TEST(Report, TextFromFilesStaysText) {
     const std::string evil = "</title></svg></pre><script>alert('1')</script>\"&\x1b";
-    NamedRun run =
-        run_of("sim", {configuration({{evil + ".a_us", "1"}, {"b", evil}}, 1), configuration({{evil + ".a_us", "2"}, {"b", evil}}, 2)});
+    NamedRun run = run_of("sim", {configuration({{evil + ".a_us", "1"}, {"b", evil}}, 1),
+                                  configuration({{evil + ".a_us", "2"}, {"b", evil}}, 2)});
     run.name = evil;
     results::Manifest& m = run.run.manifest;
     m.lyra = m.name = m.spec = m.spec_hash = evil;
@@ -206,17 +220,21 @@ TEST(Report, PicturesSayWhatTheyAreAndNeedNothing) {
     EXPECT_EQ(count(page, "<svg id="), count(page, "role=\"img\""));
     EXPECT_EQ(count(page, "<svg id="), count(page, "<desc id="));
     EXPECT_GE(count(page, "<svg id="), 4u);
-    for (const char* word : {"http:", "https:", "src=", "@import", "url(", "<link"}) EXPECT_EQ(page.find(word), std::string::npos) << word;
+    for (const char* word : {"http:", "https:", "src=", "@import", "url(", "<link"})
+        EXPECT_EQ(page.find(word), std::string::npos) << word;
     EXPECT_NE(page.find("prefers-color-scheme: dark"), std::string::npos);
 }
 
 TEST(Report, SimulationIsComparedWithMeasurement) {
-    NamedRun measured = run_of("measure", {configuration({{"policy.name", "fixed"}}, 1), configuration({{"policy.name", "edf"}}, 1)});
-    NamedRun simulated = run_of("sim", {configuration({{"policy.name", "edf"}}, 1.1), configuration({{"policy.name", "none"}}, 1)});
+    NamedRun measured =
+        run_of("measure", {configuration({{"policy.name", "fixed"}}, 1), configuration({{"policy.name", "edf"}}, 1)});
+    NamedRun simulated =
+        run_of("sim", {configuration({{"policy.name", "edf"}}, 1.1), configuration({{"policy.name", "none"}}, 1)});
     const std::string page = html({simulated, measured});
     EXPECT_NE(page.find("<h2>Simulation and measurement</h2>"), std::string::npos);
     EXPECT_NE(page.find(" Configurations in both: 1, in one only: 2."), std::string::npos);
-    const std::string compared = page.substr(page.find("id=\"comparison\""), page.find("</section>") - page.find("id=\"comparison\""));
+    const std::string compared =
+        page.substr(page.find("id=\"comparison\""), page.find("</section>") - page.find("id=\"comparison\""));
     EXPECT_EQ(count(compared, "<td>+10.0 %</td>"), 2u);  // p50 and p99
     EXPECT_NE(compared.find("<td class=\"text\">edf</td>"), std::string::npos);
     EXPECT_EQ(compared.find("none"), std::string::npos);

@@ -28,9 +28,11 @@ std::string begin(const ChartText& text, double height, const Axis& x, const Axi
                            px(axis.to));
     };
     return fmt::format(
-        "<svg id=\"{0}\" viewBox=\"0 0 {1} {2}\" role=\"img\" aria-labelledby=\"{0}-t {0}-d\"{3}{4}>\n<title id=\"{0}-t\">{5}</title>\n"
+        "<svg id=\"{0}\" viewBox=\"0 0 {1} {2}\" role=\"img\" aria-labelledby=\"{0}-t {0}-d\"{3}{4}>\n<title "
+        "id=\"{0}-t\">{5}</title>\n"
         "<desc id=\"{0}-d\">{6}</desc>\n",
-        escape(text.id), px(kWidth), px(height), scale("x", x), y ? scale("y", *y) : "", escape(text.title), escape(text.description));
+        escape(text.id), px(kWidth), px(height), scale("x", x), y ? scale("y", *y) : "", escape(text.title),
+        escape(text.description));
 }
 
 /// About what a text takes, for places where it has to fit.
@@ -72,16 +74,17 @@ std::string drawn(const Series& series, const Axis& x, const Axis& y) {
     std::string out;
     const std::string colour = escape(series.colour), name = escape(series.name);
     if (series.line && series.points.size() > 1) {
-        out += fmt::format("<path class=\"line {}{}\" d=\"{}\"><title>{}</title></path>\n", colour, series.dashed ? " dashed" : "",
-                           path_of(series, x, y), name);
+        out += fmt::format("<path class=\"line {}{}\" d=\"{}\"><title>{}</title></path>\n", colour,
+                           series.dashed ? " dashed" : "", path_of(series, x, y), name);
     }
     for (const Point& p : series.points) {
         if (!series.markers) break;
         const std::string at = px(x.at(p.x));
         if (p.high > p.low)
-            out += fmt::format("<path class=\"whisker {}\" d=\"M{},{} L{},{}\"/>", colour, at, px(y.at(p.low)), at, px(y.at(p.high)));
-        out += fmt::format("<circle class=\"dot {}\" cx=\"{}\" cy=\"{}\" r=\"4\"><title>{}: {}, {}</title></circle>\n", colour, at,
-                           px(y.at(p.y)), name, escape(x.text(p.x)), escape(y.text(p.y)));
+            out += fmt::format("<path class=\"whisker {}\" d=\"M{},{} L{},{}\"/>", colour, at, px(y.at(p.low)), at,
+                               px(y.at(p.high)));
+        out += fmt::format("<circle class=\"dot {}\" cx=\"{}\" cy=\"{}\" r=\"4\"><title>{}: {}, {}</title></circle>\n", colour,
+                           at, px(y.at(p.y)), name, escape(x.text(p.x)), escape(y.text(p.y)));
     }
     return out;
 }
@@ -108,8 +111,8 @@ std::string line_chart(const ChartText& text, Axis x, Axis y, const std::vector<
     for (const double tick : y.ticks()) {
         const double at = y.at(tick);
         out += fmt::format("<line class=\"grid\" x1=\"{0}\" y1=\"{1}\" x2=\"{2}\" y2=\"{1}\"/>", px(x.from), px(at), px(x.to));
-        out += fmt::format("<text class=\"tick yt\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", px(x.from - 8), px(at + 4),
-                           escape(y.text(tick)));
+        out += fmt::format("<text class=\"tick yt\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", px(x.from - 8),
+                           px(at + 4), escape(y.text(tick)));
     }
     out += x_axis(x, kTop, kBottom);
     out += fmt::format("<text class=\"label\" x=\"{}\" y=\"16\">{}</text>\n", px(0), escape(y.label));
@@ -133,19 +136,21 @@ std::string bar_chart(const ChartText& text, Axis x, const std::vector<Bar>& bar
     for (size_t n = 0; n < bars.size(); ++n) {
         const Bar& bar = bars[n];
         const double top = kTop + kPitch * static_cast<double>(n) + (kPitch - kBar) / 2;
-        out += fmt::format("<text class=\"name\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}<title>{}</title></text>\n", px(x.from - 8),
-                           px(top + 13.5), escape(shortened(bar.label, kLabel)), escape(bar.label));
+        out += fmt::format("<text class=\"name\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}<title>{}</title></text>\n",
+                           px(x.from - 8), px(top + 13.5), escape(shortened(bar.label, kLabel)), escape(bar.label));
         double sum = 0;
         for (const BarPart& part : bar.parts) {
             const double begins = x.at(sum), ends = x.at(sum + part.value);
             sum += part.value;
             if (part.value <= 0) continue;
             const double gap = ends - begins > 3 ? 1.5 : 0;  // so that neighbours stand apart
-            out += fmt::format("<rect class=\"area {}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><title>{}</title></rect>\n",
-                               escape(part.colour), px(begins), px(top), px(ends - begins - gap), px(kBar),
-                               escape(part.name + ": " + x.text(part.value)));
+            out +=
+                fmt::format("<rect class=\"area {}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><title>{}</title></rect>\n",
+                            escape(part.colour), px(begins), px(top), px(ends - begins - gap), px(kBar),
+                            escape(part.name + ": " + x.text(part.value)));
         }
-        out += fmt::format("<text class=\"value\" x=\"{}\" y=\"{}\">{}</text>\n", px(x.at(sum) + 8), px(top + 13.5), escape(bar.text));
+        out += fmt::format("<text class=\"value\" x=\"{}\" y=\"{}\">{}</text>\n", px(x.at(sum) + 8), px(top + 13.5),
+                           escape(bar.text));
     }
     out += fmt::format("<path class=\"axis\" d=\"M{0},{1} L{0},{2}\"/>\n", px(x.from), px(kTop), px(bottom));
     return out + "</svg>\n";
@@ -156,7 +161,8 @@ std::string legend(const std::vector<Series>& series) {
     for (const Series& each : series) {
         std::string sample;
         if (each.line)
-            sample += fmt::format("<path class=\"line {}{}\" d=\"M1,6 L21,6\"/>", escape(each.colour), each.dashed ? " dashed" : "");
+            sample +=
+                fmt::format("<path class=\"line {}{}\" d=\"M1,6 L21,6\"/>", escape(each.colour), each.dashed ? " dashed" : "");
         if (each.markers) sample += fmt::format("<circle class=\"dot {}\" cx=\"11\" cy=\"6\" r=\"4\"/>", escape(each.colour));
         samples.push_back(sample);
         names.push_back(each.name);
@@ -167,7 +173,8 @@ std::string legend(const std::vector<Series>& series) {
 std::string legend(const std::vector<BarPart>& parts) {
     std::vector<std::string> samples, names;
     for (const BarPart& part : parts) {
-        samples.push_back(fmt::format("<rect class=\"area {}\" x=\"4\" y=\"0\" width=\"14\" height=\"12\"/>", escape(part.colour)));
+        samples.push_back(
+            fmt::format("<rect class=\"area {}\" x=\"4\" y=\"0\" width=\"14\" height=\"12\"/>", escape(part.colour)));
         names.push_back(part.name);
     }
     return legend_of(samples, names);

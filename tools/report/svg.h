@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pieces of charts as SVG text: escaping, axes with their ticks, lines and bars. Colours are classes that the page's style gives values.
+// Pieces of charts as SVG text: escaping, axes with their ticks, lines and bars. Colours are classes that the page's style
+// gives values.
 #pragma once
 
 #include <functional>
@@ -29,8 +30,8 @@ struct Axis {
     bool log = false;
     double low = 0, high = 1;                               ///< of the values
     std::function<std::string(double)> text = number_text;  ///< of a tick
-    double unit = 1;                                        ///< ticks are round numbers of it: a MiB is no round number of bytes
-    double from = 0, to = 1;                                ///< places of low and high; the chart sets them
+    double unit = 1;  ///< ticks are round numbers of it: a MiB is no round number of bytes
+    double from = 0, to = 1;  ///< places of low and high; the chart sets them
 
     double at(double value) const;
     std::vector<double> ticks() const;
@@ -38,10 +39,12 @@ struct Axis {
 
 /// An axis that holds all values with round ends: from 0 upwards, or logarithmic with ends of 1, 2 or 5 times a power of ten.
 /// @param values  those that are not positive have no place on a logarithmic axis and stand at its low end
-Axis linear_axis(std::string label, const std::vector<double>& values, std::function<std::string(double)> text, double unit = 1);
+Axis linear_axis(std::string label, const std::vector<double>& values, std::function<std::string(double)> text,
+                 double unit = 1);
 Axis log_axis(std::string label, const std::vector<double>& values, std::function<std::string(double)> text, double unit = 1);
 /// Logarithmic if all values are positive and the largest is 50 times the smallest or more, else linear.
-Axis fitting_axis(std::string label, const std::vector<double>& values, std::function<std::string(double)> text, double unit = 1);
+Axis fitting_axis(std::string label, const std::vector<double>& values, std::function<std::string(double)> text,
+                  double unit = 1);
 
 struct Point {
     double x = 0, y = 0;
@@ -69,7 +72,7 @@ struct BarPart {
 struct Bar {
     std::string label;
     std::vector<BarPart> parts;  ///< from left to right
-    std::string text;            ///< beside its end
+    std::string text;  ///< beside its end
 };
 
 /// Horizontal bars, one below the other, of parts that stand end to end. The axis begins with 0.

@@ -43,8 +43,8 @@ std::vector<std::string> swept_cells(const RunResults& run, const Configuration&
     return out;
 }
 
-std::string latency_table(const RunResults& run, const char* caption, const Latency Configuration::*which,
-                          const uint64_t Configuration::*count) {
+std::string latency_table(const RunResults& run, const char* caption, const Latency Configuration::* which,
+                          const uint64_t Configuration::* count) {
     Rows rows{swept_heads(run)};
     const size_t text = rows[0].size();
     rows[0].insert(rows[0].end(), {"n", "p50", "p95", "p99", "p99.9", "max"});
@@ -84,10 +84,11 @@ std::string other_table(const RunResults& run) {
     rows[0].insert(rows[0].end(), {"retained", "lost work", "MiB saved", "modelled s", "seed", "trace hash"});
     for (const Configuration& c : run.configurations) {
         std::vector<std::string> row = swept_cells(run, c, text);
-        row.insert(row.end(),
-                   {fmt::format("{:.2f} %", c.best_effort_retained * 100), c.lost_work ? std::to_string(*c.lost_work) : "not looked for",
-                    c.bytes_saved ? fmt::format("{:.0f}", static_cast<double>(*c.bytes_saved) / 1048576) : std::string("not known"), fmt::format("{:.2f}", c.simulated_ms / 1000),
-                    std::to_string(c.seed), escape(c.trace_hash)});
+        row.insert(row.end(), {fmt::format("{:.2f} %", c.best_effort_retained * 100),
+                               c.lost_work ? std::to_string(*c.lost_work) : "not looked for",
+                               c.bytes_saved ? fmt::format("{:.0f}", static_cast<double>(*c.bytes_saved) / 1048576)
+                                             : std::string("not known"),
+                               fmt::format("{:.2f}", c.simulated_ms / 1000), std::to_string(c.seed), escape(c.trace_hash)});
         rows.push_back(std::move(row));
     }
     return table("Throughput, work and what is needed to repeat it", rows, text);
@@ -100,12 +101,15 @@ std::string client_table(const RunResults& run) {
     for (const Configuration& c : run.configurations) {
         for (const results::Client& client : c.clients) {
             std::vector<std::string> row = swept_cells(run, c, text - 1);
-            row.insert(row.end(),
-                       {escape(client.name), std::to_string(client.kernels), client.longest_off_us ? fmt::format("{:.3f}", *client.longest_off_us / 1000) : std::string("not known")});
+            row.insert(row.end(), {escape(client.name), std::to_string(client.kernels),
+                                   client.longest_off_us ? fmt::format("{:.3f}", *client.longest_off_us / 1000)
+                                                         : std::string("not known")});
             rows.push_back(std::move(row));
         }
     }
-    return rows.size() == 1 ? "" : table("Clients: longest off is how long one wanted to run and was not on the hardware", rows, text);
+    return rows.size() == 1
+               ? ""
+               : table("Clients: longest off is how long one wanted to run and was not on the hardware", rows, text);
 }
 
 struct Pair {
@@ -139,12 +143,14 @@ std::string overlay(const std::vector<Pair>& pairs, const RunResults& first, con
         add(*pair.second, b + label, pairs.size() == 1 ? 8 : colour, true);
     }
     if (series.empty()) return "";
-    const std::string says =
-        "Distribution in both: the first with full lines, the second with broken ones." +
-        (series.size() / 2 == pairs.size() ? "" : fmt::format(" {} of {} configurations are drawn.", series.size() / 2, pairs.size()));
+    const std::string says = "Distribution in both: the first with full lines, the second with broken ones." +
+                             (series.size() / 2 == pairs.size()
+                                  ? ""
+                                  : fmt::format(" {} of {} configurations are drawn.", series.size() / 2, pairs.size()));
     const Axis x = log_axis(std::string(what.name()) + ", from doorbell to first wave", values, time_text),
                y{"part of all", false, 0, 1, percent_text};
-    return figure("Both distributions", says, line_chart({"compare-cdf", "Both distributions", says}, x, y, series), legend(series));
+    return figure("Both distributions", says, line_chart({"compare-cdf", "Both distributions", says}, x, y, series),
+                  legend(series));
 }
 
 }  // namespace
@@ -166,9 +172,10 @@ std::string table(const std::string& caption, const std::vector<std::vector<std:
 }
 
 std::string tables(const RunResults& run) {
-    return latency_table(run, "Latency of samples that pre-empted a queue, µs, with 95 % intervals", &Configuration::preemption_latency,
-                         &Configuration::preemptions) +
-           latency_table(run, "Latency of all samples, µs, with 95 % intervals", &Configuration::latency, &Configuration::samples) +
+    return latency_table(run, "Latency of samples that pre-empted a queue, µs, with 95 % intervals",
+                         &Configuration::preemption_latency, &Configuration::preemptions) +
+           latency_table(run, "Latency of all samples, µs, with 95 % intervals", &Configuration::latency,
+                         &Configuration::samples) +
            stages_table(run) + other_table(run) + client_table(run);
 }
 
@@ -210,13 +217,16 @@ std::string comparison(const NamedRun& first, const NamedRun& second) {
                 continue;
             }
             const Percentile &p = what.of(*pair.first).*percentile, &q = what.of(*pair.second).*percentile;
-            row.insert(row.end(), {us_text(p.value), us_text(q.value), difference(p.value, q.value), overlap(p, q) ? "yes" : "no"});
+            row.insert(row.end(),
+                       {us_text(p.value), us_text(q.value), difference(p.value, q.value), overlap(p, q) ? "yes" : "no"});
         }
-        for (const Configuration* c : {pair.first, pair.second}) row.push_back(fmt::format("{:.2f} %", c->best_effort_retained * 100));
+        for (const Configuration* c : {pair.first, pair.second})
+            row.push_back(fmt::format("{:.2f} %", c->best_effort_retained * 100));
         rows.push_back(std::move(row));
     }
     return out +
-           table(fmt::format("Comparison of the {}, µs: difference of the second from the first, and whether their 95 % intervals overlap",
+           table(fmt::format("Comparison of the {}, µs: difference of the second from the first, and whether their 95 % "
+                             "intervals overlap",
                              what.name()),
                  rows, text) +
            "</section>\n";

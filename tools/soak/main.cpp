@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The soak: queues that run kernels are pre-empted at random moments, as often as asked, by the trap handler that their waves
 // execute. Every work-item has to do its work exactly once, and every saved image has to be sound.
-// lyra_soak COUNT [SEED [THREADS]]: threads that run the waves. The handler is that of cwsr/handler, or LYRA_CWSR_HANDLER=file (raw code).
+// lyra_soak COUNT [SEED [THREADS]]: threads that run the waves. The handler is that of cwsr/handler, or LYRA_CWSR_HANDLER=file
+// (raw code).
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,13 +30,14 @@ struct Choice {
     const char* name;
     unsigned weight;
 };
-constexpr Choice kChoices[] = {{"barrier_lds", 8}, {"divergence", 8}, {"scratch", 8},       {"register_index", 8}, {"integers", 4},
-                               {"floats", 4},      {"doubles", 6},    {"sleep", 6},         {"state", 6},          {"flow", 6},
-                               {"skip", 6},        {"traps", 6},      {"partial_group", 8}, {"all_registers", 1},
-                               {"barrier_sixteen_waves", 1}};
+constexpr Choice kChoices[] = {
+    {"barrier_lds", 8}, {"divergence", 8}, {"scratch", 8},       {"register_index", 8}, {"integers", 4},
+    {"floats", 4},      {"doubles", 6},    {"sleep", 6},         {"state", 6},          {"flow", 6},
+    {"skip", 6},        {"traps", 6},      {"partial_group", 8}, {"all_registers", 1},  {"barrier_sixteen_waves", 1}};
 
 [[noreturn]] void fail(const std::string& text, uint64_t seed, uint64_t done) {
-    fmt::print(stderr, "FAILED after {} pre-emptions: {}\nAgain with: lyra test --soak {} --seed {}\n", done, text, done + 1000, seed);
+    fmt::print(stderr, "FAILED after {} pre-emptions: {}\nAgain with: lyra test --soak {} --seed {}\n", done, text, done + 1000,
+               seed);
     std::exit(1);
 }
 
@@ -74,8 +76,8 @@ public:
         finish();
     }
     void report() {
-        fmt::print("{} pre-emptions of {} waves, {} batches of work done once, {} unmaps, seed {}\n", preempted_, waves_, batches_,
-                   unmaps_, seed_);
+        fmt::print("{} pre-emptions of {} waves, {} batches of work done once, {} unmaps, seed {}\n", preempted_, waves_,
+                   batches_, unmaps_, seed_);
     }
 
 private:
@@ -90,9 +92,10 @@ private:
             for (unsigned slot = 0; slot < gcn::kWaveSlots; ++slot) {
                 const gcn::Wave& wave = cp.dispatcher().cu(cu).wave(slot);
                 if (wave.state == gcn::WaveState::Free) continue;
-                fmt::print(stderr, "CU {} slot {} dispatch {} state {} save {} pc {:#x} exec {:#x} status {:#x} trapsts {:#x}\n", cu, slot,
-                           wave.dispatch, static_cast<int>(wave.state), static_cast<int>(wave.save), wave.pc, wave.exec, wave.status,
-                           wave.trapsts);
+                fmt::print(stderr,
+                           "CU {} slot {} dispatch {} state {} save {} pc {:#x} exec {:#x} status {:#x} trapsts {:#x}\n", cu,
+                           slot, wave.dispatch, static_cast<int>(wave.state), static_cast<int>(wave.save), wave.pc, wave.exec,
+                           wave.status, wave.trapsts);
             }
         }
         for (const std::string& line : host.lines) fmt::print(stderr, "{}\n", line);
@@ -134,7 +137,9 @@ private:
     /// What is left runs to its end.
     void finish() {
         map_all();
-        const auto all_idle = [&] { return std::all_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job->idle(); }); };
+        const auto all_idle = [&] {
+            return std::all_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job->idle(); });
+        };
         for (unsigned n = 0; n < 100'000 && !all_idle(); ++n) {
             cp.run(10'000);
             for (auto& job : jobs_) {

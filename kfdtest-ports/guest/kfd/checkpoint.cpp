@@ -49,8 +49,8 @@ struct Shared {
 struct QueuePrivate {
     uint32_t object_type;
     uint64_t ring, ring_bytes, read_pointer, write_pointer, doorbell, end_of_pipe, save_area;
-    uint32_t gpu_id, type, format, queue_id, priority, percentage, doorbell_id, gws, sdma_id, end_of_pipe_bytes, save_bytes, stack_bytes,
-        mqd_bytes;
+    uint32_t gpu_id, type, format, queue_id, priority, percentage, doorbell_id, gws, sdma_id, end_of_pipe_bytes, save_bytes,
+        stack_bytes, mqd_bytes;
 };
 constexpr size_t kMqdBytes = 2048;
 constexpr unsigned kStackOffset = 174, kStackSize = 175, kWaveEnd = 176;  ///< dwords of the MQD
@@ -120,7 +120,8 @@ void copy_content(Shared& shared) {
 const unsigned char* content_of(const Shared& shared, uint64_t address) {
     for (uint32_t n = 0; n < shared.bos; ++n) {
         const kfd_criu_bo_bucket& bo = shared.bo[n];
-        if (address >= bo.addr && address < bo.addr + bo.size) return shared.content + shared.content_at[n] + (address - bo.addr);
+        if (address >= bo.addr && address < bo.addr + bo.size)
+            return shared.content + shared.content_at[n] + (address - bo.addr);
     }
     fail("memory is missing in the checkpoint");
 }
@@ -132,8 +133,8 @@ void check_image(Shared& shared) {
     const unsigned char* at = shared.private_data + shared.private_bytes - bytes;
     QueuePrivate queue;
     std::memcpy(&queue, at, sizeof queue);
-    if (queue.ring != shared.queue.ring.address() || queue.save_area != shared.queue.save_area.address() || queue.mqd_bytes != kMqdBytes ||
-        queue.stack_bytes != shared.queue.stack_bytes) {
+    if (queue.ring != shared.queue.ring.address() || queue.save_area != shared.queue.save_area.address() ||
+        queue.mqd_bytes != kMqdBytes || queue.stack_bytes != shared.queue.stack_bytes) {
         fail("the checkpoint does not describe the queue");
     }
     uint32_t mqd[kMqdBytes / 4];
@@ -170,7 +171,8 @@ void checkpoint(Shared& shared, pid_t pid) {
 
     kfd_ioctl_criu_args info{};
     require(criu(kfd, KFD_CRIU_OP_PROCESS_INFO, info) == 0, "CRIU PROCESS_INFO");
-    if (info.pid != static_cast<uint32_t>(pid) || info.num_devices != 1 || info.num_bos > kMostBos || info.priv_data_size > kMostPrivate) {
+    if (info.pid != static_cast<uint32_t>(pid) || info.num_devices != 1 || info.num_bos > kMostBos ||
+        info.priv_data_size > kMostPrivate) {
         fail("CRIU PROCESS_INFO does not fit");
     }
     shared.devices = info.num_devices;
@@ -181,7 +183,8 @@ void checkpoint(Shared& shared, pid_t pid) {
     info.bos = reinterpret_cast<uint64_t>(shared.bo);
     info.priv_data = reinterpret_cast<uint64_t>(shared.private_data);
     require(criu(kfd, KFD_CRIU_OP_CHECKPOINT, info) == 0, "CRIU CHECKPOINT");
-    std::printf("checkpoint: %u pieces of memory, %u other objects, %lu bytes of private data\n", shared.bos, shared.objects, shared.private_bytes);
+    std::printf("checkpoint: %u pieces of memory, %u other objects, %lu bytes of private data\n", shared.bos, shared.objects,
+                shared.private_bytes);
     copy_content(shared);
     uint32_t least = ~0u;
     for (uint32_t n = 0; n < kGroups; ++n) {
@@ -201,12 +204,15 @@ void checkpoint(Shared& shared, pid_t pid) {
 /// The process that takes over. It parted from its parent before the first one had any memory, so the addresses are free.
 int second_process(Shared& shared) {
     wait_for(2 * kPatience, [&] { return shared.checkpointed.load(); });
-    const uint32_t minor = static_cast<uint32_t>(property(read_file("/sys/class/kfd/kfd/topology/nodes/1/properties"), "drm_render_minor"));
-    const int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC), drm = open(("/dev/dri/renderD" + std::to_string(minor)).c_str(), O_RDWR | O_CLOEXEC);
+    const uint32_t minor =
+        static_cast<uint32_t>(property(read_file("/sys/class/kfd/kfd/topology/nodes/1/properties"), "drm_render_minor"));
+    const int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC),
+              drm = open(("/dev/dri/renderD" + std::to_string(minor)).c_str(), O_RDWR | O_CLOEXEC);
     require(kfd >= 0 && drm >= 0, "/dev/kfd");
     for (uint32_t n = 0; n < shared.bos; ++n) {
         void* wanted = reinterpret_cast<void*>(shared.bo[n].addr);
-        const void* got = mmap(wanted, shared.bo[n].size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+        const void* got = mmap(wanted, shared.bo[n].size, PROT_NONE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
         require(got == wanted, "the address is not free");
     }
     shared.device.drm_fd = static_cast<uint32_t>(drm);
@@ -223,7 +229,8 @@ int second_process(Shared& shared) {
         const kfd_criu_bo_bucket& bo = shared.bo[n];
         if (bo.dmabuf_fd == KFD_INVALID_FD) continue;
         void* wanted = reinterpret_cast<void*>(bo.addr);
-        const void* got = mmap(wanted, bo.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, drm, static_cast<off_t>(bo.restored_offset));
+        const void* got =
+            mmap(wanted, bo.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, drm, static_cast<off_t>(bo.restored_offset));
         require(got == wanted, "mmap of restored memory");
         std::memcpy(wanted, shared.content + shared.content_at[n], bo.size);
         close(static_cast<int>(bo.dmabuf_fd));

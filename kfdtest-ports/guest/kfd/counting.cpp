@@ -30,7 +30,8 @@ bool Counting::right() const {
     const CountArguments& a = arguments();
     for (uint32_t n = 0; n < groups_ * kCountGroup; ++n) {
         const uint32_t steps = progress_.as<uint32_t>()[n / kCountGroup];
-        if (steps < std::max(a.steps, 1u) || results_.as<uint32_t>()[n] != counted(a.seed + n, a.seed, uint64_t{steps} * a.rounds)) {
+        if (steps < std::max(a.steps, 1u) ||
+            results_.as<uint32_t>()[n] != counted(a.seed + n, a.seed, uint64_t{steps} * a.rounds)) {
             return false;
         }
     }

@@ -135,7 +135,8 @@ std::vector<kfd_queue_snapshot_entry> DebugSession::queues() {
     snapshot.queue_snapshot.entry_size = sizeof(kfd_queue_snapshot_entry);
     require(call(KFD_IOC_DBG_TRAP_GET_QUEUE_SNAPSHOT, snapshot) == 0, "DBG_TRAP_GET_QUEUE_SNAPSHOT");
     entries.resize(std::min<size_t>(entries.size(), snapshot.queue_snapshot.num_queues));
-    std::erase_if(entries, [](const kfd_queue_snapshot_entry& entry) { return entry.queue_type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL; });
+    std::erase_if(entries,
+                  [](const kfd_queue_snapshot_entry& entry) { return entry.queue_type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL; });
     return entries;
 }
 

@@ -20,7 +20,7 @@ using namespace lyra::guest;
 namespace {
 
 constexpr unsigned kQueues = 3, kGroups = 4;
-constexpr size_t kMqdAddress = 128, kPqBase = 136, kMqdDwords = 512;                        // dwords of an MQD
+constexpr size_t kMqdAddress = 128, kPqBase = 136, kMqdDwords = 512;  // dwords of an MQD
 constexpr uint32_t kMapProcess = 0xa1, kMapQueues = 0xa2, kFirstVmid = 8;
 constexpr size_t kPasid = 1, kProcessDwords = 15, kMapQueuesMqd = 3, kMapQueuesDwords = 7;  // dwords of the packets
 
@@ -28,8 +28,8 @@ uint64_t pair(const std::vector<uint32_t>& dwords, size_t at) { return uint64_t{
 
 /// What a run list names.
 struct Listed {
-    bool process = false;             ///< ours
-    std::vector<uint64_t> mqds;       ///< of our queues
+    bool process = false;  ///< ours
+    std::vector<uint64_t> mqds;  ///< of our queues
 };
 
 Listed listed(const std::vector<uint32_t>& list, uint32_t pasid) {
@@ -66,12 +66,15 @@ std::string look(const std::vector<std::unique_ptr<AqlQueue>>& queues, const boo
         });
         if (mqd == process.mqds.end()) return fmt::format("no MQD has the ring {:#x} of queue {}", ring, n);
         const uint64_t address = pair(*mqd, kMqdAddress);
-        const auto slot = std::find_if(all.begin(), all.end(), [&](const SlotView& each) { return each.active && each.mqd == address; });
+        const auto slot =
+            std::find_if(all.begin(), all.end(), [&](const SlotView& each) { return each.active && each.mqd == address; });
         if ((slot != all.end()) != on[n]) return fmt::format("queue {} {} a slot", n, on[n] ? "lacks" : "still has");
-        if (std::count(list.mqds.begin(), list.mqds.end(), address) != on[n]) return fmt::format("queue {} is wrong in the run list", n);
+        if (std::count(list.mqds.begin(), list.mqds.end(), address) != on[n])
+            return fmt::format("queue {} is wrong in the run list", n);
         if (!on[n]) continue;
         if (slot->ring != ring) return fmt::format("the slot of queue {} has ring {:#x}, not {:#x}", n, slot->ring, ring);
-        if (slot->vmid < kFirstVmid || (vmid != 0 && slot->vmid != vmid)) return fmt::format("queue {} has VMID {}", n, slot->vmid);
+        if (slot->vmid < kFirstVmid || (vmid != 0 && slot->vmid != vmid))
+            return fmt::format("queue {} has VMID {}", n, slot->vmid);
         vmid = slot->vmid;
     }
     return "";

@@ -79,11 +79,13 @@ void check_wave(const WaveImage& wave, const WaveRegisters& registers) {
     if (registers.sgprs[kScalar] != kHold) fail(fmt::format("s60 is {:#x}", registers.sgprs[kScalar]));
     for (uint32_t lane = 0; lane < 40 + group; ++lane) {
         const uint32_t item = group * kGroupItems + wave.number * 64 + lane;
-        if (registers.vgprs[kVector][lane] != 3 * item) fail(fmt::format("v40 of item {} is {:#x}", item, registers.vgprs[kVector][lane]));
+        if (registers.vgprs[kVector][lane] != 3 * item)
+            fail(fmt::format("v40 of item {} is {:#x}", item, registers.vgprs[kVector][lane]));
     }
     if (wave.number == 0) {
         for (uint32_t item = 0; item < kGroupItems; ++item) {
-            if (registers.lds[item] != item * 7) fail(fmt::format("LDS of group {}, dword {}: {:#x}", group, item, registers.lds[item]));
+            if (registers.lds[item] != item * 7)
+                fail(fmt::format("LDS of group {}, dword {}: {:#x}", group, item, registers.lds[item]));
         }
     }
 }
@@ -99,9 +101,11 @@ void save_image(DebugSession& session, const Stopped& stopped, const char* path)
     uint32_t header[4];
     if (!session.read(stopped.queue.ctx_save_restore_address, header, sizeof header)) fail("the header is not readable");
     std::vector<char> bytes(std::min(header[2], stopped.queue.ctx_save_restore_area_size));
-    if (!session.read(stopped.queue.ctx_save_restore_address, bytes.data(), bytes.size())) fail("the save area is not readable");
+    if (!session.read(stopped.queue.ctx_save_restore_address, bytes.data(), bytes.size()))
+        fail("the save area is not readable");
     std::ofstream file(path, std::ios::binary);
-    if (!file.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush()) fail(std::string("cannot write ") + path);
+    if (!file.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush())
+        fail(std::string("cannot write ") + path);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A queue is disabled and enabled again with time for whoever looks at queues now and then, and works after that. usage: disabled [TIMES]
+// A queue is disabled and enabled again with time for whoever looks at queues now and then, and works after that. usage:
+// disabled [TIMES]
 #include <unistd.h>
 
 #include <cstdio>

@@ -139,7 +139,8 @@ unsigned log_lines(const std::string& word) {
     const int got = klogctl(kReadAll, text.data(), size);
     text.resize(static_cast<size_t>(got > 0 ? got : 0));
     unsigned count = 0;
-    for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at = std::min(text.find('\n', at), text.size())) ++count;
+    for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at = std::min(text.find('\n', at), text.size()))
+        ++count;
     return count;
 }
 

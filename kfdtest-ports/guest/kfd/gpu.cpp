@@ -129,12 +129,13 @@ Memory Gpu::allocate(size_t bytes, Where where) {
     allocate.gpu_id = id_;
     allocate.flags = (where == Where::Vram ? KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC
                                            : KFD_IOC_ALLOC_MEM_FLAGS_GTT | KFD_IOC_ALLOC_MEM_FLAGS_COHERENT) |
-                     KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE | KFD_IOC_ALLOC_MEM_FLAGS_NO_SUBSTITUTE;
+                     KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE |
+                     KFD_IOC_ALLOC_MEM_FLAGS_NO_SUBSTITUTE;
     require(call(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, &allocate) == 0, "ALLOC_MEMORY_OF_GPU");
     memory.handle = allocate.handle;
     memory.offset = allocate.mmap_offset;
-    void* mapped = mmap(memory.at, memory.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, drm_,
-                        static_cast<off_t>(memory.offset));
+    void* mapped =
+        mmap(memory.at, memory.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, drm_, static_cast<off_t>(memory.offset));
     require(mapped == memory.at, "mmap of the render node");
     kfd_ioctl_map_memory_to_gpu_args map{};
     map.handle = memory.handle;

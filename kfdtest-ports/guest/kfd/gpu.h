@@ -93,7 +93,8 @@ public:
     AqlQueue& operator=(const AqlQueue&) = delete;
 
     /// Start a grid. code begins with a kernel descriptor (kernel.inc). @return number of its completion signal
-    unsigned dispatch(const Memory& code, uint32_t groups, uint32_t group_size, const Memory& arguments, uint32_t lds_bytes = 0);
+    unsigned dispatch(const Memory& code, uint32_t groups, uint32_t group_size, const Memory& arguments,
+                      uint32_t lds_bytes = 0);
     bool done(unsigned signal) const;
 
     /// AMDKFD_IOC_UPDATE_QUEUE: 0 takes the queue from the hardware, more gives it back. @return 0 or errno

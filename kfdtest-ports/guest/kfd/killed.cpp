@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A process with endless waves all over the GPU is killed, again and again: each time its queue slots and memory are free again.
-// In the end all wave slots, all LDS and all VMIDs can be had. usage: killed [TIMES]
+// A process with endless waves all over the GPU is killed, again and again: each time its queue slots and memory are free
+// again. In the end all wave slots, all LDS and all VMIDs can be had. usage: killed [TIMES]
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -65,13 +65,14 @@ void end(pid_t child) {
 void check_all_free(const MemoryView& before, unsigned round) {
     const bool free = wait_for(20, [&] {
         const MemoryView now = memory_in_use();
-        return processes() == 0 && active_slots() == 0 && now.vram_bytes <= before.vram_bytes && now.gtt_bytes <= before.gtt_bytes;
+        return processes() == 0 && active_slots() == 0 && now.vram_bytes <= before.vram_bytes &&
+               now.gtt_bytes <= before.gtt_bytes;
     });
     if (free) return;
     const MemoryView now = memory_in_use();
-    fail("round " + std::to_string(round) + ": " + std::to_string(processes()) + " processes, " + std::to_string(active_slots()) +
-         " slots, VRAM " + std::to_string(before.vram_bytes) + " -> " + std::to_string(now.vram_bytes) + ", GTT " +
-         std::to_string(before.gtt_bytes) + " -> " + std::to_string(now.gtt_bytes));
+    fail("round " + std::to_string(round) + ": " + std::to_string(processes()) + " processes, " +
+         std::to_string(active_slots()) + " slots, VRAM " + std::to_string(before.vram_bytes) + " -> " +
+         std::to_string(now.vram_bytes) + ", GTT " + std::to_string(before.gtt_bytes) + " -> " + std::to_string(now.gtt_bytes));
 }
 
 /// A grid whose waves wait for each other.
@@ -86,7 +87,8 @@ void gather(Gpu& gpu, const char* what, uint32_t groups, uint32_t lds_bytes) {
     AqlQueue queue(gpu);
     const unsigned signal = queue.dispatch(code, groups, 64, arguments, lds_bytes);
     if (!wait_for(60, [&] { return queue.done(signal); })) {
-        fail(std::string(what) + ": only " + std::to_string(*counter.as<uint32_t>()) + " of " + std::to_string(groups) + " waves at a time");
+        fail(std::string(what) + ": only " + std::to_string(*counter.as<uint32_t>()) + " of " + std::to_string(groups) +
+             " waves at a time");
     }
     std::printf("%s: %u waves at a time\n", what, groups);
 }
@@ -99,7 +101,8 @@ void check_vmids() {
         if (slot.active) vmids.insert(slot.vmid);
     }
     for (const pid_t child : children) end(child);
-    if (vmids.size() != kProcesses) fail(std::to_string(vmids.size()) + " VMIDs for " + std::to_string(kProcesses) + " processes");
+    if (vmids.size() != kProcesses)
+        fail(std::to_string(vmids.size()) + " VMIDs for " + std::to_string(kProcesses) + " processes");
     std::printf("%zu processes at a time have VMIDs\n", vmids.size());
 }
 

@@ -52,9 +52,11 @@ int run(Shared& shared, unsigned process) {
     });
     for (Counting& grid : grids) grid.stop();
     const bool done = wait_for(kPatience, [&] {
-        return std::all_of(grids.begin(), grids.end(), [&](const Counting& grid) { return grid.done(*queues[&grid - grids.data()]); });
+        return std::all_of(grids.begin(), grids.end(),
+                           [&](const Counting& grid) { return grid.done(*queues[&grid - grids.data()]); });
     });
-    return stopped && done && std::all_of(grids.begin(), grids.end(), [](const Counting& grid) { return grid.right(); }) ? 0 : 1;
+    return stopped && done && std::all_of(grids.begin(), grids.end(), [](const Counting& grid) { return grid.right(); }) ? 0
+                                                                                                                         : 1;
 }
 
 std::vector<uint32_t> progress_of_all(const Shared& shared) { return {std::begin(shared.progress), std::end(shared.progress)}; }
@@ -63,7 +65,8 @@ std::vector<uint32_t> progress_of_all(const Shared& shared) { return {std::begin
 
 int main(int count, char** arguments) {
     const uint32_t steps = count > 1 ? static_cast<uint32_t>(std::atoi(arguments[1])) : 200;
-    auto* shared = static_cast<Shared*>(mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    auto* shared =
+        static_cast<Shared*>(mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     require(shared != MAP_FAILED, "mmap");
     std::vector<pid_t> children;
     for (unsigned n = 0; n < kProcesses; ++n) {
@@ -73,7 +76,8 @@ int main(int count, char** arguments) {
     if (!wait_for(kPatience, [&] { return shared->ready == kProcesses; })) fail("the processes do not come up");
     const double began = now_s();
     shared->go = true;
-    // The processes start one after the other, and the first ones have the GPU for themselves: shares count from when all have begun.
+    // The processes start one after the other, and the first ones have the GPU for themselves: shares count from when all have
+    // begun.
     std::vector<uint32_t> before;
     const bool all_begun = wait_for(kPatience, [&] {
         before = progress_of_all(*shared);
@@ -84,20 +88,20 @@ int main(int count, char** arguments) {
     unsigned most_slots = 0;
     size_t most_vmids = 0;
     const bool enough = all_begun && wait_for(kPatience, [&] {
-        uint64_t sum = 0;
-        done = progress_of_all(*shared);
-        for (unsigned n = 0; n < done.size(); ++n) sum += done[n] -= before[n];
-        unsigned active = 0;
-        std::set<uint32_t> vmids;
-        for (const SlotView& slot : slots()) {
-            if (!slot.active) continue;
-            ++active;
-            vmids.insert(slot.vmid);
-        }
-        most_slots = std::max(most_slots, active);
-        most_vmids = std::max(most_vmids, vmids.size());
-        return sum >= uint64_t{steps} * done.size();
-    });
+                            uint64_t sum = 0;
+                            done = progress_of_all(*shared);
+                            for (unsigned n = 0; n < done.size(); ++n) sum += done[n] -= before[n];
+                            unsigned active = 0;
+                            std::set<uint32_t> vmids;
+                            for (const SlotView& slot : slots()) {
+                                if (!slot.active) continue;
+                                ++active;
+                                vmids.insert(slot.vmid);
+                            }
+                            most_slots = std::max(most_slots, active);
+                            most_vmids = std::max(most_vmids, vmids.size());
+                            return sum >= uint64_t{steps} * done.size();
+                        });
     const double ended = now_s();
     shared->stop = true;
     unsigned right = 0;
@@ -106,8 +110,8 @@ int main(int count, char** arguments) {
         waitpid(child, &status, 0);
         right += WIFEXITED(status) && WEXITSTATUS(status) == 0;
     }
-    std::printf("all have begun after %.1f s, all are done after %.1f s, %u processes have right results\n", begun - began, now_s() - began,
-                right);
+    std::printf("all have begun after %.1f s, all are done after %.1f s, %u processes have right results\n", begun - began,
+                now_s() - began, right);
     if (right != kProcesses) fail("wrong or missing results");
     if (!enough) fail("not enough steps in time");
     const auto [least, most] = std::minmax_element(done.begin(), done.end());

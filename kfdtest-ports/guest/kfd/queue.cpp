@@ -68,8 +68,8 @@ AqlQueue::AqlQueue(Gpu& gpu, uint32_t packets, unsigned priority) : gpu_(gpu), p
 AqlQueue::~AqlQueue() {
     destroy();
     munmap(doorbells_, kDoorbellBytes);
-    for (const Memory& memory : {memory_.ring, memory_.pointers[0], memory_.pointers[1], memory_.end_of_pipe, memory_.save_area,
-                                 memory_.signals}) {
+    for (const Memory& memory :
+         {memory_.ring, memory_.pointers[0], memory_.pointers[1], memory_.end_of_pipe, memory_.save_area, memory_.signals}) {
         gpu_.free(memory);
     }
 }

@@ -39,13 +39,15 @@ std::string check_saved_count(const cwsr::WaveImage& wave, const cwsr::ReadArea&
     if (!cwsr::read_registers(wave, read, registers)) return "registers are not readable";
     if (wave.pc < code + 256 || wave.pc >= code + code_bytes) return fmt::format("PC {:#x}, code {:#x}", wave.pc, code);
     if (wave.exec != ~uint64_t{0} && wave.exec != 1) return fmt::format("EXEC {:#x}", wave.exec);
-    if (registers.sgprs[kGroup] != wave.group_id[0]) return fmt::format("s2 {}, group {}", registers.sgprs[kGroup], wave.group_id[0]);
+    if (registers.sgprs[kGroup] != wave.group_id[0])
+        return fmt::format("s2 {}, group {}", registers.sgprs[kGroup], wave.group_id[0]);
     const uint32_t expected[] = {arguments.steps, arguments.rounds, arguments.seed, arguments.factor};
     if (std::memcmp(&registers.sgprs[kSteps], expected, sizeof expected) != 0) return "s[8:11] do not hold the arguments";
     for (uint32_t lane = 0; lane < kCountGroup; ++lane) {
         const uint32_t item = wave.group_id[0] * kCountGroup + lane;
         if (registers.vgprs[kItem][lane] != lane) return fmt::format("v0 of lane {} is {}", lane, registers.vgprs[kItem][lane]);
-        if (registers.vgprs[kGlobalItem][lane] != item) return fmt::format("v1 of lane {} is {}", lane, registers.vgprs[kGlobalItem][lane]);
+        if (registers.vgprs[kGlobalItem][lane] != item)
+            return fmt::format("v1 of lane {} is {}", lane, registers.vgprs[kGlobalItem][lane]);
         const uint32_t x = registers.vgprs[kX][lane], steps = registers.sgprs[kStepsDone], left = registers.sgprs[kRoundsLeft];
         if (!fits(x, arguments.seed + item, arguments, steps, left)) {
             return fmt::format("v2 of lane {} is {:#x} after {} steps with {} rounds left", lane, x, steps, left);

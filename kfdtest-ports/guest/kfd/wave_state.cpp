@@ -38,7 +38,8 @@ size_t check_waves(const Gpu& gpu, const AqlQueue& queue, const Counting& grid, 
     const lyra::cwsr::ReadArea read = reader_of(memory.save_area.at, memory.save_bytes);
     const lyra::cwsr::Image image = lyra::cwsr::read_save_area(read, memory.ring_bytes);
     if (!image.error.empty()) fail("image: " + image.error);
-    if (image.waves.size() != grid.groups()) fail(std::to_string(image.waves.size()) + " waves are saved, not " + std::to_string(grid.groups()));
+    if (image.waves.size() != grid.groups())
+        fail(std::to_string(image.waves.size()) + " waves are saved, not " + std::to_string(grid.groups()));
     for (const lyra::cwsr::WaveImage& wave : image.waves) {
         const std::string wrong = check_saved_count(wave, read, grid.arguments(), code.address(), code.bytes);
         if (!wrong.empty()) fail(wrong + "\n" + lyra::cwsr::dump_image({{wave}, ""}, read, {true, false}));

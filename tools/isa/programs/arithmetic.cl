@@ -2,7 +2,8 @@
 // Programs of lyra_isa_compilers: arithmetic that C and IEEE decide to the last bit. The host compiles this file too.
 #include "portable.h"
 
-// Integers -----------------------------------------------------------------------------------------------------------------------
+// Integers
+// -----------------------------------------------------------------------------------------------------------------------
 
 #define ARITHMETIC(name, T, U)                                                          \
     U name(ulong a, ulong b) {                                                          \
@@ -109,7 +110,8 @@ PROGRAM(sub_dwords) {
     OUT(4, (uint)(a >> 8 & 0xff) * (uint)(b >> 16 & 0xffff) + ((uint)a >> 24) + (ushort)((uint)b >> 11));
 }
 
-// Floating point -----------------------------------------------------------------------------------------------------------------
+// Floating point
+// -----------------------------------------------------------------------------------------------------------------
 
 // Whatever the payload of a NaN, and whichever zero of a minimum.
 #define F32(v) ((v) != (v) ? 0x7fc00000u : as_uint(v))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Programs of lyra_isa_compilers: divergent control flow, calls, private memory, LDS, barriers, atomics, generic pointers. The host
-// compiles this file too.
+// Programs of lyra_isa_compilers: divergent control flow, calls, private memory, LDS, barriers, atomics, generic pointers. The
+// host compiles this file too.
 #include "portable.h"
 
 uint mixed(uint v) {
@@ -9,7 +9,8 @@ uint mixed(uint v) {
     return v ^ (v >> 16);
 }
 
-// Control flow -------------------------------------------------------------------------------------------------------------------
+// Control flow
+// -------------------------------------------------------------------------------------------------------------------
 
 int switched(int v) {
     int r = 1;
@@ -101,7 +102,8 @@ PROGRAM(early_exits) {
     OUT(1, IN(1) + 1);
 }
 
-// Calls --------------------------------------------------------------------------------------------------------------------------
+// Calls
+// --------------------------------------------------------------------------------------------------------------------------
 
 typedef struct {
     char tag;
@@ -162,7 +164,8 @@ PROGRAM(calls) {
                           (double)(i % 77), 5));
 }
 
-// Private memory -----------------------------------------------------------------------------------------------------------------
+// Private memory
+// -----------------------------------------------------------------------------------------------------------------
 
 PROGRAM(private_arrays) {
     const uint seed = (uint)IN(0);
@@ -246,7 +249,8 @@ PROGRAM(structures) {
     OUT(1, o.wide);
 }
 
-// Work-groups --------------------------------------------------------------------------------------------------------------------
+// Work-groups
+// --------------------------------------------------------------------------------------------------------------------
 
 PROGRAM(shared_memory) {
     local uint sums[GROUP];

@@ -46,8 +46,8 @@ static uint64_t checksum;
 static uint64_t values;
 static void platform_main_begin(void) { checksum = 1; }
 static void crc32_gentab(void) {}
-// clang-19 for gfx900 makes s_not_b64 of the wrong registers out of a 64-bit xnor that starts as a scalar operation and ends as a
-// vector one: keep the sum a vector from the start.
+// clang-19 for gfx900 makes s_not_b64 of the wrong registers out of a 64-bit xnor that starts as a scalar operation and ends as
+// a vector one: keep the sum a vector from the start.
 #ifdef __AMDGCN__
 #define LYRA_IN_VECTOR(variable) __asm__("" : "+v"(variable))
 #else

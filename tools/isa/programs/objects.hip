@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Programs of lyra_isa_compilers, as HIP: templates, virtual functions, lambdas, bit fields, 128 bits, LDS, variables of the device,
-// atomics, and what passes between lanes. Without HIP's headers, so that every clang compiles it; the host does too.
+// Programs of lyra_isa_compilers, as HIP: templates, virtual functions, lambdas, bit fields, 128 bits, LDS, variables of the
+// device, atomics, and what passes between lanes. Without HIP's headers, so that every clang compiles it; the host does too.
 using u8 = unsigned char;
 using u16 = unsigned short;
 using u32 = unsigned int;
@@ -22,9 +22,18 @@ __device__ static inline void barrier() {
     __builtin_amdgcn_s_barrier();
     __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup");
 }
-template <class T> __device__ inline T add_at(T* p, T v) { return __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); }
-template <class T> __device__ inline T max_at(T* p, T v) { return __hip_atomic_fetch_max(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); }
-template <class T> __device__ inline T exchange_at(T* p, T v) { return __hip_atomic_exchange(p, v, __ATOMIC_SEQ_CST, __HIP_MEMORY_SCOPE_WORKGROUP); }
+template <class T>
+__device__ inline T add_at(T* p, T v) {
+    return __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+template <class T>
+__device__ inline T max_at(T* p, T v) {
+    return __hip_atomic_fetch_max(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+template <class T>
+__device__ inline T exchange_at(T* p, T v) {
+    return __hip_atomic_exchange(p, v, __ATOMIC_SEQ_CST, __HIP_MEMORY_SCOPE_WORKGROUP);
+}
 #else
 #define __global__
 #define __device__
@@ -36,9 +45,20 @@ static inline u32 local_id() { return static_cast<u32>(lyra_id(1, 0)); }
 static inline u32 group_id() { return static_cast<u32>(lyra_id(2, 0)); }
 static inline void barrier() { lyra_barrier(); }
 // Work-items of the host take turns.
-template <class T> inline T exchange_at(T* p, T v) { const T before = *p; *p = v; return before; }
-template <class T> inline T add_at(T* p, T v) { return exchange_at(p, static_cast<T>(*p + v)); }
-template <class T> inline T max_at(T* p, T v) { return exchange_at(p, *p > v ? *p : v); }
+template <class T>
+inline T exchange_at(T* p, T v) {
+    const T before = *p;
+    *p = v;
+    return before;
+}
+template <class T>
+inline T add_at(T* p, T v) {
+    return exchange_at(p, static_cast<T>(*p + v));
+}
+template <class T>
+inline T max_at(T* p, T v) {
+    return exchange_at(p, *p > v ? *p : v);
+}
 #endif
 
 constexpr u32 kGroup = 128, kInputs = 8, kOutputs = 16;
@@ -55,7 +75,8 @@ __device__ inline u32 mixed(u32 v) {
 }
 __device__ inline u64 bits(double v) { return __builtin_bit_cast(u64, v); }
 
-// Templates ----------------------------------------------------------------------------------------------------------------------
+// Templates
+// ----------------------------------------------------------------------------------------------------------------------
 
 template <class T, int n>
 struct Matrix {
@@ -92,7 +113,8 @@ PROGRAM(matrices) {
     OUT(5, static_cast<u8>(power_trace<u8, 4>(IN(6), 2)));
 }
 
-// Calls --------------------------------------------------------------------------------------------------------------------------
+// Calls
+// --------------------------------------------------------------------------------------------------------------------------
 
 struct Shape {
     __device__ virtual i32 area() const { return 0; }
@@ -139,11 +161,15 @@ PROGRAM(lambdas) {
     const u32 n = 3 + ITEM % 5;
     OUT(0, fold(&in[ITEM * kInputs], n, [=](u64 r, u64 w, u32 i) { return r * 3 + (w ^ a) + i; }));
     u32 odd = 0;
-    OUT(1, fold(&in[ITEM * kInputs], n, [&odd](u64 r, u64 w, u32) { odd += w & 1; return r ^ (w >> 3); }));
+    OUT(1, fold(&in[ITEM * kInputs], n, [&odd](u64 r, u64 w, u32) {
+            odd += w & 1;
+            return r ^ (w >> 3);
+        }));
     OUT(2, odd);
 }
 
-// Data ---------------------------------------------------------------------------------------------------------------------------
+// Data
+// ---------------------------------------------------------------------------------------------------------------------------
 
 struct Fields {
     u32 a : 3, b : 7, c : 22;
@@ -152,7 +178,8 @@ struct Fields {
 };
 PROGRAM(bit_fields) {
     Fields f;
-    f.a = IN(0), f.b = IN(1), f.c = IN(2), f.d = static_cast<i32>(IN(3) & 31) - 16, f.e = static_cast<i32>(IN(4) & 2047) - 1024, f.f = static_cast<i16>(IN(5));
+    f.a = IN(0), f.b = IN(1), f.c = IN(2), f.d = static_cast<i32>(IN(3) & 31) - 16, f.e = static_cast<i32>(IN(4) & 2047) - 1024,
+    f.f = static_cast<i16>(IN(5));
     f.g = IN(6), f.h = IN(7);
     f.a += 3;
     f.b *= f.a;
@@ -160,7 +187,8 @@ PROGRAM(bit_fields) {
     f.f ^= f.d;
     f.g += f.h;
     OUT(0, f.a | static_cast<u64>(f.b) << 3 | static_cast<u64>(f.c) << 10 | static_cast<u64>(f.g) << 24);
-    OUT(1, static_cast<u64>(f.d + 100) ^ static_cast<u64>(f.e + 100000) << 16 ^ static_cast<u64>(static_cast<u32>(f.f)) << 32 ^ f.h);
+    OUT(1, static_cast<u64>(f.d + 100) ^ static_cast<u64>(f.e + 100000) << 16 ^ static_cast<u64>(static_cast<u32>(f.f)) << 32 ^
+               f.h);
     Fields many[4] = {f, f, f, f};
     for (u32 i = 0; i < 12; ++i) {
         Fields& m = many[(IN(0) >> i) & 3];
@@ -187,8 +215,10 @@ PROGRAM(wide) {
     i32 product = 0;
     OUT(6, __builtin_mul_overflow(static_cast<i32>(a) >> 14, static_cast<i32>(b) >> 14, &product));
     OUT(7, static_cast<u32>(product));
-    OUT(8, __builtin_bswap64(a) ^ __builtin_bswap32(static_cast<u32>(b)) ^ __builtin_bitreverse64(b) ^ __builtin_bitreverse32(static_cast<u32>(a)));
-    OUT(9, __builtin_popcountl(a) + 100 * __builtin_clzl(a | 1) + 10000 * __builtin_ctzl(b | 1ul << 63) + 1000000 * __builtin_parity(static_cast<u32>(b)));
+    OUT(8, __builtin_bswap64(a) ^ __builtin_bswap32(static_cast<u32>(b)) ^ __builtin_bitreverse64(b) ^
+               __builtin_bitreverse32(static_cast<u32>(a)));
+    OUT(9, __builtin_popcountl(a) + 100 * __builtin_clzl(a | 1) + 10000 * __builtin_ctzl(b | 1ul << 63) +
+               1000000 * __builtin_parity(static_cast<u32>(b)));
 }
 
 __constant__ u32 primes[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53};
@@ -201,7 +231,8 @@ PROGRAM(variables) {
     OUT(1, text[(a >> 4) % (sizeof text - 1)] + (sizeof text << 8));
 }
 
-// Work-groups --------------------------------------------------------------------------------------------------------------------
+// Work-groups
+// --------------------------------------------------------------------------------------------------------------------
 
 PROGRAM(sorting) {
     __shared__ u64 keys[kGroup];
@@ -241,5 +272,6 @@ PROGRAM(counters) {
     OUT(1, wide[i & 1]);
     OUT(2, last >= 0 && last < static_cast<i32>(kGroup));
     add_at(&out[group_id() * kGroup * kOutputs + 8], v);
-    add_at(reinterpret_cast<float*>(&out[group_id() * kGroup * kOutputs + 9]), static_cast<float>(v & 255));  // exact in every order
+    add_at(reinterpret_cast<float*>(&out[group_id() * kGroup * kOutputs + 9]),
+           static_cast<float>(v & 255));  // exact in every order
 }

@@ -60,7 +60,8 @@ void structs_by_value(Test& test) {
         test.equal("f", i, got.f, want.f);
         test.equal("g", i, got.g, want.g);
         test.check("h", got.h == want.h);
-        test.equal("bits", i, got.bits | got.more_bits << 5 | got.rest << 22, want.bits | want.more_bits << 5 | want.rest << 22);
+        test.equal("bits", i, got.bits | got.more_bits << 5 | got.rest << 22,
+                   want.bits | want.more_bits << 5 | want.rest << 22);
     }
 }
 
@@ -208,19 +209,19 @@ void register_pressure(Test& test) {
 __host__ __device__ inline int switched(int v) {
     int r = 1;
     switch (v) {
-    case 0: r = 100; break;
-    case 1: r = 7;  // falls through
-    case 2: r += 20; break;
-    case 3:
-    case 4:
-    case 5: r = v * v; break;
-    case 6: return -6;
-    case 7: r ^= 0x55; break;
-    case 8: r = ~v; break;
-    case 9: r = v << 9; break;
-    case 100: r = 1000; break;
-    case -1000: r = 2000; break;
-    default: r = v % 5 == 0 ? 5 : v % 3;
+        case 0: r = 100; break;
+        case 1: r = 7;  // falls through
+        case 2: r += 20; break;
+        case 3:
+        case 4:
+        case 5: r = v * v; break;
+        case 6: return -6;
+        case 7: r ^= 0x55; break;
+        case 8: r = ~v; break;
+        case 9: r = v << 9; break;
+        case 100: r = 1000; break;
+        case -1000: r = 2000; break;
+        default: r = v % 5 == 0 ? 5 : v % 3;
     }
     return r + 1;
 }
@@ -303,7 +304,8 @@ __host__ __device__ inline unsigned __int128 wide(uint64_t a, uint64_t b) {
     const unsigned __int128 x = static_cast<unsigned __int128>(a) << 64 | b;
     return x * (a | 1) + (x >> (b % 127)) - (static_cast<unsigned __int128>(b) << (a % 127));
 }
-#define INTEGER_TYPES(X) X(0, int8_t) X(1, uint8_t) X(2, int16_t) X(3, uint16_t) X(4, int32_t) X(5, uint32_t) X(6, int64_t) X(7, uint64_t)
+#define INTEGER_TYPES(X) \
+    X(0, int8_t) X(1, uint8_t) X(2, int16_t) X(3, uint16_t) X(4, int32_t) X(5, uint32_t) X(6, int64_t) X(7, uint64_t)
 __global__ void integer_kernel(uint64_t* out) {
     const unsigned i = global_id();
     const uint64_t a = mixed64(i), b = mixed64(i + 1000);
@@ -381,7 +383,8 @@ void memory_types(Test& test) {
     for (size_t i = 0; i < want.size(); ++i) {
         churn(want[i], i);
         churn(want[i], i + 1);
-        const unsigned char *got = reinterpret_cast<unsigned char*>(&m[i]), *expected = reinterpret_cast<unsigned char*>(&want[i]);
+        const unsigned char *got = reinterpret_cast<unsigned char*>(&m[i]),
+                            *expected = reinterpret_cast<unsigned char*>(&want[i]);
         for (size_t k = 0; k < sizeof(Memory); ++k) test.equal("byte", i * 1000 + k, got[k], expected[k]);
     }
 }
@@ -417,8 +420,8 @@ void globals(Test& test) {
 inline bool miscompiled([[maybe_unused]] const char* name) {
 #if !defined(__OPTIMIZE__) && __clang_major__ < 18
     for (const char* each : {"recursion", "function_pointers", "virtual_calls", "switches", "divergent_loops", "early_exits",
-                             "integers", "atomics_global", "atomics_shared", "atomics_float", "atomics_system", "shuffles", "votes",
-                             "grid_barrier", "message_passing", "grid_3d"}) {
+                             "integers", "atomics_global", "atomics_shared", "atomics_float", "atomics_system", "shuffles",
+                             "votes", "grid_barrier", "message_passing", "grid_3d"}) {
         if (std::strcmp(each, name) == 0) return true;
     }
 #endif

@@ -102,7 +102,9 @@ __host__ __device__ inline uint32_t mixed(uint32_t v) {
     v = (v ^ (v >> 15)) * 0x846ca68bU;
     return v ^ (v >> 16);
 }
-__host__ __device__ inline uint64_t mixed64(uint32_t v) { return static_cast<uint64_t>(mixed(v)) << 32 | mixed(v + 0x9e3779b9U); }
+__host__ __device__ inline uint64_t mixed64(uint32_t v) {
+    return static_cast<uint64_t>(mixed(v)) << 32 | mixed(v + 0x9e3779b9U);
+}
 
 __device__ inline unsigned global_id() { return blockIdx.x * blockDim.x + threadIdx.x; }
 

@@ -89,7 +89,8 @@ __global__ void dynamic_kernel(uint64_t* out, int n) {
     if (i < 64) fixed[i] = i + 1000;
     __syncthreads();
     const int k = (i * 37 + 11) % n;
-    out[global_id()] = static_cast<uint64_t>(dynamic[k] * 2) + (static_cast<uint64_t>(words[k]) << 20) + bytes[k] + fixed[k % 64];
+    out[global_id()] =
+        static_cast<uint64_t>(dynamic[k] * 2) + (static_cast<uint64_t>(words[k]) << 20) + bytes[k] + fixed[k % 64];
 }
 void dynamic_shared(Test& test) {
     for (const int n : {64, 250, 1000}) {
@@ -97,7 +98,8 @@ void dynamic_shared(Test& test) {
         launch(dynamic_kernel, 2, n, n * 13, out, n);
         for (int i = 0; i < 2 * n; ++i) {
             const int k = (i % n * 37 + 11) % n;
-            test.equal("out", i, out[i], k + (static_cast<uint64_t>(mixed(k)) << 20) + static_cast<uint8_t>(k * 7) + k % 64 + 1000);
+            test.equal("out", i, out[i],
+                       k + (static_cast<uint64_t>(mixed(k)) << 20) + static_cast<uint8_t>(k * 7) + k % 64 + 1000);
         }
     }
 }
@@ -185,7 +187,8 @@ __global__ void grid_3d_kernel(Place* out, unsigned* visits, int width, int heig
     const int i = (z * height + y) * width + x;
     atomicAdd(&visits[i], gridDim.x * 100 + gridDim.y * 10 + gridDim.z);
     const auto narrow = [](unsigned v) { return static_cast<unsigned short>(v); };
-    out[i] = {{narrow(blockIdx.x), narrow(blockIdx.y), narrow(blockIdx.z)}, {narrow(threadIdx.x), narrow(threadIdx.y), narrow(threadIdx.z)}};
+    out[i] = {{narrow(blockIdx.x), narrow(blockIdx.y), narrow(blockIdx.z)},
+              {narrow(threadIdx.x), narrow(threadIdx.y), narrow(threadIdx.z)}};
 }
 void grid_3d(Test& test) {
     constexpr int kWide = 13, kHigh = 10, kDeep = 7;

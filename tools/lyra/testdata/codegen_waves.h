@@ -13,16 +13,16 @@ __host__ __device__ inline T lane_value(int lane) {
 }
 
 // One row for each kind: what a lane gets, and the lane that it should get it from.
-#define SHUFFLES(X)                                                                                              \
-    X(__shfl(v, 7), 7)                                                                                           \
-    X(__shfl(v, (lane * 5 + 3) & 63), (lane * 5 + 3) & 63)                                                       \
-    X(__shfl(v, lane + 2, 8), (lane & ~7) + ((lane + 2) & 7))                                                    \
-    X(__shfl_up(v, 1), lane >= 1 ? lane - 1 : lane)                                                              \
-    X(__shfl_up(v, 5, 16), (lane & 15) >= 5 ? lane - 5 : lane)                                                   \
-    X(__shfl_down(v, 3), lane + 3 < 64 ? lane + 3 : lane)                                                        \
-    X(__shfl_down(v, 9, 32), (lane & 31) + 9 < 32 ? lane + 9 : lane)                                             \
-    X(__shfl_xor(v, 1), lane ^ 1)                                                                                \
-    X(__shfl_xor(v, 33), lane ^ 33)                                                                              \
+#define SHUFFLES(X)                                                  \
+    X(__shfl(v, 7), 7)                                               \
+    X(__shfl(v, (lane * 5 + 3) & 63), (lane * 5 + 3) & 63)           \
+    X(__shfl(v, lane + 2, 8), (lane & ~7) + ((lane + 2) & 7))        \
+    X(__shfl_up(v, 1), lane >= 1 ? lane - 1 : lane)                  \
+    X(__shfl_up(v, 5, 16), (lane & 15) >= 5 ? lane - 5 : lane)       \
+    X(__shfl_down(v, 3), lane + 3 < 64 ? lane + 3 : lane)            \
+    X(__shfl_down(v, 9, 32), (lane & 31) + 9 < 32 ? lane + 9 : lane) \
+    X(__shfl_xor(v, 1), lane ^ 1)                                    \
+    X(__shfl_xor(v, 33), lane ^ 33)                                  \
     X(__shfl_xor(v, 6, 8), lane ^ 6)
 #define COUNT(call, from) +1
 constexpr int kShuffles = SHUFFLES(COUNT);

@@ -75,10 +75,37 @@ template <class T>
 std::vector<T> special_values() {
     using L = std::numeric_limits<T>;
     std::vector<T> values;
-    for (const T v : {T(0), L::infinity(), L::denorm_min(), L::min(), L::min() - L::denorm_min(), L::max(), L::epsilon(), T(1),
-                      T(1) + L::epsilon(), T(1) - L::epsilon() / 2, T(0.5), T(0.25), T(1.5), T(2), T(2.5), T(3), T(4), T(10),
-                      T(1.57079632679489661923), T(3.14159265358979323846), T(0x1p23), T(0x1p24) + T(1), T(0x1p31), T(0x1p32),
-                      T(0x1p52) + T(0.5), T(0x1p63), std::sqrt(L::max()), std::sqrt(L::min()), T(170.5), T(35.25), T(1e-5)}) {
+    for (const T v : {T(0),
+                      L::infinity(),
+                      L::denorm_min(),
+                      L::min(),
+                      L::min() - L::denorm_min(),
+                      L::max(),
+                      L::epsilon(),
+                      T(1),
+                      T(1) + L::epsilon(),
+                      T(1) - L::epsilon() / 2,
+                      T(0.5),
+                      T(0.25),
+                      T(1.5),
+                      T(2),
+                      T(2.5),
+                      T(3),
+                      T(4),
+                      T(10),
+                      T(1.57079632679489661923),
+                      T(3.14159265358979323846),
+                      T(0x1p23),
+                      T(0x1p24) + T(1),
+                      T(0x1p31),
+                      T(0x1p32),
+                      T(0x1p52) + T(0.5),
+                      T(0x1p63),
+                      std::sqrt(L::max()),
+                      std::sqrt(L::min()),
+                      T(170.5),
+                      T(35.25),
+                      T(1e-5)}) {
         values.push_back(v);
         values.push_back(-v);
     }
@@ -112,9 +139,12 @@ std::vector<T> inputs_for(int n, double low, double high, bool everywhere) {
     std::vector<T> values(static_cast<size_t>(3) * n);
     for (size_t i = 0; i < values.size(); ++i) {
         const bool is_special = i < special.size() || (i >= static_cast<size_t>(n) && random.bits() % 4 == 0);
-        if (!everywhere) values[i] = static_cast<T>(low + (high - low) * random.unit());
-        else if (is_special) values[i] = special[(i < special.size() ? i : random.bits()) % special.size()];
-        else values[i] = random_value<T>(random, low, high);
+        if (!everywhere)
+            values[i] = static_cast<T>(low + (high - low) * random.unit());
+        else if (is_special)
+            values[i] = special[(i < special.size() ? i : random.bits()) % special.size()];
+        else
+            values[i] = random_value<T>(random, low, high);
     }
     return values;
 }
@@ -122,11 +152,14 @@ std::vector<T> inputs_for(int n, double low, double high, bool everywhere) {
 inline std::vector<unsigned short> half_inputs(int n) {
     Random random(7);
     std::vector<unsigned short> values(static_cast<size_t>(3) * n);
-    const unsigned short special[] = {0, 0x8000, 0x7c00, 0xfc00, 0x7e00, 1, 0x8001, 0x3ff, 0x400, 0x7bff, 0xfbff, 0x3c00, 0xbc00};
+    const unsigned short special[] = {0,     0x8000, 0x7c00, 0xfc00, 0x7e00, 1,     0x8001,
+                                      0x3ff, 0x400,  0x7bff, 0xfbff, 0x3c00, 0xbc00};
     for (size_t i = 0; i < values.size(); ++i) {
         values[i] = static_cast<unsigned short>(random.bits());
-        if (i < std::size(special) || random.bits() % 16 == 0) values[i] = special[i % std::size(special)];
-        else if (random.bits() % 2) values[i] = static_cast<unsigned short>((values[i] & 0x8fff) | 0x3000);  // about 1
+        if (i < std::size(special) || random.bits() % 16 == 0)
+            values[i] = special[i % std::size(special)];
+        else if (random.bits() % 2)
+            values[i] = static_cast<unsigned short>((values[i] & 0x8fff) | 0x3000);  // about 1
         if ((values[i] & 0x7fff) > 0x7c00) values[i] |= 0x200;  // quiet
     }
     return values;
@@ -135,17 +168,42 @@ inline std::vector<unsigned short> half_inputs(int n) {
 inline std::vector<uint64_t> integer_inputs(int n) {
     Random random(11);
     std::vector<uint64_t> values(static_cast<size_t>(2) * n);
-    const uint64_t special[] = {0, 1, ~0ull, 0x80000000, 0x7fffffff, 0xffffffff, 1ull << 63, ~0ull >> 1, 0x4effffff, 0x4f000000,
-                                0xcf000000, 0xcf000001, 0x4f800000, 0x7f800000, 0xff800000, 0x7fc00000, 0x477fefff, 0x477ff000,
-                                0x33000000, 0x33000001, 0x387fefff, 0x41dfffffffc00000, 0x41e0000000000000, 0xc1e0000000200000,
-                                0x47efffffefffffff, 0x47effffff0000000, 0x36a0000000000000, 0x7ff0000000000000, 0xfff0000000000000};
+    const uint64_t special[] = {0,
+                                1,
+                                ~0ull,
+                                0x80000000,
+                                0x7fffffff,
+                                0xffffffff,
+                                1ull << 63,
+                                ~0ull >> 1,
+                                0x4effffff,
+                                0x4f000000,
+                                0xcf000000,
+                                0xcf000001,
+                                0x4f800000,
+                                0x7f800000,
+                                0xff800000,
+                                0x7fc00000,
+                                0x477fefff,
+                                0x477ff000,
+                                0x33000000,
+                                0x33000001,
+                                0x387fefff,
+                                0x41dfffffffc00000,
+                                0x41e0000000000000,
+                                0xc1e0000000200000,
+                                0x47efffffefffffff,
+                                0x47effffff0000000,
+                                0x36a0000000000000,
+                                0x7ff0000000000000,
+                                0xfff0000000000000};
     for (size_t i = 0; i < values.size(); ++i) {
         const unsigned kind = random.bits() % 8;
         const uint64_t bits = random.bits();
         values[i] = kind < 4 ? bits : bits >> (random.bits() % 64);
         if (kind == 4) values[i] = 0 - values[i];
         if (kind == 5) values[i] = (bits & 0x800fffffffffffff) | ((1000ull + bits % 90) << 52);  // f64 about 2^-23 to 2^66
-        if (kind == 6) values[i] = (bits & 0x807fffff) | ((100 + (bits >> 32) % 92) << 23);      // f32 about 2^-27 to 2^64
+        if (kind == 6) values[i] = (bits & 0x807fffff) | ((100 + (bits >> 32) % 92) << 23);  // f32 about 2^-27 to 2^64
         if (i < std::size(special) || kind == 7) values[i] = special[(i < std::size(special) ? i : bits) % std::size(special)];
     }
     return values;
@@ -199,27 +257,40 @@ R number_max(R x, R y) {
     return x > y || (x == y && !std::signbit(x)) ? x : y;
 }
 
-// The same on device and host: results in several parts, one at a time ----------------------------------------------------------
+// The same on device and host: results in several parts, one at a time
+// ----------------------------------------------------------
 
-#define BOTH_TYPES(name, f32, f64)                                                   \
-    __host__ __device__ inline float name(float x) { f32; }                          \
+#define BOTH_TYPES(name, f32, f64)                          \
+    __host__ __device__ inline float name(float x) { f32; } \
     __host__ __device__ inline double name(double x) { f64; }
 BOTH_TYPES(frexp_mantissa, int e; return frexpf(x, &e), int e; return frexp(x, &e))
 BOTH_TYPES(frexp_exponent, int e; frexpf(x, &e); return e, int e; frexp(x, &e); return e)
 BOTH_TYPES(modf_fraction, float whole; return modff(x, &whole), double whole; return modf(x, &whole))
 BOTH_TYPES(modf_whole, float whole; modff(x, &whole); return whole, double whole; modf(x, &whole); return whole)
 #undef BOTH_TYPES
-#define BOTH_TYPES(name, f32, f64)                              \
-    __device__ inline float name(float x) { float s, c; f32; }  \
-    __device__ inline double name(double x) { double s, c; f64; }
+#define BOTH_TYPES(name, f32, f64)            \
+    __device__ inline float name(float x) {   \
+        float s, c;                           \
+        f32;                                  \
+    }                                         \
+    __device__ inline double name(double x) { \
+        double s, c;                          \
+        f64;                                  \
+    }
 BOTH_TYPES(sine_of, sincosf(x, &s, &c); return s, sincos(x, &s, &c); return s)
 BOTH_TYPES(cosine_of, sincosf(x, &s, &c); return c, sincos(x, &s, &c); return c)
 BOTH_TYPES(sine_of_pi, sincospif(x, &s, &c); return s, sincospi(x, &s, &c); return s)
 BOTH_TYPES(cosine_of_pi, sincospif(x, &s, &c); return c, sincospi(x, &s, &c); return c)
 #undef BOTH_TYPES
 
-__host__ __device__ inline float remquo_rest(float x, float y) { int q; return remquof(x, y, &q); }
-__host__ __device__ inline double remquo_rest(double x, double y) { int q; return remquo(x, y, &q); }
+__host__ __device__ inline float remquo_rest(float x, float y) {
+    int q;
+    return remquof(x, y, &q);
+}
+__host__ __device__ inline double remquo_rest(double x, double y) {
+    int q;
+    return remquo(x, y, &q);
+}
 /// The three bits of the quotient that C defines, with its sign; 0 where there is none.
 __host__ __device__ inline float remquo_bits(float x, float y) {
     int q = 0;
@@ -237,14 +308,22 @@ __host__ __device__ inline double limited(double x, double limit) { return __bui
 inline long double limited(long double x, long double limit) { return std::fmin(std::fmax(x, -limit), limit); }
 /// An exponent for ldexp, past both ends of f64.
 template <class T>
-__host__ __device__ inline int shift_of(T y) { return int(limited(y, T(1e7)) * T(37)) % 2300; }
+__host__ __device__ inline int shift_of(T y) {
+    return int(limited(y, T(1e7)) * T(37)) % 2300;
+}
 /// An exponent for powi.
 template <class T>
-__host__ __device__ inline int power_of(T y) { return int(limited(y, T(1e9))) % 101; }
+__host__ __device__ inline int power_of(T y) {
+    return int(limited(y, T(1e9))) % 101;
+}
 template <class T>
-__host__ __device__ inline T bounded(T x) { return limited(x, T(1e9)); }
+__host__ __device__ inline T bounded(T x) {
+    return limited(x, T(1e9));
+}
 template <class T>
-__host__ __device__ inline T inside(T x) { return limited(x, T(9e18)); }
+__host__ __device__ inline T inside(T x) {
+    return limited(x, T(9e18));
+}
 template <class T>
 __host__ __device__ inline T class_of(T x) {
     return T(__builtin_isnan(x) + 2 * __builtin_isinf(x) * (x > 0 ? 1 : -1) * (x > 0 ? 1 : -1) + 4 * __builtin_isfinite(x) +
@@ -272,7 +351,9 @@ __host__ __device__ inline uint64_t bits_of(float v) { return bit_cast<uint32_t>
 __host__ __device__ inline uint64_t bits_of(double v) { return bit_cast<uint64_t>(v) | (~0ull * (v != v)); }
 
 template <class T>
-__host__ __device__ inline T divisor(uint64_t b) { return static_cast<T>(b + 3 * (static_cast<T>(b) == 0)); }
+__host__ __device__ inline T divisor(uint64_t b) {
+    return static_cast<T>(b + 3 * (static_cast<T>(b) == 0));
+}
 /// Not 0, and not -1, with which the smallest number overflows.
 template <class T>
 __host__ __device__ inline T signed_divisor(uint64_t b) {
@@ -361,7 +442,8 @@ inline bool contains(const char* const (&names)[n], const char* name) {
 /// Where the algorithm of ocml, or of the compiler's own expansion, does not give -0 as C's Annex F asks for: from expm1(-0),
 /// log1p(-0), j1(-0), round(-0) and sinpi and cospi of their zeros, and when tgamma underflows.
 inline bool loses_sign_of_zero(const char* name) {
-    static const char* const names[] = {"expm1", "log1p", "j1", "round", "sinpi", "cospi", "sincospi_s", "sincospi_c", "tgamma"};
+    static const char* const names[] = {"expm1", "log1p",      "j1",         "round", "sinpi",
+                                        "cospi", "sincospi_s", "sincospi_c", "tgamma"};
     return contains(names, name);
 }
 
@@ -386,9 +468,9 @@ inline bool miscompiled([[maybe_unused]] const char* name) {
 #if defined(__OPTIMIZE__) || __clang_major__ >= 18
     return false;
 #else
-    static const char* const names[] = {"sin", "cos", "tan", "sincos_s", "sincos_c", "asin", "acos", "tanh", "pow", "erf", "tgamma",
-                                        "lgamma", "j0", "j1", "y0", "y1", "fmod", "remainder", "remquo_r", "remquo_q", "ffs",
-                                        "ffsll", "sad", "funnel_l"};
+    static const char* const names[] = {"sin",  "cos",       "tan",      "sincos_s", "sincos_c", "asin",  "acos", "tanh",
+                                        "pow",  "erf",       "tgamma",   "lgamma",   "j0",       "j1",    "y0",   "y1",
+                                        "fmod", "remainder", "remquo_r", "remquo_q", "ffs",      "ffsll", "sad",  "funnel_l"};
     return contains(names, name);
 #endif
 }
@@ -408,8 +490,8 @@ public:
         const bool good = worst.error <= bound;
         std::printf("%-12s %s  max error %8.3f ulp  %s\n", name, type, worst.error, verdict(good));
         if (good) return;
-        std::printf("    (%a, %a, %a) = (%.9g, %.9g, %.9g): got %a, expected %a, bound %g ulp\n", worst.x, worst.y, worst.z, worst.x,
-                    worst.y, worst.z, worst.got, worst.want, bound);
+        std::printf("    (%a, %a, %a) = (%.9g, %.9g, %.9g): got %a, expected %a, bound %g ulp\n", worst.x, worst.y, worst.z,
+                    worst.x, worst.y, worst.z, worst.got, worst.want, bound);
     }
     void row(const char* name, const Mismatch& mismatch) {
         std::printf("%-12s      wrong %u  %s\n", name, mismatch.count, verdict(mismatch.count == 0));
@@ -458,7 +540,8 @@ void check(Report& report, const char* name, const char* type, int n, double low
         const T x = inputs[i], y = inputs[n + i], z = inputs[2 * n + i];
         const R want = F::template reference<R>(x, y, z);
         const Wider smallest = F::template smallest<Wider>(x);
-        const double error = error_in_ulp<Wider>(out[i], want, smallest, L::digits, L::min_exponent, L::max_exponent, zero_has_sign);
+        const double error =
+            error_in_ulp<Wider>(out[i], want, smallest, L::digits, L::min_exponent, L::max_exponent, zero_has_sign);
         worst.add(error, x, y, z, out[i], static_cast<double>(want));
     }
     report.row(name, type, worst, bound);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // saxpy and sgemm of Debian's librocblas.so.0 against a computation on the host in double precision: rocblas [saxpy|sgemm]
 //
-// The library is loaded at run time, so that no package but hipcc's is needed to compile this. An element is right when it differs
-// from the exact value by no more than rounding can in any order of the operations: (terms + 2) * 2^-24 of the sum of the absolute
-// values of its terms. What lies between the columns of C and between the elements of y has to stay as it was.
+// The library is loaded at run time, so that no package but hipcc's is needed to compile this. An element is right when it
+// differs from the exact value by no more than rounding can in any order of the operations: (terms + 2) * 2^-24 of the sum of
+// the absolute values of its terms. What lies between the columns of C and between the elements of y has to stay as it was.
 #include <dlfcn.h>
 #include <hip/hip_runtime.h>
 
@@ -17,14 +17,13 @@
 #include <string>
 #include <vector>
 
-#define CHECK(call)                                                                     \
-    do {                                                                                \
-        const hipError_t hip_status = (call);                                           \
-        if (hip_status != hipSuccess) {                                                 \
-            std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call,          \
-                         hipGetErrorString(hip_status));                                \
-            std::exit(1);                                                               \
-        }                                                                               \
+#define CHECK(call)                                                                                            \
+    do {                                                                                                       \
+        const hipError_t hip_status = (call);                                                                  \
+        if (hip_status != hipSuccess) {                                                                        \
+            std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, hipGetErrorString(hip_status)); \
+            std::exit(1);                                                                                      \
+        }                                                                                                      \
     } while (0)
 
 namespace {
@@ -42,8 +41,8 @@ struct Rocblas {
     Status (*set_pointer_mode)(Handle, PointerMode);
     Status (*get_version_string)(char*, size_t);
     Status (*saxpy)(Handle, Int n, const float* alpha, const float* x, Int incx, float* y, Int incy);
-    Status (*sgemm)(Handle, Operation, Operation, Int m, Int n, Int k, const float* alpha, const float* a, Int lda, const float* b, Int ldb,
-                    const float* beta, float* c, Int ldc);
+    Status (*sgemm)(Handle, Operation, Operation, Int m, Int n, Int k, const float* alpha, const float* a, Int lda,
+                    const float* b, Int ldb, const float* beta, float* c, Int ldc);
 };
 
 template <typename Function>
@@ -155,14 +154,16 @@ struct Saxpy {
 };
 
 void run(const Rocblas& rocblas, Handle handle, const Saxpy& s, Verdict& verdict) {
-    const size_t step_x = static_cast<size_t>(std::abs(s.incx)), step_y = static_cast<size_t>(std::abs(s.incy)), n = static_cast<size_t>(s.n);
+    const size_t step_x = static_cast<size_t>(std::abs(s.incx)), step_y = static_cast<size_t>(std::abs(s.incy)),
+                 n = static_cast<size_t>(s.n);
     Numbers number(n + step_x);
     std::vector<float> x(n * step_x), y(n * step_y, kUntouched);
     for (float& each : x) each = number();
     for (size_t i = 0; i < n; ++i) y[i * step_y] = number();
     DeviceBuffer device_x(x), device_y(y), device_alpha({s.alpha});
     check(rocblas.set_pointer_mode(handle, s.where), "rocblas_set_pointer_mode");
-    check(rocblas.saxpy(handle, s.n, s.where == kHost ? &s.alpha : device_alpha.data(), device_x.data(), s.incx, device_y.data(), s.incy),
+    check(rocblas.saxpy(handle, s.n, s.where == kHost ? &s.alpha : device_alpha.data(), device_x.data(), s.incx,
+                        device_y.data(), s.incy),
           "rocblas_saxpy");
     const std::vector<float> got = device_y.read();
     Compare compare;
@@ -193,7 +194,8 @@ struct Sgemm {
 std::vector<float> matrix(Int rows, Int columns, Int more, Numbers& number) {
     std::vector<float> all(static_cast<size_t>(rows + more) * static_cast<size_t>(columns), kUntouched);
     for (size_t column = 0; column < static_cast<size_t>(columns); ++column) {
-        for (size_t row = 0; row < static_cast<size_t>(rows); ++row) all[column * static_cast<size_t>(rows + more) + row] = number();
+        for (size_t row = 0; row < static_cast<size_t>(rows); ++row)
+            all[column * static_cast<size_t>(rows + more) + row] = number();
     }
     return all;
 }
@@ -209,11 +211,14 @@ void run(const Rocblas& rocblas, Handle handle, const Sgemm& s, Verdict& verdict
     if (s.beta == 0) c[0] = std::numeric_limits<float>::quiet_NaN();
     DeviceBuffer device_a(a), device_b(b), device_c(c);
     check(rocblas.set_pointer_mode(handle, kHost), "rocblas_set_pointer_mode");
-    check(rocblas.sgemm(handle, s.a, s.b, s.m, s.n, s.k, &s.alpha, device_a.data(), lda, device_b.data(), ldb, &s.beta, device_c.data(), ldc),
+    check(rocblas.sgemm(handle, s.a, s.b, s.m, s.n, s.k, &s.alpha, device_a.data(), lda, device_b.data(), ldb, &s.beta,
+                        device_c.data(), ldc),
           "rocblas_sgemm");
     const std::vector<float> got = device_c.read();
     Compare compare;
-    const auto at = [](Int row, Int column, Int ld) { return static_cast<size_t>(column) * static_cast<size_t>(ld) + static_cast<size_t>(row); };
+    const auto at = [](Int row, Int column, Int ld) {
+        return static_cast<size_t>(column) * static_cast<size_t>(ld) + static_cast<size_t>(row);
+    };
     for (Int column = 0; column < s.n; ++column) {
         for (Int row = 0; row < ldc; ++row) {
             const size_t here = at(row, column, ldc);
@@ -235,15 +240,14 @@ void run(const Rocblas& rocblas, Handle handle, const Sgemm& s, Verdict& verdict
     }
     char name[128];
     const auto letter = [](Operation o) { return o == kNone ? 'N' : o == kTranspose ? 'T' : 'C'; };
-    std::snprintf(name, sizeof name, "sgemm %c%c m=%d n=%d k=%d alpha=%g beta=%g, %d more rows", letter(s.a), letter(s.b), s.m, s.n, s.k,
-                  s.alpha, s.beta, s.more);
+    std::snprintf(name, sizeof name, "sgemm %c%c m=%d n=%d k=%d alpha=%g beta=%g, %d more rows", letter(s.a), letter(s.b), s.m,
+                  s.n, s.k, s.alpha, s.beta, s.more);
     verdict.end_case(name, compare.compared, compare.wrong, compare.worst);
 }
 
 constexpr Saxpy kSaxpy[] = {
-    {1, 1, 1, 2.0f},          {63, 1, 1, -0.75f},       {64, 1, 1, 1.0f / 3, kDevice}, {1000, 2, 1, 3.5f},
-    {1000, 1, 3, -1.0f / 7},  {999, -1, 2, 1.0f / 3},   {257, -2, -3, 0.1f},           {100003, 1, 1, 1.0f / 3},
-    {200, 1, 1, 0.0f},
+    {1, 1, 1, 2.0f},        {63, 1, 1, -0.75f},  {64, 1, 1, 1.0f / 3, kDevice}, {1000, 2, 1, 3.5f}, {1000, 1, 3, -1.0f / 7},
+    {999, -1, 2, 1.0f / 3}, {257, -2, -3, 0.1f}, {100003, 1, 1, 1.0f / 3},      {200, 1, 1, 0.0f},
 };
 
 constexpr Sgemm kSgemm[] = {
