@@ -41,6 +41,7 @@ artefact "qemu-$qemu" "$(hash_of "$here/build_qemu.sh" "$hw/include/lyra.h" "$hw
 # The source package and the compiled tree are kept, so that a change of the glue compiles the glue only. meson comes from
 # the same suite, unpacked and not installed: QEMU wants a newer one than Debian 12 has.
 built=$cache/qemu-work-$qemu
+export PYTHONPATH="$built/meson/usr/lib/python3/dist-packages" # ninja calls it too
 fetch_source() (
     set -e
     . "$here/apt_private.sh"
@@ -102,7 +103,7 @@ configure_qemu() (
         cc_command="ccache cc"
     fi
     # The system's Python, which has the venv module, not one that comes first in PATH.
-    PYTHONPATH=$built/meson/usr/lib/python3/dist-packages PKG_CONFIG_PATH=$built/lyra "$built/src/configure" --python=/usr/bin/python3 --prefix="$cache/qemu" --cc="$cc_command" \
+    PKG_CONFIG_PATH=$built/lyra "$built/src/configure" --python=/usr/bin/python3 --prefix="$cache/qemu" --cc="$cc_command" \
         --target-list=x86_64-softmmu --with-devices-x86_64=lyra \
         --without-default-features --without-default-devices --disable-user --disable-werror \
         --enable-system --enable-tcg --enable-kvm --enable-virtfs --enable-attr --enable-cap-ng --enable-fdt \
