@@ -34,8 +34,15 @@ cache_in_use() { # NAME
         END { exit !found }' "$open_files"
 }
 
-# Does one of the trees name this artefact, asked as it was asked for when it was made?
+# Does one of the trees name this artefact, asked as it was asked for when it was made? Equal questions are asked once.
 cache_is_named() { # NAME
+    _answers=$answers/$(cksum <"$cache/$1.recipe" | tr ' ' -)
+    [ -f "$_answers" ] || cache_ask "$cache/$1.recipe" >"$_answers"
+    grep -q -x -F "$cache/$1" "$_answers"
+}
+
+# What all trees answer to a recipe.
+cache_ask() { # FILE
     {
         read -r _script
         read -r _folder
@@ -47,17 +54,13 @@ cache_is_named() { # NAME
             *) set -- "$@" "${_word#=}" ;;
             esac
         done
-    } <"$cache/$_name.recipe"
-    cache_trees | {
-        while read -r _tree; do
-            # Scripts that do not know LYRA_PRINT_ONLY would make things.
-            grep -q -s LYRA_PRINT_ONLY "$_tree/tools/guest/artefact.sh" && [ -x "$_tree/$_script" ] || continue
-            _answer=$({ cd "$_folder" || cd /; } 2>/dev/null &&
-                LYRA_PRINT_ONLY=yes "$_tree/$_script" "$@" --cache "$cache" --print 2>/dev/null </dev/null)
-            [ "$_answer" != "$cache/$_name" ] || exit 0
-        done
-        exit 1
-    }
+    } <"$1"
+    cache_trees | while read -r _tree; do
+        # Scripts that do not know LYRA_PRINT_ONLY would make things.
+        grep -q -s LYRA_PRINT_ONLY "$_tree/tools/guest/artefact.sh" && [ -x "$_tree/$_script" ] || continue
+        { cd "$_folder" || cd /; } 2>/dev/null
+        LYRA_PRINT_ONLY=yes "$_tree/$_script" "$@" --cache "$cache" --print 2>/dev/null </dev/null || true
+    done
 }
 
 # State of an entry of the cache and why, in one line: kept, stale, leftover, log, or unknown (not Lyra's).
@@ -108,7 +111,7 @@ cache_state() { # NAME
     *-????????????)
         if ! [ -f "$cache/$_name.recipe" ]; then
             echo "unknown it does not say how it was made"
-        elif cache_is_named; then
+        elif cache_is_named "$_name"; then
             echo "kept in use by a source tree"
         else
             echo "stale no source tree names it any more"
@@ -121,7 +124,7 @@ cache_state() { # NAME
 # All entries of the cache: STATE, KILOBYTES, NAME, WHY, with tabs between. State busy: a process uses it.
 cache_entries() {
     [ -d "$cache" ] || return 0
-    open_files=$(mktemp)
+    open_files=$(mktemp) answers=$(mktemp -d)
     cache_open_files >"$open_files"
     (cd "$cache" && ls -A) | while read -r _entry; do
         _line=$(cache_state "$_entry")
@@ -132,7 +135,7 @@ cache_entries() {
         esac
         printf '%s\t%s\t%s\t%s\n' "$_state" "$(du -sk "$cache/$_entry" 2>/dev/null | cut -f 1)" "$_entry" "${_line#* }"
     done
-    rm -f "$open_files"
+    rm -rf "$open_files" "$answers"
 }
 
 # 1234567 kilobytes as "1.2 GB".
