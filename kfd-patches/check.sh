@@ -95,7 +95,8 @@ am() {
     for part in COPYING CREDITS Kbuild Makefile README; do [ -e "$work/tree/$part" ] || touch "$work/tree/$part"; done
     for part in arch fs include init ipc kernel lib; do mkdir -p "$work/tree/$part"; done
     in_tree init -q
-    in_tree add -A -f .
+    # Without the lists of registers, which are most of it.
+    in_tree -c core.compression=0 add -A -f -- . ":!$amd/include"
     in_tree commit -q -m "Debian's source"
     in_tree tag clean
     in_tree am --whitespace=error $(ls "$patches/linux-$kernel"/*.patch | sed '/0000-/d')
@@ -121,6 +122,7 @@ letters() {
 }
 
 checkpatch() {
+    cd "$work" # where it leaves a file
     # One that cannot run says nothing, too.
     in_tree format-patch -q --stdout -1 "$1" >"$work/one.patch"
     perl "$work/tree/scripts/checkpatch.pl" --root="$work/tree" --strict --show-types --terse --showfile \
