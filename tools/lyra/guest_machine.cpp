@@ -328,7 +328,8 @@ GuestMachine::GuestMachine(const GuestOptions& options) : options_(options) {
     }
     if (!options.kfd.empty()) {
         if (options.stock_driver) throw UserError("--kfd and --stock-driver are two different drivers");
-        if (options.kernel != "6.12") throw UserError("--kfd: a driver is built for kernel 6.12 only");
+        if (options.kfd == "lyra" && !fs::is_directory(source_dir() / "kfd-patches" / ("linux-" + options.kernel)))
+            throw UserError(fmt::format("--kfd lyra: kfd-patches/ has no series for kernel {}", options.kernel));
         if (options.kfd != "lyra" && !fs::exists(options.kfd))
             throw UserError(fmt::format("--kfd {}: there is no such file or folder", options.kfd));
     }
