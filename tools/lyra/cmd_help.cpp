@@ -28,16 +28,16 @@ int print_help(const CLI::App& root, const std::vector<std::string>& words) {
     return kOk;
 }
 
-void write_page(const fs::path& folder, const Command& command, const Command& root) {
+void write_page(const fs::path& folder, const VerbNode& command, const VerbNode& root) {
     write_text(folder / (man_page_name(command) + ".1"), man_page(command, root));
 }
 
-int write_pages(const Command& root, const fs::path& folder) {
+int write_pages(const VerbNode& root, const fs::path& folder) {
     std::error_code error;
     fs::create_directories(folder, error);
     if (error) throw UserError(fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
     write_page(folder, root, root);
-    for (const Command& verb : root.commands) write_page(folder, verb, root);
+    for (const VerbNode& verb : root.commands) write_page(folder, verb, root);
     return kOk;
 }
 
@@ -70,7 +70,7 @@ std::function<int()> set_up_completion(CLI::App& app) {
         "zsh:  lyra completion zsh >_lyra in a folder of $fpath\n"
         "fish: lyra completion fish >~/.config/fish/completions/lyra.fish");
     return [shell, root = app.get_parent()] {
-        const Command tree = command_tree(*root);
+        const VerbNode tree = command_tree(*root);
         std::cout << (*shell == "bash"  ? bash_completion(tree)
                       : *shell == "zsh" ? zsh_completion(tree)
                                         : fish_completion(tree));

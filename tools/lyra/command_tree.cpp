@@ -85,9 +85,9 @@ CommandOption read_option(const CLI::Option& from, const std::vector<std::string
     return option;
 }
 
-Command read_command(const CLI::App& app, const CLI::App& root, std::vector<std::string> path,
+VerbNode read_command(const CLI::App& app, const CLI::App& root, std::vector<std::string> path,
                      const std::vector<std::string>& verbs) {
-    Command command;
+    VerbNode command;
     path.push_back(app.get_name());
     command.path = path;
     command.summary = app.get_description();
@@ -110,7 +110,7 @@ Command read_command(const CLI::App& app, const CLI::App& root, std::vector<std:
 
 }  // namespace
 
-Command command_tree(const CLI::App& app) {
+VerbNode command_tree(const CLI::App& app) {
     std::vector<std::string> verbs;
     for (const CLI::App* sub : app.get_subcommands(std::function<bool(const CLI::App*)>())) verbs.push_back(sub->get_name());
     return read_command(app, app, {}, verbs);

@@ -32,17 +32,17 @@ struct CommandOption {
     Candidates candidates;  ///< for its value
 };
 
-struct Command {
+struct VerbNode {
     std::vector<std::string> path;  ///< "lyra", "sweep", "plan"
     std::string summary;
     std::string footer;
     std::vector<CommandOption> options;
     std::vector<CommandOption> operands;
     bool runs_program = false;  ///< all words from the first operand on are a program and its arguments
-    std::vector<Command> commands;
+    std::vector<VerbNode> commands;
 };
 
 /// The whole tree below app, which has to be the program's root.
-Command command_tree(const CLI::App& app);
+VerbNode command_tree(const CLI::App& app);
 
 }  // namespace lyra::cli

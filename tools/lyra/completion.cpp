@@ -13,9 +13,9 @@ std::string joined(const std::vector<std::string>& words, const char* between) {
 }
 
 /// root and all below it, each before its own.
-std::vector<const Command*> all_commands(const Command& root) {
-    std::vector<const Command*> found{&root};
-    for (const Command& sub : root.commands) {
+std::vector<const VerbNode*> all_commands(const VerbNode& root) {
+    std::vector<const VerbNode*> found{&root};
+    for (const VerbNode& sub : root.commands) {
         const auto below = all_commands(sub);
         found.insert(found.end(), below.begin(), below.end());
     }
@@ -23,7 +23,7 @@ std::vector<const Command*> all_commands(const Command& root) {
 }
 
 /// What may be a command's operand, whichever its place.
-Candidates operand_candidates(const Command& command) {
+Candidates operand_candidates(const VerbNode& command) {
     Candidates all;
     for (const CommandOption& operand : command.operands) {
         all.files |= operand.candidates.files;
@@ -134,7 +134,7 @@ std::string zsh_option(const CommandOption& option) {
     return out;
 }
 
-std::string zsh_function(const Command& command) {
+std::string zsh_function(const VerbNode& command) {
     std::string text =
         fmt::format("_{}() {{\n    local context state state_descr line\n    typeset -A opt_args\n    _arguments -C \\\n",
                     joined(command.path, "_"));
@@ -143,10 +143,10 @@ std::string zsh_function(const Command& command) {
         text +=
             "        '1:command:->command' \\\n        '*:: :->words'\n    case $state in\n    command)\n        local -a "
             "commands=(\n";
-        for (const Command& sub : command.commands)
+        for (const VerbNode& sub : command.commands)
             text += fmt::format("            '{}:{}'\n", sub.path.back(), in_quotes(sub.summary));
         text += "        )\n        _describe command commands\n        ;;\n    words)\n        case $words[1] in\n";
-        for (const Command& sub : command.commands)
+        for (const VerbNode& sub : command.commands)
             text += fmt::format("        {}) _{} ;;\n", sub.path.back(), joined(sub.path, "_"));
         return text + "        esac\n        ;;\n    esac\n}\n";
     }
@@ -182,9 +182,9 @@ std::string fish_option(const CommandOption& option) {
 
 }  // namespace
 
-std::string bash_completion(const Command& root) {
+std::string bash_completion(const VerbNode& root) {
     std::string words, values;
-    for (const Command* command : all_commands(root)) {
+    for (const VerbNode* command : all_commands(root)) {
         const std::string path = joined(command->path, " ");
         std::vector<std::string> flags, with_value, subs;
         for (const CommandOption& option : command->options) {
@@ -193,7 +193,7 @@ std::string bash_completion(const Command& root) {
             if (!option.candidates.any()) continue;
             for (const std::string& name : option.names) values += bash_row(path + " " + name, option.candidates);
         }
-        for (const Command& sub : command->commands) subs.push_back(sub.path.back());
+        for (const VerbNode& sub : command->commands) subs.push_back(sub.path.back());
         words += fmt::format("    '{0} flags') echo '{1}' ;;\n    '{0} values') echo '{2}' ;;\n", path, joined(flags, " "),
                              joined(with_value, " "));
         if (!subs.empty()) words += fmt::format("    '{} commands') echo '{}' ;;\n", path, joined(subs, " "));
@@ -208,17 +208,17 @@ std::string bash_completion(const Command& root) {
            values + "    esac\n}\n" + kBashFunction;
 }
 
-std::string zsh_completion(const Command& root) {
+std::string zsh_completion(const VerbNode& root) {
     std::string text =
         "#compdef lyra\n# SPDX-License-Identifier: MIT\n# Made by lyra completion zsh from the definitions of the options.\n";
-    for (const Command* command : all_commands(root)) text += zsh_function(*command);
+    for (const VerbNode* command : all_commands(root)) text += zsh_function(*command);
     // From a folder of $fpath this file is itself the function's body; otherwise it was sourced.
     return text + "if [[ $funcstack[1] == _lyra ]]; then\n    _lyra \"$@\"\nelse\n    compdef _lyra lyra\nfi\n";
 }
 
-std::string fish_completion(const Command& root) {
+std::string fish_completion(const VerbNode& root) {
     std::vector<std::string> paths;
-    for (const Command* command : all_commands(root)) paths.push_back(fish_quoted(joined(command->path, " ")));
+    for (const VerbNode* command : all_commands(root)) paths.push_back(fish_quoted(joined(command->path, " ")));
     std::string text = fmt::format(
         "# SPDX-License-Identifier: MIT\n# Made by lyra completion fish from the definitions of the options.\n"
         "# Is this the command, as in __lyra_at sweep plan?\n"
@@ -228,11 +228,11 @@ std::string fish_completion(const Command& root) {
         "    test \"$path\" = \"lyra$argv\"\nend\n"
         "complete -c lyra -f\n",
         joined(paths, " "));
-    for (const Command* command : all_commands(root)) {
+    for (const VerbNode* command : all_commands(root)) {
         std::string path = joined(command->path, " ").substr(4);
         const std::string where = "complete -c lyra -n " + fish_quoted("__lyra_at " + fish_quoted(path));
         for (const CommandOption& option : command->options) text += where + fish_option(option) + "\n";
-        for (const Command& sub : command->commands)
+        for (const VerbNode& sub : command->commands)
             text += fmt::format("{} -a {} -d {}\n", where, sub.path.back(), fish_quoted(sub.summary));
         if (const Candidates operands = operand_candidates(*command); operands.any())
             text += where + fish_candidates(operands) + "\n";

@@ -8,8 +8,8 @@
 
 namespace lyra::cli {
 
-std::string bash_completion(const Command& root);
-std::string zsh_completion(const Command& root);
-std::string fish_completion(const Command& root);
+std::string bash_completion(const VerbNode& root);
+std::string zsh_completion(const VerbNode& root);
+std::string fish_completion(const VerbNode& root);
 
 }  // namespace lyra::cli

@@ -94,7 +94,7 @@ std::string option_facts(const CommandOption& option) {
     return facts.empty() ? "" : fmt::format(" ({})", fmt::join(facts, "; "));
 }
 
-std::string options_of(const Command& command) {
+std::string options_of(const VerbNode& command) {
     std::vector<std::string> groups;
     for (const CommandOption& option : command.options) {
         if (std::find(groups.begin(), groups.end(), option.group) == groups.end()) groups.push_back(option.group);
@@ -110,7 +110,7 @@ std::string options_of(const Command& command) {
     return text;
 }
 
-std::string operands_of(const Command& command) {
+std::string operands_of(const VerbNode& command) {
     std::string text;
     for (const CommandOption& operand : command.operands) {
         if (!operand.description.empty())
@@ -119,7 +119,7 @@ std::string operands_of(const Command& command) {
     return text;
 }
 
-std::string synopsis(const Command& command) {
+std::string synopsis(const VerbNode& command) {
     std::string text = ".B " + literal(joined(command.path, " ")) + "\n[\\fIOPTIONS\\fR]";
     if (!command.commands.empty()) text += command.path.size() == 1 ? " \\fIVERB\\fR ..." : " \\fICOMMAND\\fR ...";
     for (const CommandOption& operand : command.operands) {
@@ -131,7 +131,7 @@ std::string synopsis(const Command& command) {
 }
 
 /// As it was written: tables in it are aligned by hand.
-std::string footer(const Command& command) {
+std::string footer(const VerbNode& command) {
     if (command.footer.empty()) return "";
     std::string text = ".PP\n.nf\n";
     std::string_view rest = command.footer;
@@ -145,9 +145,9 @@ std::string footer(const Command& command) {
 }
 
 /// Of the program: its verbs, each with a page. Of a verb: its commands, here.
-std::string commands_of(const Command& command) {
+std::string commands_of(const VerbNode& command) {
     std::string text = command.path.size() == 1 ? ".SH VERBS\n" : ".SH COMMANDS\n";
-    for (const Command& sub : command.commands) {
+    for (const VerbNode& sub : command.commands) {
         if (command.path.size() == 1) {
             text += ".TP\n\\fB" + literal(man_page_name(sub)) + "\\fR(1)\n" + prose(sub.summary) + "\n";
         } else {
@@ -158,10 +158,10 @@ std::string commands_of(const Command& command) {
     return text;
 }
 
-std::string see_also(const Command& command, const Command& root) {
+std::string see_also(const VerbNode& command, const VerbNode& root) {
     std::vector<std::string> pages;
     if (command.path != root.path) pages.push_back(".BR lyra (1)");
-    for (const Command& verb : root.commands) {
+    for (const VerbNode& verb : root.commands) {
         if (verb.path != command.path) pages.push_back(".BR " + literal(man_page_name(verb)) + " (1)");
     }
     return ".SH SEE ALSO\n" + joined(pages, ",\n") + "\n";
@@ -169,9 +169,9 @@ std::string see_also(const Command& command, const Command& root) {
 
 }  // namespace
 
-std::string man_page_name(const Command& command) { return joined(command.path, "-"); }
+std::string man_page_name(const VerbNode& command) { return joined(command.path, "-"); }
 
-std::string man_page(const Command& command, const Command& root) {
+std::string man_page(const VerbNode& command, const VerbNode& root) {
     const std::string name = man_page_name(command);
     std::string title = name;
     for (char& c : title) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
