@@ -86,7 +86,7 @@ CommandOption read_option(const CLI::Option& from, const std::vector<std::string
 }
 
 VerbNode read_command(const CLI::App& app, const CLI::App& root, std::vector<std::string> path,
-                     const std::vector<std::string>& verbs) {
+                      const std::vector<std::string>& verbs) {
     VerbNode command;
     path.push_back(app.get_name());
     command.path = path;
