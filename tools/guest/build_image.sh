@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: MIT
 # Makes the guest image (kernel, initramfs, disk) and prints its folder.
 #
-#   build_image.sh [--cache DIR] [--release R] [--kernel V] [--packages A,B,...] [--print]
+#   build_image.sh [--cache DIR] [--release R] [--kernel V | --kernel-files DIR] [--packages A,B,...] [--print]
 #
 #   --cache DIR      where results are kept (default: $LYRA_CACHE, then $XDG_CACHE_HOME/lyra, then ~/.cache/lyra)
 #   --release R      Debian release of the userland, a row of guests.tsv (default: its first)
 #   --kernel V       Debian kernel, a row of guests.tsv (default: its first)
+#   --kernel-files DIR  another kernel, a folder of build_tree.sh; the firmware is that of --kernel
 #   --packages LIST  more packages of that release, separated by commas
 #   --print          only print the folder; exit 1 when it is not made yet
 #
-# The folder is DIR/image-R-V-HASH with vmlinux, vmlinuz, initramfs, root.erofs and VERSIONS; HASH covers the scripts and lists
+# The folder is DIR/image-R-V-HASH (V is tree with --kernel-files) with vmlinux, vmlinuz, initramfs, root.erofs and VERSIONS; HASH covers the scripts and lists
 # of this folder that the image is made of. Modules and firmware are Debian's files, unpacked: nothing in them is changed.
 set -eu
 
@@ -18,12 +19,13 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/artefact.sh"
 release=$(awk '$1 == "release" { print $2; exit }' "$here/guests.tsv")
 kernel=$(awk '$1 == "kernel" { print $2; exit }' "$here/guests.tsv")
-packages=
+packages= files=
 while [ $# -gt 0 ]; do
     case $1 in
     --cache) cache=$2 && shift ;;
     --release) release=$2 && shift ;;
     --kernel) kernel=$2 && shift ;;
+    --kernel-files) files=$2 && shift ;;
     --packages) packages=$2 && shift ;;
     --print) print_only=yes ;;
     *) echo "build_image.sh: unknown argument $1" >&2 && exit 2 ;;
@@ -37,24 +39,29 @@ if [ -z "$suite" ]; then
     exit 2
 fi
 why=$(awk -F '\t' -v r="$release" -v k="$kernel" '$1 == "without" && $2 == r && $3 == k { print $4 }' "$here/guests.tsv")
-if [ -n "$why" ]; then
+if [ -n "$why" ] && [ -z "$files" ]; then
     echo "build_image.sh: release $release does not work with kernel $kernel: $why" >&2
     exit 2
 fi
 
 set -- --cache "$cache" --release "$release" --packages "$packages"
 root=$("$here/build_root.sh" "$@" --print) || [ $print_only = yes ] || root=$("$here/build_root.sh" "$@")
-artefact "image-$release-$kernel" "$({ cat "$here/build_image.sh" "$here/image-exclude.txt" "$here"/init/* &&
-    echo "${root##*/} $suite $firmware"; } | hash_of)" root.erofs
+artefact "image-$release-$([ -z "$files" ] && echo "$kernel" || echo tree)" "$({ cat "$here/build_image.sh" "$here/image-exclude.txt" "$here"/init/* &&
+    echo "${root##*/} $suite $firmware" && { [ -z "$files" ] || cat "$files/id"; }; } | hash_of)" root.erofs
 
 # Debian's kernel and firmware packages, kept in the cache; apt asks whether there are newer ones only when they are missing.
 debs=$cache/debs-$kernel
+firmware_debs=$cache/debs-firmware-$firmware
 . "$here/apt_private.sh"
-download() ( # SUITE COMPONENT PACKAGES...; linux-image-amd64 stands for the packages that the newest kernel is in
+download() ( # FOLDER SUITE COMPONENT PACKAGE; linux-image-amd64 stands for the packages that the newest kernel is in
     set -e
+    [ ! -f "$1/complete" ] || exit 0
     apt=$(mktemp -d "$work/apt.XXXXXX")
-    apt_sources deb "$1" "$2" >"$apt/sources.list"
-    shift 2
+    rm -rf "$1"
+    mkdir -p "$1"
+    cd "$1"
+    apt_sources deb "$2" "$3" >"$apt/sources.list"
+    shift 3
     apt_private "$apt"
     if [ "$1" = linux-image-amd64 ]; then
         image=$(apt-cache depends linux-image-amd64 | sed -n 's/^ *Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n 1)
@@ -65,24 +72,23 @@ download() ( # SUITE COMPONENT PACKAGES...; linux-image-amd64 stands for the pac
             set -- "$image" "linux-binary-$version" "linux-modules-$version" "linux-base-$version"
         fi
     fi
-    cd "$debs"
     apt-get download -q "$@"
+    touch complete
 )
 
 fetch() (
     set -e
-    if ! [ -f "$debs/complete" ]; then
-        rm -rf "$debs"
-        mkdir -p "$debs"
-        download "$suite" main linux-image-amd64
-        download "$firmware" non-free-firmware firmware-amd-graphics
-        touch "$debs/complete"
-    fi
+    download "$firmware_debs" "$firmware" non-free-firmware firmware-amd-graphics
     mkdir "$work/kernel" "$work/firmware"
-    for deb in "$debs"/linux-*.deb; do
-        dpkg-deb -x "$deb" "$work/kernel"
-    done
-    dpkg-deb -x "$debs"/firmware-amd-graphics_*.deb "$work/firmware"
+    dpkg-deb -x "$firmware_debs"/firmware-amd-graphics_*.deb "$work/firmware"
+    if [ -n "$files" ]; then
+        cp -a "$files/kernel/." "$work/kernel/"
+    else
+        download "$debs" "$suite" main linux-image-amd64
+        for deb in "$debs"/linux-*.deb; do
+            dpkg-deb -x "$deb" "$work/kernel"
+        done
+    fi
     # bookworm's packages still use /lib
     for tree in "$work/kernel" "$work/firmware"; do
         if [ -d "$tree/lib" ]; then
@@ -213,6 +219,7 @@ make_initramfs() (
     done
     loop=$(modprobe -d "$work/kernel/usr" -S "$version" --show-depends loop | sed -n 's/^insmod \([^ ]*\).*/\1/p')
     case $loop in
+    "") ;; # built in
     *.xz) xz -dc "$loop" >"$tree/modules-loop/loop.ko" ;;
     *) cp "$loop" "$tree/modules-loop/loop.ko" ;;
     esac
@@ -225,12 +232,17 @@ make_disk() (
 )
 
 # The kernel's ELF file out of the self-extracting vmlinuz: QEMU starts it directly, which saves the unpacking under
-# emulation (half a second). vmlinuz itself is kept for machines that cannot start it so.
+# emulation (half a second). vmlinuz itself is kept for machines that cannot start it so. Under KASAN the entry for that (PVH)
+# ends in a triple fault, so a kernel of the user's own unpacks itself.
 unpack_kernel() (
     set -e
     for file in "$work/kernel/boot"/vmlinuz-* "$work/kernel/usr/lib/modules"/*/vmlinuz; do
         [ ! -f "$file" ] || cp "$file" "$work/out/vmlinuz"
     done
+    if [ -n "$files" ]; then
+        cp "$work/out/vmlinuz" "$work/out/vmlinux"
+        exit 0
+    fi
     python3 - "$work/out/vmlinuz" "$work/out/vmlinux" <<'EOF'
 import re, subprocess, sys
 image = open(sys.argv[1], "rb").read()
@@ -248,14 +260,14 @@ EOF
 # What a guest of this image runs: the kernel's packages, then "NAME VERSION" of the userland's.
 versions() (
     set -e
-    cd "$debs"
-    ls ./*.deb | sed 's,^./,,'
+    if [ -n "$files" ]; then cat "$files/VERSIONS"; else (cd "$debs" && ls ./*.deb); fi | sed 's,^./,,'
+    (cd "$firmware_debs" && ls ./*.deb) | sed 's,^./,,'
     dpkg-query --admindir="$root/var/lib/dpkg" -W -f '${db:Status-Abbrev} ${Package} ${Version}\n' 'libhsakmt1' 'libhsa-runtime64-1' \
         'libamdhip64-*' 'hipcc' 2>/dev/null | sed -n 's/^ii *//p'
 ) >"$work/out/VERSIONS"
 
 mkdir "$work/out"
-step "fetch Debian's kernel $kernel and firmware" fetch
+step "fetch $([ -n "$files" ] || echo "Debian's kernel $kernel and ")firmware" fetch
 step "unpack the kernel" unpack_kernel
 step "stage the root file system" stage_root
 step "unpack modules" stage_modules "$work/root" amdgpu 9p 9pnet_virtio overlay

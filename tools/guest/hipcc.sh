@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 # Compiles a HIP source file with the guest's own hipcc, natively (without emulation), in the guest's root file system.
 #
-#   hipcc.sh [--cache DIR] [--release R] [--packages A,B,...] SOURCE OUTPUT [OPTIONS for hipcc]
+#   hipcc.sh [--cache DIR] [--release R] [--packages A,B,...] [--headers DIR] SOURCE OUTPUT [OPTIONS for hipcc]
 #
-# --release and --packages are those of build_root.sh. The target is gfx900 unless OPTIONS say otherwise (--offload-arch=...).
+# --release and --packages are those of build_root.sh; --headers are a kernel's, in the place of the release's. The target is gfx900 unless OPTIONS say otherwise (--offload-arch=...).
 # The folder of SOURCE is copied, so that files which it includes from there are found. Exit status: that of hipcc; 2 for a
 # missing file.
 set -eu
@@ -13,12 +13,13 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/in_root.sh"
 cache=${LYRA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lyra}
 PATH=$PATH:/usr/sbin:/sbin
-release= packages=
+release= packages= headers=
 while :; do
     case ${1-} in
     --cache) cache=$2 ;;
     --release) release=$2 ;;
     --packages) packages=$2 ;;
+    --headers) headers=$2 ;;
     *) break ;;
     esac
     shift 2
@@ -46,6 +47,10 @@ find "$(dirname "$source")" -maxdepth 1 -type f -size -1024k \
     \( -name '*.h' -o -name '*.hh' -o -name '*.hpp' -o -name '*.hip' -o -name '*.cpp' -o -name '*.inc' \) \
     -exec cp {} "$work/src/" \;
 cp "$source" "$work/src/"
+if [ -n "$headers" ]; then
+    cp -r "$headers" "$work/headers"
+    set -- "$@" -isystem "$inside/headers"
+fi
 
 arch=--offload-arch=gfx900
 language=

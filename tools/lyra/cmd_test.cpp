@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <sstream>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -379,7 +380,7 @@ void test_patched_driver(const Options& options, Report& report) {
     test_kernel_events(options.guest, report);
     test_session(report);
     GuestOptions guest = options.guest;
-    guest.kfd = "lyra";
+    if (guest.kernel_tree.empty()) guest.kfd = "lyra";
     test_kfdtest_with(guest, "scheduler", report);
     // Whatever changes, suspends or destroys a queue has to take it from the hardware, although it is static.
     std::vector<KfdtestCase> cases;
@@ -394,6 +395,21 @@ void test_patched_driver(const Options& options, Report& report) {
         guest, "scheduler", cases, " with static queues", report,
         "dir=$(echo /sys/class/drm/card*/device/kfd_sched); echo static >$dir/unmap; echo 0 >$dir/static_priority\n"
         "echo 2000 >$dir/period_us; echo fixed >$dir/policy\n");
+}
+
+void test_kernel_tree(const Options&, Report& report) {
+    const Captured result = capture(
+        {"python3", (source_dir() / "tools/checks/kernel_tree.py").string(), own_program().string(), source_dir().string()},
+        true);
+    if (interrupted) throw Interrupted();
+    std::istringstream lines(result.out);
+    bool failed = false;
+    for (std::string line; std::getline(lines, line);) {
+        if (line.rfind("passed: ", 0) == 0) report.add("kernel-tree", line.substr(8), Verdict::Passed, "");
+        failed = failed || line.rfind("FAILED: ", 0) == 0;
+    }
+    if (result.status != 0 || failed)
+        report.add("kernel-tree", "all of docs/user/kernel_tree.md", Verdict::Failed, result.out + result.err);
 }
 
 void test_in_guests(const Options& options, Report& report) { test_guest(options.guest, report); }
@@ -440,9 +456,10 @@ constexpr Group kGroups[] = {
      test_packages_in_guest},
     {"libraries", "Debian's rocBLAS and test programs of its rocRAND, in a guest; only when named", test_libraries_in_guest,
      false},
-    {"scheduler",
-     "the patched driver of kfd-patches/: its scheduler at work, and kfdtest as with Debian's driver; only when named",
-     test_patched_driver, false},
+    {"scheduler", "the patched driver of kfd-patches/: its scheduler at work, and kfdtest as with Debian's driver",
+     test_patched_driver},
+    {"kernel-tree", "a kernel tree of the user's own, with lockdep, KASAN, gdb, vmcore and git bisect; only when named",
+     test_kernel_tree, false},
     {"tidy", "clang-tidy over the files that differ from main; only when named", test_tidy, false},
     {"deterministic", "a HIP program in virtual time: the same trace of the GPU in every run", test_deterministic},
     {"kfdtest", "the cases of kfdtest that are expected to pass", test_kfdtest},

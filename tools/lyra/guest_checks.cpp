@@ -105,8 +105,8 @@ std::string run_checks(const GuestOptions& options, const char* group, const std
     const auto out = [&](const char* data, size_t bytes) { reader.feed(data, bytes); };
     const GuestResult result = guest.run(job, out, [](const char* data, size_t n) { std::fwrite(data, 1, n, stderr); });
     if (result.end == GuestResult::End::Interrupted) throw Interrupted();
-    const bool good = result.end == GuestResult::End::Finished && result.errors.empty();
-    std::string why = good ? "" : fmt::format("boot log: {}", result.log.string());
+    const bool good = result.end == GuestResult::End::Finished && result.errors.empty() && result.splat.empty();
+    std::string why = good ? "" : fmt::format("boot log: {}\n{}", result.log.string(), result.splat);
     for (const std::string& error : result.errors) why = "guest: " + error + "\n" + why;
     reader.finish(result.end == GuestResult::End::TimedOut ? "the guest took too long\n" + why
                                                            : "the guest ended before\n" + why);

@@ -20,7 +20,10 @@
 
 #include "common/timing.h"
 #include "tools/lyra/guest_initrd.h"
+#include "tools/lyra/guest_monitor.h"
 #include "tools/lyra/kernel_events.h"
+#include "tools/lyra/kernel_log.h"
+#include "tools/lyra/kernel_tree.h"
 
 namespace lyra::cli {
 
@@ -28,7 +31,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t kKeptLogs = 20;
+constexpr size_t kKeptLogs = 20, kKeptVmcores = 2;
 
 /// A value of --accel, in QEMU's words. TCG runs each processor in a thread of its own.
 /// QEMU would keep up to 1 GB of translated code; with 96 MB it stays below 300 MB beside the memory of guest and GPU.
@@ -50,30 +53,10 @@ constexpr const char* kFixedDate = "base=2025-01-01T00:00:00,clock=vm";
 
 /// A stream from the guest: virtio port lyra.NAME.
 struct Port {
-    const char* name;
+    const char* name;  ///< nullptr: QEMU's monitor
     OutputSink sink;
     int ours = -1, theirs = -1;
 };
-
-// "512M", "2G": QEMU's spelling of sizes. 0: not a size
-uint64_t bytes_of(const std::string& text) {
-    uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const std::string unit(end, text.data() + text.size());
-    const unsigned shift = unit == "G" || unit == "g" ? 30 : unit == "M" || unit == "m" ? 20 : 64;
-    return error != std::errc{} || shift == 64 || value >> 24 ? 0 : value << shift;
-}
-
-/// Refuses, before anything is started, what the device would refuse.
-std::string check_vram(const std::string& text) {
-    const uint64_t bytes = bytes_of(text);
-    const bool good = std::has_single_bit(bytes) && bytes >= uint64_t{256} << 20 && bytes <= uint64_t{64} << 30;
-    return good ? "" : "the size of VRAM is a power of two from 256M to 64G, such as 2G, not " + text;
-}
-
-std::string check_mem(const std::string& text) {
-    return bytes_of(text) >= uint64_t{1} << 30 ? "" : "the guest needs a size of 1G at least, such as 4G, not " + text;
-}
 
 // An option of QEMU ends at a comma; two commas are one.
 std::string comma_safe(const std::string& text) {
@@ -91,6 +74,10 @@ void prune_logs(const fs::path& dir) {
     });
     std::error_code error;
     for (size_t i = kKeptLogs; i < logs.size(); ++i) fs::remove(logs[i], error);
+    size_t vmcores = 0;
+    for (const fs::path& log : logs) {
+        if (log.extension() == ".vmcore" && ++vmcores > kKeptVmcores) fs::remove(log, error);
+    }
 }
 
 // Read what is there. @return false: the stream has ended
@@ -193,130 +180,6 @@ unsigned default_processors() { return std::clamp(std::thread::hardware_concurre
 
 }  // namespace
 
-fs::path build_artefact(const char* script, const std::vector<std::string>& arguments) {
-    std::vector<std::string> argv{(source_dir() / script).string(), "--cache", cache_dir().string()};
-    argv.insert(argv.end(), arguments.begin(), arguments.end());
-    const Captured result = capture(argv, false);
-    std::string path = result.out;
-    while (!path.empty() && path.back() == '\n') path.pop_back();
-    path = path.substr(path.rfind('\n') + 1);
-    if (interrupted) throw Interrupted();
-    if (result.status != 0 || path.empty()) throw EnvironmentError(fmt::format("{} failed", script));
-    return path;
-}
-
-std::vector<std::string> root_arguments(const GuestOptions& options) {
-    return {"--release", options.release, "--packages", fmt::format("{}", fmt::join(options.packages, ","))};
-}
-
-std::vector<std::string> image_arguments(const GuestOptions& options) {
-    const std::string why = guest_table().objection(options.release, options.kernel);
-    if (!why.empty())
-        throw UserError(fmt::format("--release {} does not work with --kernel {}: {}", options.release, options.kernel, why));
-    std::vector<std::string> arguments = root_arguments(options);
-    arguments.insert(arguments.end(), {"--kernel", options.kernel});
-    return arguments;
-}
-
-void add_guest_options(CLI::App& app, GuestOptions& options) {
-    app.add_option("--vram", options.vram, "size of the GPU's memory, a power of two")
-        ->check(CLI::Validator(check_vram, ""))
-        ->capture_default_str()
-        ->type_name("SIZE");
-    app.add_option("--cus", options.cus, "number of compute units")
-        ->check(CLI::Range(1, 64))
-        ->capture_default_str()
-        ->type_name("N");
-    app.add_option("--mem", options.mem, "size of the guest's memory")
-        ->check(CLI::Validator(check_mem, ""))
-        ->capture_default_str()
-        ->type_name("SIZE");
-    app.add_option("--smp", options.smp,
-                   "number of the guest's processors (default: those of the host, 4 at most; 1 with --deterministic)")
-        ->check(CLI::Range(1, 64))
-        ->type_name("N");
-    app.add_option("--kernel", options.kernel, "the guest's kernel")
-        ->check(CLI::IsMember(guest_table().kernels))
-        ->capture_default_str()
-        ->type_name("VERSION");
-    app.add_option("--release", options.release, "Debian release of the guest's userland and of hipcc")
-        ->check(CLI::IsMember(guest_table().releases))
-        ->capture_default_str()
-        ->type_name("NAME");
-    app.add_option("--packages", options.packages,
-                   "more Debian packages of that release for the compiler and the guest, such as libhipcub-dev,librocprim-dev")
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->type_name("NAMES")
-        ->check(CLI::Validator(
-            [](const std::string& name) {
-                const bool good =
-                    !name.empty() &&
-                    std::islower(static_cast<unsigned char>(name[0])) + std::isdigit(static_cast<unsigned char>(name[0])) !=
-                        0 &&
-                    name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+.-") == std::string::npos;
-                return good ? std::string() : fmt::format("'{}' is not the name of a Debian package", name);
-            },
-            ""));
-    app.add_option("--accel", options.accel, "how the guest's processors run")
-        ->check(CLI::IsMember({"tcg", "kvm"}))
-        ->capture_default_str()
-        ->type_name("tcg|kvm");
-    app.add_flag("--stock-driver", options.stock_driver,
-                 "load Debian's amdgpu.ko itself: under TCG 10 s slower than its copy without ftrace's table (KVM: always)");
-    app.add_option("--kfd", options.kfd,
-                   "another driver than Debian's: lyra (with the patches of kfd-patches/), a kernel tree with changes of your "
-                   "own, or a .ko file")
-        ->type_name("lyra|DIR|FILE.ko");
-    CLI::Option* deterministic = app.add_flag(
-        "--deterministic", options.deterministic,
-        "virtual time: every run has the same events at the same times; prints a hash of the GPU's events at the end");
-    app.add_option("--seed", options.seed, "seed of everything random in a deterministic guest")
-        ->needs(deterministic)
-        ->capture_default_str()
-        ->type_name("N");
-    app.add_option("--timing", options.timing, "a timing parameter of virtual time (docs/design/timing.md)")
-        ->needs(deterministic)
-        ->allow_extra_args(false)
-        ->type_name("NAME=VALUE");
-    app.add_option("--share", options.share, "folder of the host that the guest sees as /mnt/share")
-        ->check(CLI::ExistingDirectory)
-        ->type_name("DIR");
-    app.add_option("--timeout", options.timeout_s, "give up after so many seconds")
-        ->check(CLI::NonNegativeNumber)
-        ->type_name("S");
-    app.add_option("--log", options.log, "write the boot log there")->type_name("FILE");
-    CLI::Option* trace =
-        app.add_option("--trace", options.trace, "write a Perfetto trace of the GPU")->type_name("FILE.pftrace");
-    app.add_option("--kernel-events", options.kernel_events,
-                   "into it trace events of the guest's kernel too, such as amdkfd or sched:sched_switch")
-        ->needs(deterministic)
-        ->needs(trace)
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->type_name("EVENTS")
-        ->check(CLI::Validator(
-            [](const std::string& text) {
-                const bool good = !text.empty() &&
-                                  text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:*") ==
-                                      std::string::npos;
-                return good ? std::string() : fmt::format("'{}' is not SYSTEM or SYSTEM:EVENT", text);
-            },
-            ""));
-    app.add_option("--device", options.device_options, "another property of the device")
-        ->allow_extra_args(false)
-        ->type_name("NAME=VALUE")
-        ->group("For experts");
-    app.add_option("--append", options.kernel_words, "another word for the kernel's command line")
-        ->allow_extra_args(false)
-        ->type_name("WORD")
-        ->group("For experts");
-    app.add_option("--qemu", options.qemu_words, "another word for QEMU's command line")
-        ->allow_extra_args(false)
-        ->type_name("WORD")
-        ->group("For experts");
-}
-
 GuestMachine::GuestMachine(const GuestOptions& options) : options_(options) {
     image_arguments(options);
     if (options.accel == "kvm" && access("/dev/kvm", R_OK | W_OK) != 0) {
@@ -343,7 +206,10 @@ GuestMachine::GuestMachine(const GuestOptions& options) : options_(options) {
 
 void GuestMachine::prepare() {
     qemu_ = build_artefact("tools/guest/build_qemu.sh", {});
-    image_ = build_artefact("tools/guest/build_image.sh", image_arguments(options_));
+    tree_ = build_kernel_tree(options_);
+    std::vector<std::string> arguments = image_arguments(options_);
+    if (!tree_.empty()) arguments.insert(arguments.end(), {"--kernel-files", tree_.string()});
+    image_ = build_artefact("tools/guest/build_image.sh", arguments);
     if (!options_.kfd.empty())
         driver_ = build_artefact("tools/guest/build_kfd.sh", {"--kernel", options_.kernel, options_.kfd}) / "amdgpu.ko";
 }
@@ -362,6 +228,18 @@ std::string GuestMachine::device_words() const {
     if (!options_.timing.empty()) device += fmt::format(",timing={}", fmt::join(options_.timing, ",,"));
     for (const std::string& property : options_.device_options) device += "," + property;
     return device;
+}
+
+// Words at the end of every command line. The debugger's socket is in work.
+std::vector<std::string> GuestMachine::further_words(const fs::path& work) const {
+    std::vector<std::string> words;
+    if (options_.gdb) {
+        const fs::path socket = work / "gdb";
+        words = {"-S", "-gdb", fmt::format("unix:{},server=on,wait=off", comma_safe(socket.string()))};
+        complain("the guest waits for: " + debugger_command(options_, tree_, socket));
+    }
+    words.insert(words.end(), options_.qemu_words.begin(), options_.qemu_words.end());
+    return words;
 }
 
 // Nothing that answers when the host has time: root and job are in memory, the ports write files and are served at once.
@@ -404,12 +282,13 @@ std::vector<std::string> GuestMachine::deterministic_machine(const fs::path& wor
         "-device",
         device_words() + ",stats=" + comma_safe((work / "stats").string()),
     };
-    argv.insert(argv.end(), options_.qemu_words.begin(), options_.qemu_words.end());
+    const std::vector<std::string> further = further_words(work);
+    argv.insert(argv.end(), further.begin(), further.end());
     return argv;
 }
 
 // What a job and a shell have in common.
-std::vector<std::string> GuestMachine::machine(const fs::path& serial_log) const {
+std::vector<std::string> GuestMachine::machine(const fs::path& work, const fs::path& serial_log) const {
     const Accelerator& accelerator = *std::find_if(std::begin(kAccelerators), std::end(kAccelerators),
                                                    [&](const Accelerator& each) { return options_.accel == each.name; });
     std::vector<std::string> argv{
@@ -450,7 +329,8 @@ std::vector<std::string> GuestMachine::machine(const fs::path& serial_log) const
         argv.insert(argv.end(), {"-virtfs", fmt::format("local,path={},mount_tag=share,security_model=none",
                                                         comma_safe(fs::absolute(options_.share).string()))});
     }
-    argv.insert(argv.end(), options_.qemu_words.begin(), options_.qemu_words.end());
+    const std::vector<std::string> further = further_words(work);
+    argv.insert(argv.end(), further.begin(), further.end());
     return argv;
 }
 
@@ -499,7 +379,7 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
     Command command;
     const fs::path archive = pack(job, work.path());
     const bool timed = options_.deterministic;
-    command.argv = timed ? deterministic_machine(work.path(), archive) : machine(work.path() / "serial");
+    command.argv = timed ? deterministic_machine(work.path(), archive) : machine(work.path(), work.path() / "serial");
     const auto add = [&](std::initializer_list<std::string> words) { command.argv.insert(command.argv.end(), words); };
     if (!timed) {
         const auto disk = [&](const std::string& id, const fs::path& file) {
@@ -511,7 +391,19 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
     }
     add({"-append", kernel_words() + " lyra.driver=amdgpu", "-d", "guest_errors,unimp", "-D",
          (work.path() / "device").string()});
+    // A guest that stops for its debugger at a panic would not be the same, and in virtual time nobody reads a socket.
+    std::optional<GuestMonitor> monitor;
+    if (!tree_.empty() && !timed && !options_.gdb) {
+        const auto [ours, theirs] = stream_pair();
+        result.vmcore = fs::path(result.log).replace_extension(".vmcore");
+        monitor.emplace(ours, result.vmcore);
+        command.keep.push_back(theirs);
+        const std::vector<std::string> words = GuestMonitor::words(theirs);
+        command.argv.insert(command.argv.end(), words.begin(), words.end());
+        ports.push_back({nullptr, [&](const char* data, size_t bytes) { monitor->feed(data, bytes); }, ours, theirs});
+    }
     for (Port& port : ports) {
+        if (port.name == nullptr) continue;
         if (timed) {
             const fs::path file = work.path() / fmt::format("port-{}", port.name);
             write_text(file, "");
@@ -554,9 +446,12 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
     }
     result.total_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
-    const bool good = result.end == GuestResult::End::Finished && result.errors.empty();
+    if (!monitor || !monitor->has_vmcore()) result.vmcore.clear();
+    if (monitor && !monitor->error().empty()) result.errors.push_back("no vmcore: " + monitor->error());
+    std::string text = read_text(work.path() / "serial");
+    if (!tree_.empty()) result.splat = kernel_splat(result.dmesg.empty() ? text : result.dmesg);
+    const bool good = result.end == GuestResult::End::Finished && result.errors.empty() && result.splat.empty();
     if (!good || !options_.log.empty()) {
-        std::string text = read_text(work.path() / "serial");
         for (const char* part : {"device", "qemu"})
             text += fmt::format("\n--- {} ---\n{}", part, read_text(work.path() / part));
         write_text(result.log, text + "\n--- dmesg ---\n" + result.dmesg);
@@ -569,7 +464,7 @@ int GuestMachine::shell() {
     WorkDir work;
     Command command;
     const fs::path log = options_.log.empty() ? work.path() / "serial" : fs::absolute(options_.log);
-    command.argv = machine(log);
+    command.argv = machine(work.path(), log);
     if (!driver_.empty()) {
         command.argv.insert(
             command.argv.end(),
@@ -604,17 +499,19 @@ void report_trace(const GuestResult& result) {
 
 int report(const GuestResult& result, const GuestOptions& options) {
     for (const std::string& error : result.errors) complain("guest: " + error);
-    const bool good = result.end == GuestResult::End::Finished && result.errors.empty();
+    const bool good = result.end == GuestResult::End::Finished && result.errors.empty() && result.splat.empty();
+    if (!result.splat.empty()) complain("the guest's kernel says:\n" + result.splat);
+    if (!result.vmcore.empty()) complain(vmcore_advice(options, result.vmcore));
     if (result.end == GuestResult::End::Died) complain("the guest ended before the program did");
     if (result.end == GuestResult::End::TimedOut)
         complain(fmt::format("not finished after {} s (--timeout)", options.timeout_s));
     if (!good && result.end != GuestResult::End::Interrupted) complain("boot log: " + result.log.string());
     report_trace(result);
     switch (result.end) {
-        case GuestResult::End::Finished: return result.status;
+        case GuestResult::End::Finished: return result.status == kOk && !result.splat.empty() ? kFailed : result.status;
         case GuestResult::End::TimedOut: return kTimedOut;
         case GuestResult::End::Interrupted: return kInterrupted;
-        case GuestResult::End::Died: return kOurBug;
+        case GuestResult::End::Died: return result.splat.empty() ? kOurBug : kFailed;
     }
     return kOurBug;
 }

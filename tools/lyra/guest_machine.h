@@ -9,44 +9,13 @@
 #include <vector>
 
 #include "common/trace_perfetto.h"
+#include "tools/lyra/artefact.h"
 #include "tools/lyra/cli.h"
-#include "tools/lyra/guest_table.h"
+#include "tools/lyra/guest_options.h"
 #include "tools/lyra/process.h"
 #include "tools/lyra/work_dir.h"
 
 namespace lyra::cli {
-
-/// Options of a guest; add_guest_options() gives the verbs the same flags for them.
-struct GuestOptions {
-    std::string vram = "2G", mem = "4G", accel = "tcg";
-    std::string kernel = guest_table().kernels.front(), release = guest_table().releases.front();   ///< rows of guests.tsv
-    std::vector<std::string> packages;    ///< Debian packages that the compiler's root and the guest have beside their own
-    unsigned cus = 8;
-    unsigned smp = 0;                     ///< 0: as many as suit the host, in a deterministic guest 1
-    bool stock_driver = false;            ///< Debian's amdgpu.ko itself; with KVM always
-    std::string kfd;                      ///< another driver: "lyra", a source tree or a .ko; empty: Debian's
-    bool deterministic = false;           ///< virtual time, no disk, no clock of the host: equal runs
-    uint64_t seed = 1;                    ///< of everything random in a deterministic guest
-    std::vector<std::string> timing;      ///< timing parameters to replace, NAME=VALUE
-    double timeout_s = 0;                 ///< 0: no limit
-    std::string share, log, trace;        ///< empty: none
-    std::vector<std::string> kernel_events;  ///< of the guest's kernel (kernel_events.h) for the trace of a deterministic run
-    std::vector<std::string> device_options;  ///< more properties of the device, NAME=VALUE
-    std::vector<std::string> kernel_words;  ///< more words for the kernel's command line
-    std::vector<std::string> qemu_words;  ///< more words for QEMU's command line
-};
-
-/// The arguments of the scripts of tools/guest that choose the guest's userland.
-std::vector<std::string> root_arguments(const GuestOptions& options);
-/// These and the kernel. Throws UserError when they cannot be combined.
-std::vector<std::string> image_arguments(const GuestOptions& options);
-
-/// Runs a script of the source tree (its path there), which builds something that is not in the cache yet. @return the folder
-/// of it
-/// @throws EnvironmentError  it failed, after its own words on standard error
-std::filesystem::path build_artefact(const char* script, const std::vector<std::string>& arguments);
-
-void add_guest_options(CLI::App& app, GuestOptions& options);
 
 /// What the guest is to do: files for its /job folder, among them an executable `run`.
 struct GuestJob {
@@ -60,6 +29,8 @@ struct GuestResult {
     int status = -1;  ///< exit status of the job when finished
     std::vector<std::string> errors;  ///< what the guest complained about (driver not loaded, ...)
     std::string dmesg;
+    std::string splat;  ///< what a kernel of the user's own complained about; its text
+    std::filesystem::path vmcore;  ///< its memory, when it has panicked
     struct Trace {
         uint64_t hash = 0, events = 0, virtual_ns = 0;
     };
@@ -87,14 +58,15 @@ public:
 
 private:
     std::filesystem::path pack(GuestJob job, const std::filesystem::path& work) const;
-    std::vector<std::string> machine(const std::filesystem::path& serial_log) const;
+    std::vector<std::string> machine(const std::filesystem::path& work, const std::filesystem::path& serial_log) const;
     std::vector<std::string> deterministic_machine(const std::filesystem::path& work, const std::filesystem::path& job) const;
+    std::vector<std::string> further_words(const std::filesystem::path& work) const;
     std::string device_words() const;
     std::string kernel_words() const;
     std::filesystem::path log_path() const;
 
     GuestOptions options_;
-    std::filesystem::path qemu_, image_, driver_;
+    std::filesystem::path qemu_, image_, driver_, tree_;
 };
 
 /// Say what the GPU did in a deterministic run that has finished.

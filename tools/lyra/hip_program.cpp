@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "tools/lyra/cli.h"
+#include "tools/lyra/kernel_tree.h"
 #include "tools/lyra/process.h"
 #include "tools/lyra/work_dir.h"
 
@@ -36,6 +37,8 @@ void compile_hip(const fs::path& source, const fs::path& output, const std::vect
     command.argv = {(source_dir() / "tools/guest/hipcc.sh").string(), "--cache", cache_dir().string()};
     const std::vector<std::string> root = root_arguments(guest);
     command.argv.insert(command.argv.end(), root.begin(), root.end());
+    if (const fs::path tree = build_kernel_tree(guest); !tree.empty())
+        command.argv.insert(command.argv.end(), {"--headers", (tree / "uapi/include").string()});
     command.argv.insert(command.argv.end(), {source.string(), output.string()});
     command.argv.insert(command.argv.end(), options.begin(), options.end());
     command.out = STDERR_FILENO;

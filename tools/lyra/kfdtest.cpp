@@ -8,6 +8,9 @@
 #include <map>
 #include <sstream>
 
+#include "tools/lyra/artefact.h"
+#include "tools/lyra/kernel_log.h"
+
 namespace lyra::cli {
 
 namespace fs = std::filesystem;
@@ -86,11 +89,14 @@ public:
         const auto now = std::chrono::steady_clock::now();
         KfdtestResult result{cases_[next_++], outcome, std::chrono::duration<double>(now - last_).count(), output};
         last_ = now;
+        failed_ = failed_ || outcome == KfdtestOutcome::Failed;
         done_(result);
     }
     size_t next() const { return next_; }
+    bool failed() const { return failed_; }
 
 private:
+    bool failed_ = false;
     const std::vector<KfdtestCase>& cases_;
     size_t next_;
     const std::function<void(const KfdtestResult&)>& done_;
@@ -159,35 +165,6 @@ bool is_vacuous(const std::string& output) {
     return false;
 }
 
-std::string kernel_complaint(const std::string& test, const std::string& dmesg) {
-    constexpr const char* kSigns[] = {"qcm fence wait loop timeout",
-                                      "timed out",
-                                      "timeout",
-                                      "GPU reset",
-                                      "failed to suspend",
-                                      "failed to remove",
-                                      "BUG:",
-                                      "WARNING:",
-                                      "Oops",
-                                      "page fault",
-                                      "Failed to evict",
-                                      "Failed to restore",
-                                      "Failed to resume",
-                                      "refcount_t",
-                                      "hung task",
-                                      "blocked for more than"};
-    // These make the GPU fault on purpose.
-    const bool faults = test.rfind("KFDExceptionTest.", 0) == 0 || test == "KFDDBGTest.HitMemoryViolation" ||
-                        test.rfind("KFDSVMRangeTest.ReadOnlyRangeTest/", 0) == 0;
-    std::istringstream lines(dmesg);
-    for (std::string line; std::getline(lines, line);) {
-        for (const char* sign : kSigns) {
-            if (line.find(sign) != std::string::npos && !(faults && std::string(sign) == "page fault")) return line;
-        }
-    }
-    return "";
-}
-
 namespace {
 
 GuestOptions guest_for(GuestOptions options, const std::string& needs) {
@@ -232,7 +209,10 @@ void run_in_one_kind(const GuestOptions& options, const fs::path& program, const
         const bool on_purpose = result.end == GuestResult::End::Finished && reader.next() > next;
         if (reader.next() < cases.size() && !on_purpose) {
             const char* why = result.end == GuestResult::End::TimedOut ? "the guest took too long" : "the guest ended here";
-            reader.finish(KfdtestOutcome::Failed, fmt::format("{}; boot log: {}\n", why, result.log.string()));
+            reader.finish(KfdtestOutcome::Failed, fmt::format("{}; boot log: {}\n{}", why, result.log.string(), result.splat));
+        } else if (!result.splat.empty() && !reader.failed()) {
+            // Before the first case, or when the job had ended.
+            done({{"KernelLog.HasNoSplat", "-", "pass", false, "", ""}, KfdtestOutcome::Failed, 0, result.splat});
         }
         next = reader.next();
     }

@@ -46,9 +46,6 @@ bool matches_filter(const std::string& name, const std::string& filter);
 /// A gtest case passes also when it skips its body. Its output tells: @return true when it did.
 bool is_vacuous(const std::string& output);
 
-/// What the guest's kernel said that it does not say while the GPU is well: @return the first such line, or "".
-std::string kernel_complaint(const std::string& test, const std::string& dmesg);
-
 /// Run the cases, one process each under a watchdog, in as few guests as possible (one per kind of guest): a guest that dies or
 /// hangs fails the case it was at, and another guest goes on with the rest; also after a case that the watchdog had to end.
 /// done is called for each case as it ends. Each guest begins with the shell text before.

@@ -244,7 +244,8 @@ void test_scheduler(const GuestOptions& options, Report& report) {
                       {},
                       kLong});
     GuestOptions guest = options;
-    guest.kfd = "lyra";
+    // A tree of the user's own has to have the patches.
+    if (guest.kernel_tree.empty()) guest.kfd = "lyra";
     guest.stock_driver = false;
     guest.trace = (work.path() / "trace.tsv").string();
     run_checks(guest, "scheduler", "boots and loads the patched driver", checks, job, report);
@@ -283,7 +284,7 @@ void test_kernel_events(const GuestOptions& options, Report& report) {
     WorkDir work;
     GuestOptions guest = options;
     guest.deterministic = true;
-    guest.kfd = "lyra";
+    if (guest.kernel_tree.empty()) guest.kfd = "lyra";
     guest.trace = (work.path() / "trace.tsv").string();
     guest.kernel_events = {"amdkfd"};
     if (guest.timeout_s == 0) guest.timeout_s = 900;

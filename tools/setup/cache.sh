@@ -85,6 +85,14 @@ cache_state() { # NAME
             echo "stale its source tree is gone"
         fi
         ;;
+    test-tree) echo "kept kernel tree of the tests" ;;
+    debs-firmware-*)
+        if cut -f 1,4 "$source/tools/guest/guests.tsv" | grep -q -x -F "kernel$(printf '\t')${_name#debs-firmware-}"; then
+            echo "kept firmware of ${_name#debs-firmware-}"
+        else
+            echo "stale no kernel of guests.tsv takes it"
+        fi
+        ;;
     debs-*)
         if cut -f 1,2 "$source/tools/guest/guests.tsv" | grep -q -x -F "kernel$(printf '\t')${_name#debs-}"; then
             echo "kept packages of kernel ${_name#debs-}"
