@@ -16,7 +16,8 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-hw=$(cd "$here/../../qemu-hw" && pwd)
+installed=$here/../../qemu # of the package qemu-system-lyra
+hw=$here/../../qemu-hw
 . "$here/artefact.sh"
 jobs=$(nproc)
 qemu=10.0
@@ -30,12 +31,17 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+if [ -x "$installed/bin/qemu-system-x86_64" ]; then
+    readlink -f "$installed"
+    exit 0
+fi
 case $qemu in
 10.0) suite=trixie ;;
 11.1) suite=trixie-backports ;;
 *) echo "build_qemu.sh: --qemu is 10.0 or 11.1" >&2 && exit 2 ;;
 esac
 
+hw=$(cd "$hw" && pwd)
 artefact "qemu-$qemu" "$(hash_of "$here/build_qemu.sh" "$hw/include/lyra.h" "$hw"/glue/* "$hw"/patches/*)" bin/qemu-system-x86_64
 
 # The source package and the compiled tree are kept, so that a change of the glue compiles the glue only. meson comes from

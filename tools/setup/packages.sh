@@ -8,11 +8,11 @@
 # The sets of packages.tsv that a command line needs: sets_of VERB WORDS...
 sets_of() {
     case ${1-} in
-    run | guest) _sets="build guest" ;;
-    measure) _sets="build guest kfd" ;;
-    kfdtest) _sets="build guest kfdtest" ;;
+    run | guest) _sets="build qemu guest" ;;
+    measure) _sets="build qemu guest kfd" ;;
+    kfdtest) _sets="build qemu guest kfdtest" ;;
     bench) _sets="build opencl" ;;
-    test) _sets="build guest kfd kfdtest opencl test" ;;
+    test) _sets="build qemu guest kfd kfdtest opencl test" ;;
     doctor | clean) _sets= ;;
     *) _sets=build ;; # what runs in one process
     esac
