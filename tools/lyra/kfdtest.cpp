@@ -222,7 +222,7 @@ void run_in_one_kind(const GuestOptions& options, const fs::path& program, const
 
 void run_kfdtest(const GuestOptions& options, const std::vector<KfdtestCase>& cases, unsigned watchdog_s,
                  const std::function<void(const KfdtestResult&)>& done, const std::string& before) {
-    const fs::path program = build_artefact("kfdtest-ports/guest/build_kfdtest.sh", {}) / "kfdtest";
+    const fs::path program = build_artefact("kfdtest-ports/guest/build_kfdtest.sh", {"--release", options.release}) / "kfdtest";
     std::map<std::string, std::vector<KfdtestCase>> kinds;
     for (const KfdtestCase& test : cases) kinds[test.guest].push_back(test);
     for (const auto& [needs, group] : kinds)
