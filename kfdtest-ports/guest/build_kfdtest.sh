@@ -32,7 +32,8 @@ case $release in
 sid) suite=sid package=rocr-runtime folder='*/libhsakmt' depth=2 ;;
 *) suite=trixie package=roct-thunk-interface folder='*' depth=1 ;;
 esac
-artefact kfdtest "$({ cat "$here/build_kfdtest.sh" "$hardware"/*.cpp "$hardware"/*.h "$hardware"/*.inc && echo "$package"; } | hash_of)" kfdtest
+artefact kfdtest "$({ cat "$here/build_kfdtest.sh" "$hardware"/*.cpp "$hardware"/*.h "$hardware"/*.inc &&
+    echo "$package"; } | hash_of)" kfdtest
 
 # Only the original tarball is needed; apt checks it against nothing when the .dsc is missing, so its hash, which the signed
 # source index holds, is checked here.
@@ -63,14 +64,16 @@ build_tests() {
     sed -i 's/return hsaKmtDebugTrapIoctl(&args, queues, (HSAuint64 \*)numQueues);/HSAuint64 done = *numQueues;\n    HSAKMT_STATUS status = hsaKmtDebugTrapIoctl(\&args, queues, \&done);\n    *numQueues = done;\n    return status;/' \
         "$tests/src/BaseDebug.cpp"
     [ "$(grep -c 'queues, &done)' "$tests/src/BaseDebug.cpp")" = 2 ]
-    sed -i '/Assume tracee queue has died and halted process/{n;s/ptrace(PTRACE_CONT, childPid, NULL, NULL);/waitpid(childPid, \&childStatus, 0);/;}' \
+    before='Assume tracee queue has died and halted process'
+    sed -i "/$before/{n;s/ptrace(PTRACE_CONT, childPid, NULL, NULL);/waitpid(childPid, \\&childStatus, 0);/;}" \
         "$tests/src/KFDDBGTest.cpp"
-    [ "$(grep -A1 'Assume tracee queue has died' "$tests/src/KFDDBGTest.cpp" | grep -c 'waitpid(childPid, &childStatus, 0);')" = 1 ]
+    [ "$(grep -A1 "$before" "$tests/src/KFDDBGTest.cpp" | grep -c 'waitpid(childPid, &childStatus, 0);')" = 1 ]
     mkdir -p "$tests/gtest-1.6.0"
     : >"$tests/gtest-1.6.0/gtest-all.cpp"
     LIBHSAKMT_PATH=$work/prefix cmake -G 'Unix Makefiles' -S "$tests" -B "$work/kfdtest" -DCMAKE_BUILD_TYPE=Release \
         "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG -include tuple -include llvm/Support/ManagedStatic.h -I$work/src/thunk/include" \
-        "-DCMAKE_EXE_LINKER_FLAGS=-L$work/prefix/lib" -DCMAKE_CXX_STANDARD_LIBRARIES=-lgtest -DLLVM_DIR=/usr/lib/llvm-19/lib/cmake/llvm
+        "-DCMAKE_EXE_LINKER_FLAGS=-L$work/prefix/lib" -DCMAKE_CXX_STANDARD_LIBRARIES=-lgtest \
+        -DLLVM_DIR=/usr/lib/llvm-19/lib/cmake/llvm
     make -C "$work/kfdtest" -j2
 }
 # The same objects in the same order (it is the order of the tests), with LLVM's static libraries.

@@ -20,7 +20,6 @@ CACHE = os.environ.get("LYRA_CACHE") or os.path.join(os.environ.get("XDG_CACHE_H
 TREE = os.path.join(CACHE, "test-tree")
 KFD = "drivers/gpu/drm/amd/amdkfd"
 DEBUG = ["--debug", "lockdep,kasan"]
-CASE = "KFDQMTest.CreateDestroyCpQueue"
 DOCUMENT = "docs/user/kernel_tree.md"
 GIT = ["git", "-c", "user.name=check", "-c", "user.email=check@localhost", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0"]
 
@@ -55,7 +54,8 @@ USE_AFTER_FREE = (f"{KFD}/kfd_chardev.c", """	args->minor_version = KFD_IOCTL_MI
 BUG = (f"{KFD}/kfd_chardev.c", """	retval = pqm_destroy_queue(&p->pqm, args->queue_id);
 """, """	retval = pqm_destroy_queue(&p->pqm, args->queue_id) ?: -EINVAL;
 """)
-HEADER = ("include/uapi/linux/kfd_ioctl.h", "#define KFD_IOCTL_MINOR_VERSION ", "#define KFD_OF_THIS_TREE 77\n#define KFD_IOCTL_MINOR_VERSION ")
+HEADER = ("include/uapi/linux/kfd_ioctl.h", "#define KFD_IOCTL_MINOR_VERSION ",
+          "#define KFD_OF_THIS_TREE 77\n#define KFD_IOCTL_MINOR_VERSION ")
 good = True
 
 
@@ -87,7 +87,8 @@ def words_of(done):
 def make_tree():
     """Hard links to Debian's source; git and the patches write new files. Git has the folder of KFD only."""
     source = must(f"{CHECKOUT}/tools/guest/build_source.sh", "--cache", CACHE, "--kernel", "6.12", cwd="/").splitlines()[-1]
-    inputs = [os.path.join(folder, name) for folder, _, names in os.walk(f"{CHECKOUT}/kfd-patches/linux-6.12") for name in names]
+    patches = f"{CHECKOUT}/kfd-patches/linux-6.12"
+    inputs = [os.path.join(patches, name) for name in os.listdir(patches)]
     inputs += [os.path.join(f"{CHECKOUT}/scheduler/core", name) for name in os.listdir(f"{CHECKOUT}/scheduler/core")]
     digest = hashlib.sha256(source.encode())
     for path in sorted(inputs):
@@ -166,7 +167,8 @@ def debugger(work):
         inside = [f"-ex '{text}'" for text in ("set breakpoint pending on", "break kfd_open", "continue", "bt 3", "kill")]
         said = run("sh", "-c", found[1] + " -batch " + " ".join(inside), timeout=600).stdout if found else "no command"
         guest.terminate()
-    check("gdb stops in the driver", re.search(rf"hit Breakpoint \d+, kfd_open .*\n?.*#1 .* chrdev_open", said, re.S), said[-3000:])
+    check("gdb stops in the driver", re.search(r"hit Breakpoint \d+, kfd_open .*#1 .* chrdev_open", said, re.S),
+          said[-3000:])
 
 
 def bisect():

@@ -28,7 +28,10 @@ artefact compiler "$({ cat "$here/build_compiler.sh" && echo "$release"; } | has
 install_root() (
     set -e
     apt_sources deb "$release" main >"$work/sources.list"
-    [ -s "$work/sources.list" ] || { echo "error: no Debian mirror found in /etc/apt/sources.list or /etc/apt/sources.list.d" && exit 1; }
+    if ! [ -s "$work/sources.list" ]; then
+        echo "error: no Debian mirror found in /etc/apt/sources.list or /etc/apt/sources.list.d"
+        exit 1
+    fi
     # As in build_root.sh.
     mmdebstrap --variant=essential --include="$packages" --format=tar \
         --aptopt='APT::Install-Recommends "false"' --dpkgopt='path-exclude=/usr/share/man/*' \

@@ -11,8 +11,9 @@
 #   --packages LIST  more packages of that release, separated by commas
 #   --print          only print the folder; exit 1 when it is not made yet
 #
-# The folder is DIR/image-R-V-HASH (V is tree with --kernel-files) with vmlinux, vmlinuz, initramfs, root.erofs and VERSIONS; HASH covers the scripts and lists
-# of this folder that the image is made of. Modules and firmware are Debian's files, unpacked: nothing in them is changed.
+# The folder is DIR/image-R-V-HASH (V is tree with --kernel-files) with vmlinux, vmlinuz, initramfs, root.erofs and VERSIONS;
+# HASH covers the scripts and lists of this folder that the image is made of. Modules and firmware are Debian's files, unpacked:
+# nothing in them is changed.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -46,8 +47,9 @@ fi
 
 set -- --cache "$cache" --release "$release" --packages "$packages"
 root=$("$here/build_root.sh" "$@" --print) || [ $print_only = yes ] || root=$("$here/build_root.sh" "$@")
-artefact "image-$release-$([ -z "$files" ] && echo "$kernel" || echo tree)" "$({ cat "$here/build_image.sh" "$here/image-exclude.txt" "$here"/init/* &&
-    echo "${root##*/} $suite $firmware" && { [ -z "$files" ] || cat "$files/id"; }; } | hash_of)" root.erofs
+artefact "image-$release-$([ -z "$files" ] && echo "$kernel" || echo tree)" "$({
+    cat "$here/build_image.sh" "$here/image-exclude.txt" "$here"/init/* &&
+        echo "${root##*/} $suite $firmware" && { [ -z "$files" ] || cat "$files/id"; }; } | hash_of)" root.erofs
 
 # Debian's kernel and firmware packages, kept in the cache; apt asks whether there are newer ones only when they are missing.
 debs=$cache/debs-$kernel

@@ -43,7 +43,7 @@ for name in $(echo "$debug" | tr , ' '); do
 done
 # What an earlier build in the tree has left would be taken for that of this one.
 for left in .config include/config arch/x86/include/generated; do
-    [ ! -e "$tree/$left" ] || refuse "$tree was built in place: run 'make mrproper' there (git stash keeps no .config: copy it away)"
+    [ ! -e "$tree/$left" ] || refuse "$tree was built in place: run 'make mrproper' there"
 done
 
 kind=tree
@@ -67,7 +67,8 @@ printf '%s\n' "$recipe" >"$out.recipe"
 make_in_root() {
     binds="$tree
 $out
-$work" in_root "$compiler" env -i PATH=/usr/sbin:/usr/bin HOME=/root LANG=C.UTF-8 KBUILD_BUILD_USER=lyra KBUILD_BUILD_HOST=lyra \
+$work" in_root "$compiler" env -i PATH=/usr/sbin:/usr/bin HOME=/root LANG=C.UTF-8 \
+        KBUILD_BUILD_USER=lyra KBUILD_BUILD_HOST=lyra \
         KCONFIG_ALLCONFIG="$build/lyra.config" make -C "$tree" O="$build" ARCH=x86_64 "-j$(nproc)" "$@" </dev/null
 }
 

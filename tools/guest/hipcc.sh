@@ -4,9 +4,9 @@
 #
 #   hipcc.sh [--cache DIR] [--release R] [--packages A,B,...] [--headers DIR] SOURCE OUTPUT [OPTIONS for hipcc]
 #
-# --release and --packages are those of build_root.sh; --headers are a kernel's, in the place of the release's. The target is gfx900 unless OPTIONS say otherwise (--offload-arch=...).
-# The folder of SOURCE is copied, so that files which it includes from there are found. Exit status: that of hipcc; 2 for a
-# missing file.
+# --release and --packages are those of build_root.sh; --headers are a kernel's, in the place of the release's. The target is
+# gfx900 unless OPTIONS say otherwise (--offload-arch=...). The folder of SOURCE is copied, so that files which it includes from
+# there are found. Exit status: that of hipcc; 2 for a missing file.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -2,8 +2,8 @@
 # shellcheck shell=sh
 # To be sourced: runs a command in a root file system of the cache.
 
-# in_root ROOT COMMAND ARGUMENTS...: with /dev and /proc, $bind at /mnt when it is set, and each line of $binds, a folder, at the
-# same place. The mounts end with the command.
+# in_root ROOT COMMAND ARGUMENTS...: with /dev and /proc, $bind at /mnt when it is set, and each line of $binds, a folder, at
+# the same place. The mounts end with the command.
 # root gets them in a mount name space, others in a user name space. A container may forbid both; there, root has /dev/null
 # alone and no /proc, which is enough for a compiler.
 in_root() (
