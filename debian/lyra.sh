@@ -6,10 +6,8 @@ setup=/usr/share/lyra/tools/setup
 # shellcheck source=tools/setup/packages.sh
 . $setup/packages.sh
 PATH=$PATH:/usr/sbin:/sbin
-# What the packages lyra and qemu-system-lyra hold needs no compiler.
-sets=$(sets_of "$(verb_of "$@")" "$@" | tr ' ' '\n' | grep -v -x -e build -e qemu -e '' | paste -sd ' ')
-# shellcheck disable=SC2086
-missing=$([ -z "$sets" ] || missing_packages $sets)
+# shellcheck disable=SC2046
+missing=$(missing_packages $(sets_of "$(verb_of "$@")" "$@"))
 if [ -n "$missing" ]; then
     # shellcheck disable=SC2154
     echo "lyra: this is missing; as root: $apt_get $missing" >&2

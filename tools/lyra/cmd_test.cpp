@@ -481,6 +481,8 @@ std::vector<Group> chosen_groups(const Options& options) {
 
 int run(const Options& options) {
     catch_signals();
+    if (!fs::exists(source_dir() / "CMakeLists.txt"))
+        throw UserError("the tests are in Lyra's source tree, not in the package: ./lyra test");
     if (options.soak != 0) return soak(options);
     Report report(options.json);
     bool cut_short = false;

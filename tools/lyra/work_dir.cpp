@@ -44,7 +44,10 @@ fs::path cache_dir() {
     return dir;
 }
 
-fs::path source_dir() { return LYRA_SOURCE_DIR; }
+fs::path source_dir() {
+    const char* elsewhere = std::getenv("LYRA_DATA_DIR");
+    return elsewhere && *elsewhere ? elsewhere : LYRA_SOURCE_DIR;
+}
 
 fs::path library_dir() {
     Dl_info info{};

@@ -22,7 +22,8 @@ private:
 
 /// $LYRA_CACHE, else $XDG_CACHE_HOME/lyra, else ~/.cache/lyra. Made when it is missing.
 std::filesystem::path cache_dir();
-/// The source tree this program was built from: tools/guest and examples are taken from there.
+/// The source tree that this program was built from, or where a package has put its scripts and tables; $LYRA_DATA_DIR when it
+/// is set.
 std::filesystem::path source_dir();
 /// Folder of the liblyra.so that this program uses; the virtual machine gets the same.
 std::filesystem::path library_dir();

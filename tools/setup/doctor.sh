@@ -95,6 +95,10 @@ check_compiler() {
 
 # How packages that a verb lacks get here.
 remedy_for() { # VERB PACKAGES
+    if installed; then
+        echo "as root: $apt_get $2"
+        return
+    fi
     case $(installer):$(host_release) in
     root:*) echo "./lyra $1 installs what it lacks" ;;
     sudo:*) echo "./lyra $1 installs what it lacks by sudo" ;;
@@ -406,7 +410,7 @@ if "$guest/build_qemu.sh" --cache "$cache" --print >/dev/null 2>&1 &&
     made=yes
 fi
 check_system
-check_compiler
+installed || check_compiler
 check_processors
 check_memory
 check_disk

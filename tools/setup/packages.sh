@@ -5,6 +5,9 @@
 #
 # Environment, for tests: LYRA_OS_RELEASE  file that says which distribution this is (default: /etc/os-release)
 
+# Was the program installed as a package? It brings itself and QEMU along, and apt is the user's.
+installed() { [ -e "$setup/../../qemu/bin/qemu-system-x86_64" ]; }
+
 # The sets of packages.tsv that a command line needs: sets_of VERB WORDS...
 sets_of() {
     case ${1-} in
@@ -26,6 +29,7 @@ sets_of() {
         [ "$(id -u)" = 0 ] || _sets="$_sets user"
         ;;
     esac
+    if installed; then _sets=$(echo " $_sets " | sed 's/ build / /; s/ qemu / /; s/^ *//; s/ *$//'); fi
     echo "$_sets"
 }
 
