@@ -116,7 +116,7 @@ std::vector<Measured> measure(const Options& options, const std::vector<const si
     WorkDir work;
     GuestOptions guest_options = options.guest;
     guest_options.deterministic = true;
-    if (guest_options.kfd.empty()) guest_options.kfd = "lyra";
+    if (guest_options.kfd.empty() && guest_options.kernel_tree.empty()) guest_options.kfd = "lyra";
     guest_options.seed = first.seed;
     guest_options.cus = first.cus;
     if (!options.trace.empty()) guest_options.kernel_events = {"amdkfd"};
@@ -286,9 +286,8 @@ std::function<int()> set_up_measure(CLI::App& app) {
     app.add_option("--samples", options->samples, "kernels of each latency-critical client, in place of the file's")
         ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
     app.add_option("--seed", options->seed, "seed of everything random, in place of the file's")->check(CLI::PositiveNumber);
-    app.add_option("--kfd", options->guest.kfd,
-                   "the driver: lyra (default), a kernel tree with changes of your own, or a .ko file")
-        ->type_name("lyra|DIR|FILE.ko");
+    add_kernel_options(app, options->guest);
+    app.get_option("--kfd")->description("the driver: lyra (default), a kernel tree with changes of your own, or a .ko file");
     app.add_option("--timeout", options->guest.timeout_s, "give up a configuration after S seconds")
         ->check(CLI::NonNegativeNumber)
         ->type_name("S");

@@ -47,23 +47,7 @@ std::vector<std::string> image_arguments(const GuestOptions& options) {
     return arguments;
 }
 
-void add_guest_options(CLI::App& app, GuestOptions& options) {
-    app.add_option("--vram", options.vram, "size of the GPU's memory, a power of two")
-        ->check(CLI::Validator(check_vram, ""))
-        ->capture_default_str()
-        ->type_name("SIZE");
-    app.add_option("--cus", options.cus, "number of compute units")
-        ->check(CLI::Range(1, 64))
-        ->capture_default_str()
-        ->type_name("N");
-    app.add_option("--mem", options.mem, "size of the guest's memory")
-        ->check(CLI::Validator(check_mem, ""))
-        ->capture_default_str()
-        ->type_name("SIZE");
-    app.add_option("--smp", options.smp,
-                   "number of the guest's processors (default: those of the host, 4 at most; 1 with --deterministic)")
-        ->check(CLI::Range(1, 64))
-        ->type_name("N");
+void add_kernel_options(CLI::App& app, GuestOptions& options) {
     CLI::Option* kernel = app.add_option("--kernel", options.kernel, "the guest's kernel")
                               ->check(CLI::IsMember(guest_table().kernels))
                               ->capture_default_str()
@@ -82,6 +66,32 @@ void add_guest_options(CLI::App& app, GuestOptions& options) {
         ->type_name("PARTS");
     app.add_flag("--gdb", options.gdb, "wait for a debugger before that kernel starts; the command for it is printed")
         ->needs(tree);
+    app.add_option("--kfd", options.kfd,
+                   "another driver than Debian's: lyra (with the patches of kfd-patches/), a kernel tree with changes of your "
+                   "own, or a .ko file")
+        ->excludes(tree)
+        ->type_name("lyra|DIR|FILE.ko");
+}
+
+void add_guest_options(CLI::App& app, GuestOptions& options) {
+    app.add_option("--vram", options.vram, "size of the GPU's memory, a power of two")
+        ->check(CLI::Validator(check_vram, ""))
+        ->capture_default_str()
+        ->type_name("SIZE");
+    app.add_option("--cus", options.cus, "number of compute units")
+        ->check(CLI::Range(1, 64))
+        ->capture_default_str()
+        ->type_name("N");
+    app.add_option("--mem", options.mem, "size of the guest's memory")
+        ->check(CLI::Validator(check_mem, ""))
+        ->capture_default_str()
+        ->type_name("SIZE");
+    app.add_option("--smp", options.smp,
+                   "number of the guest's processors (default: those of the host, 4 at most; 1 with --deterministic)")
+        ->check(CLI::Range(1, 64))
+        ->type_name("N");
+    add_kernel_options(app, options);
+    CLI::Option* tree = app.get_option("--kernel-tree");
     app.add_option("--release", options.release, "Debian release of the guest's userland and of hipcc")
         ->check(CLI::IsMember(guest_table().releases))
         ->capture_default_str()
@@ -108,11 +118,6 @@ void add_guest_options(CLI::App& app, GuestOptions& options) {
     app.add_flag("--stock-driver", options.stock_driver,
                  "load Debian's amdgpu.ko itself: under TCG 10 s slower than its copy without ftrace's table (KVM: always)")
         ->excludes(tree);
-    app.add_option("--kfd", options.kfd,
-                   "another driver than Debian's: lyra (with the patches of kfd-patches/), a kernel tree with changes of your "
-                   "own, or a .ko file")
-        ->excludes(tree)
-        ->type_name("lyra|DIR|FILE.ko");
     CLI::Option* deterministic = app.add_flag(
         "--deterministic", options.deterministic,
         "virtual time: every run has the same events at the same times; prints a hash of the GPU's events at the end");

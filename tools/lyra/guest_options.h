@@ -39,6 +39,9 @@ std::vector<std::string> root_arguments(const GuestOptions& options);
 /// These and the kernel. Throws UserError when they cannot be combined.
 std::vector<std::string> image_arguments(const GuestOptions& options);
 
+/// Kernel and driver.
+void add_kernel_options(CLI::App& app, GuestOptions& options);
+/// These and all others.
 void add_guest_options(CLI::App& app, GuestOptions& options);
 
 /// "512M", "2G": QEMU's spelling of sizes, in bytes. 0: not a size
