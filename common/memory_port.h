@@ -25,7 +25,7 @@ public:
     virtual uint8_t* page(uint32_t vmid, uint64_t va, Access access) = 0;
 
     /// Copy size bytes. Crosses pages and reaches register and doorbell pages. On a fault the whole access is refused
-    /// (reads give zeros) and the fault is returned.
+    /// (reads give zeros) and the fault is returned. PageRetry, from a port whose faults are retried: ask again later.
     virtual Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) = 0;
     virtual Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) = 0;
 

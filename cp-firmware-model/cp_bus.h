@@ -44,6 +44,8 @@ struct VmidState {
     uint16_t pasid = 0;
     uint32_t sh_mem_bases = 0, sh_mem_config = 0;
     uint64_t tba = 0, tma = 0;
+    /// SH_MEM_CONFIG.RETRY_DISABLE is off: waves hold accesses to missing pages back (XNACK).
+    bool retry() const { return (sh_mem_config >> 12 & 1) == 0; }
 };
 
 class CpBus {
@@ -52,6 +54,8 @@ public:
     virtual MemoryPort& gfxhub() = 0;                   ///< CP and shaders
     virtual MemoryPort& mmhub() = 0;                    ///< SDMA
     /// Registers by dword number in BAR5 (byte offset / 4), with all their side effects.
+    /// The GFXHUB as waves reach it: their faults are retried where the driver has enabled that.
+    virtual MemoryPort& wave_memory() { return gfxhub(); }
     virtual uint32_t read_register(uint32_t dw) = 0;
     virtual void write_register(uint32_t dw, uint32_t value) = 0;
     virtual void interrupt(const Interrupt& interrupt) = 0;

@@ -27,7 +27,7 @@ uint64_t group_items(const std::array<uint32_t, 3>& size) {
 Dispatcher::Dispatcher(Env& env, CpBus& bus, const GpuShape& shape) : env_(env), bus_(bus), shape_(shape) {
     if (shape.threads > 1) rounds_ = std::make_unique<Rounds>(*this, shape.threads);
     for (unsigned i = 0; i < shape.cus(); ++i) {
-        MemoryPort& memory = rounds_ ? rounds_->memory(i) : bus.gfxhub();
+        MemoryPort& memory = rounds_ ? rounds_->memory(i) : bus.wave_memory();
         gcn::CuServices& services = rounds_ ? rounds_->services(i) : *this;
         cus_.push_back(std::make_unique<gcn::ComputeUnit>(env, memory, services, i, shape.chip));
     }
@@ -82,6 +82,7 @@ gcn::WorkgroupLaunch Dispatcher::make_launch(const DispatchRequest& request) con
     }
     launch.private_base = uint64_t{vm.sh_mem_bases & 0xffff} << 48;
     launch.shared_base = uint64_t{vm.sh_mem_bases >> 16} << 48;
+    launch.retry = vm.retry();
     launch.lds_bytes = static_cast<uint32_t>(align_up(request.lds_bytes, 512));
     launch.user_sgprs = request.user_sgprs;
     launch.user_sgpr_count = request.user_sgpr_count;
@@ -239,6 +240,12 @@ uint64_t Dispatcher::run_cu(unsigned cu, uint64_t budget) {
     return std::max(cus_[cu]->run(budget), kVisitCost);
 }
 
+RunState Dispatcher::state_after(uint64_t used) const {
+    if (used != 0) return RunState::Busy;
+    const bool waits = std::any_of(cus_.begin(), cus_.end(), [](const auto& cu) { return cu->waits_for_page(); });
+    return waits ? RunState::Polling : RunState::Idle;
+}
+
 RunState Dispatcher::run_rounds(uint64_t budget) {
     uint64_t used = launch_groups() * kLaunchCost;
     while (used < budget) {
@@ -247,7 +254,7 @@ RunState Dispatcher::run_rounds(uint64_t budget) {
         if (ran + launched == 0) break;
         used += ran + launched * kLaunchCost;
     }
-    return used != 0 ? RunState::Busy : RunState::Idle;
+    return state_after(used);
 }
 
 RunState Dispatcher::run(uint64_t instruction_budget) {
@@ -260,7 +267,7 @@ RunState Dispatcher::run(uint64_t instruction_budget) {
         used += ran + launched * kLaunchCost;
         idle = ran + launched == 0 ? idle + 1 : 0;
     }
-    return used != 0 ? RunState::Busy : RunState::Idle;
+    return state_after(used);
 }
 
 }  // namespace lyra

@@ -205,6 +205,7 @@ private:
     template <class Match>
     void kill_if(Match match);
     uint64_t run_cu(unsigned cu, uint64_t budget);
+    RunState state_after(uint64_t used) const;
     RunState run_rounds(uint64_t budget);
     // paced.cpp
     bool may_launch(uint64_t ready_ns);

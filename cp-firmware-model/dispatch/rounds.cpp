@@ -29,7 +29,7 @@ class Dispatcher::Rounds::Link final : public gcn::CuServices, public MemoryPort
     }
 
 public:
-    Link(Rounds& rounds, unsigned cu) : rounds_(rounds), d_(rounds.d_), port_(rounds.d_.bus_.gfxhub()), cu_(cu) {}
+    Link(Rounds& rounds, unsigned cu) : rounds_(rounds), d_(rounds.d_), port_(rounds.d_.bus_.wave_memory()), cu_(cu) {}
 
     void wave_interrupt(const gcn::Wave& wave, uint32_t data) override {
         locked([&] { d_.wave_interrupt(wave, data); });

@@ -91,9 +91,11 @@ void SdmaEngine::Impl::count_bytes(Ring& ring, uint64_t size, int64_t& budget) {
     env.clock.owe(size * 1000 / env.timing.sdma_mb_per_s);
 }
 
-/// Retry is off, so that the hardware drops the access, raises one interrupt and goes on. The rest of the packet is dropped
-/// with it: KFD takes the queue away when it sees the interrupt, and a storm of one fault per page would help nobody.
-Step SdmaEngine::Impl::vm_fault(const Ring& ring, uint64_t va) {
+/// Without retry the hardware drops the access, raises one interrupt and goes on. The rest of the packet is dropped with it:
+/// KFD takes the queue away when it sees the interrupt, and a storm of one fault per page would help nobody. With retry the
+/// packet waits where it is.
+Step SdmaEngine::Impl::vm_fault(const Ring& ring, Fault fault, uint64_t va) {
+    if (fault == Fault::PageRetry) return Step::Wait;
     report(env, Fault::SdmaVmHole,
            fmt::format("sdma{} ring {} vmid {} {} near {:#x}", index, ring.index, ring.vmid(),
                        ring.packet.row ? ring.packet.row->name : "packet", va));
@@ -118,7 +120,7 @@ Step SdmaEngine::Impl::copy(Ring& ring, int64_t& budget) {
         }
         const Fault fault = move_within_pages(ring.vmid(), source + offset, destination + offset, n);
         if (!packet.row) return Step::Done;  // a register page in the destination took the packet away
-        if (fault != Fault::None) return vm_fault(ring, destination + offset);
+        if (fault != Fault::None) return vm_fault(ring, fault, destination + offset);
         count_bytes(ring, n, budget);
     }
     return Step::Done;
@@ -138,7 +140,7 @@ Step SdmaEngine::Impl::copy_broadcast(Ring& ring, int64_t& budget) {
         for (const uint64_t target : targets) {
             const Fault fault = move_within_pages(ring.vmid(), source + offset, target + offset, n);
             if (!packet.row) return Step::Done;
-            if (fault != Fault::None) return vm_fault(ring, target + offset);
+            if (fault != Fault::None) return vm_fault(ring, fault, target + offset);
         }
         count_bytes(ring, n, budget);
     }
@@ -169,7 +171,7 @@ Step SdmaEngine::Impl::copy_rect(Ring& ring, int64_t& budget) {
         const uint64_t n = std::min({at_most(row_bytes - x, budget), page_after(source), page_after(target)});
         const Fault fault = move_within_pages(ring.vmid(), source, target, n);
         if (!packet.row) return Step::Done;
-        if (fault != Fault::None) return vm_fault(ring, target);
+        if (fault != Fault::None) return vm_fault(ring, fault, target);
         count_bytes(ring, n, budget);
         budget -= static_cast<int64_t>(kPacketCost / 8);  // narrow rows cost more than their bytes
     }
@@ -194,7 +196,7 @@ Step SdmaEngine::Impl::write(Ring& ring, int64_t& budget) {
         const Fault fault =
             n == sizeof(uint32_t) ? store<uint32_t>(ring.vmid(), va, data[0]) : write_memory(ring.vmid(), va, data, n);
         if (!packet.row) return Step::Done;
-        if (fault != Fault::None) return vm_fault(ring, va);
+        if (fault != Fault::None) return vm_fault(ring, fault, va);
         count_bytes(ring, n, budget);
     }
     return Step::Done;
@@ -217,7 +219,7 @@ Step SdmaEngine::Impl::const_fill(Ring& ring, int64_t& budget) {
         const auto* phase = reinterpret_cast<const uint8_t*>(pattern) + packet.done % sizeof(uint32_t);
         const Fault fault = write_memory(ring.vmid(), va, phase, n);
         if (!packet.row) return Step::Done;
-        if (fault != Fault::None) return vm_fault(ring, va);
+        if (fault != Fault::None) return vm_fault(ring, fault, va);
         count_bytes(ring, n, budget);
     }
     return Step::Done;
@@ -239,7 +241,7 @@ Step SdmaEngine::Impl::gen_pte_pde(Ring& ring, int64_t& budget) {
         for (uint64_t i = 0; i < n / sizeof(uint64_t); ++i) entries[i] = (value + (first + i) * increment) | flags;
         const Fault fault = write_memory(ring.vmid(), va, entries, n);
         if (!packet.row) return Step::Done;
-        if (fault != Fault::None) return vm_fault(ring, va);
+        if (fault != Fault::None) return vm_fault(ring, fault, va);
         count_bytes(ring, n, budget);
     }
     return Step::Done;

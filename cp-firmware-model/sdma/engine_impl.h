@@ -228,7 +228,7 @@ struct SdmaEngine::Impl {
     Fault load(uint32_t vmid, uint64_t va, T& value);
     template <class T>
     Fault store(uint32_t vmid, uint64_t va, T value);
-    Step vm_fault(const Ring& ring, uint64_t va);
+    Step vm_fault(const Ring& ring, Fault fault, uint64_t va);
 
     Env& env;
     CpBus& bus;

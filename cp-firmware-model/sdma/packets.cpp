@@ -98,7 +98,7 @@ Step SdmaEngine::Impl::indirect(Ring& ring, int64_t&) {
 Step SdmaEngine::Impl::fence(Ring& ring, int64_t& budget) {
     const Words& words = ring.packet.words;
     const uint64_t va = qword(words, 1) & ~uint64_t{3};
-    if (store<uint32_t>(ring.vmid(), va, words[3]) != Fault::None) return vm_fault(ring, va);
+    if (const Fault fault = store<uint32_t>(ring.vmid(), va, words[3]); fault != Fault::None) return vm_fault(ring, fault, va);
     count_bytes(ring, sizeof(uint32_t), budget);
     return Step::Done;
 }
@@ -154,7 +154,7 @@ Step SdmaEngine::Impl::poll(Ring& ring, int64_t&) {
     }
     if (PollMemory::get(words[0])) {
         const uint64_t va = qword(words, 1) & ~uint64_t{3};
-        if (load<uint32_t>(ring.vmid(), va, value) != Fault::None) return vm_fault(ring, va);
+        if (const Fault fault = load<uint32_t>(ring.vmid(), va, value); fault != Fault::None) return vm_fault(ring, fault, va);
     } else {
         // An all-zero POLL_REGMEM is the HDP flush of user queues (ROCr hdp_flush_cmd): host memory needs none here.
         if (!flush && function == 0) return Step::Done;
@@ -176,7 +176,7 @@ Step SdmaEngine::Impl::register_to_memory(Ring& ring, int64_t& budget) {
     const Words& words = ring.packet.words;
     const uint64_t va = qword(words, 2) & ~uint64_t{3};
     const uint32_t value = bus.read_register(SrbmAddress::get(words[1] >> 2));
-    if (store<uint32_t>(ring.vmid(), va, value) != Fault::None) return vm_fault(ring, va);
+    if (const Fault fault = store<uint32_t>(ring.vmid(), va, value); fault != Fault::None) return vm_fault(ring, fault, va);
     count_bytes(ring, sizeof value, budget);
     return Step::Done;
 }
@@ -186,7 +186,7 @@ Step SdmaEngine::Impl::cond_exe(Ring& ring, int64_t&) {
     const Words& words = ring.packet.words;
     const uint64_t va = qword(words, 1) & ~uint64_t{3};
     uint32_t value = 0;
-    if (load<uint32_t>(ring.vmid(), va, value) != Fault::None) return vm_fault(ring, va);
+    if (const Fault fault = load<uint32_t>(ring.vmid(), va, value); fault != Fault::None) return vm_fault(ring, fault, va);
     if (value != words[3]) ring.skip_dw = ExecCount::get(words[4]);
     return Step::Done;
 }
@@ -230,7 +230,7 @@ Step SdmaEngine::Impl::atomic_on(Ring& ring, uint32_t kind, uint64_t va) {
         const Fault fault = readable && !writable ? port.write(ring.vmid(), va, &ignored, sizeof ignored)
                             : writable            ? Fault::None
                                                   : port.read(ring.vmid(), va, &ignored, sizeof ignored);
-        if (fault != Fault::None) return vm_fault(ring, va);
+        if (fault != Fault::None) return vm_fault(ring, fault, va);
         report(env, Fault::NotPlainMemory, fmt::format("sdma{} ring {} atomic at {:#x}", index, ring.index, va));
         return Step::Skip;
     }
@@ -255,7 +255,8 @@ Step SdmaEngine::Impl::timestamp_set(Ring& ring, int64_t&) {
 Step SdmaEngine::Impl::timestamp_get(Ring& ring, int64_t& budget) {
     const uint64_t va = qword(ring.packet.words, 1) & ~uint64_t{7};
     const uint64_t local = ring.packet.row->handler == Handler::TimestampGet ? timestamp_offset : 0;
-    if (store<uint64_t>(ring.vmid(), va, gpu_clock(env) + local) != Fault::None) return vm_fault(ring, va);
+    if (const Fault fault = store<uint64_t>(ring.vmid(), va, gpu_clock(env) + local); fault != Fault::None)
+        return vm_fault(ring, fault, va);
     count_bytes(ring, sizeof(uint64_t), budget);
     return Step::Done;
 }

@@ -245,5 +245,43 @@ TEST(SdmaQueue, UserFaultLeavesTheOtherRingsAlone) {
     EXPECT_EQ(rig.data32(0), 1u);
 }
 
+/// XNACK: the packet stands still where it is, and nothing is abandoned.
+TEST(SdmaUserQueue, APacketWaitsForAPageThatTheDriverMayMap) {
+    const Dwords packets[] = {
+        fence(kUnmappedVa, 0x55),
+        write_linear(kUnmappedVa, {0x55}),
+        copy_linear(kDataVa, kUnmappedVa, 4),
+        {11, lo32(kUnmappedVa), hi32(kUnmappedVa), 0x55, 3 | 0u},
+        {10 | 47u << 25, lo32(kUnmappedVa), hi32(kUnmappedVa), 0x55, 0, 0, 0, 0x100},
+    };
+    for (const Dwords& packet : packets) {
+        SCOPED_TRACE(packet[0] & 0xff);
+        Rig rig;
+        rig.bus.memory.retries = true;
+        ASSERT_GE(rig.map_user(), 0);
+        rig.fill(0, 4, 0);
+        rig.bus.memory.put<uint32_t>(kUserVmid, kDataVa, 0x55);
+        EXPECT_EQ(rig.submit(packet + fence(kDataVa + 64, 1)), RunState::Polling);
+        EXPECT_EQ(rig.settle(), RunState::Polling);
+        EXPECT_EQ(rig.data32(64), 0u);
+        EXPECT_EQ(rig.count(Fault::SdmaVmHole), 0u);
+        rig.bus.memory.map(kUserVmid, kUnmappedVa, kPageBytes);
+        EXPECT_EQ(rig.settle(), RunState::Idle);
+        EXPECT_NE(rig.bus.memory.get<uint8_t>(kUserVmid, kUnmappedVa), 0u);
+        EXPECT_EQ(rig.data32(64), 1u);
+    }
+}
+
+TEST(SdmaUserQueue, AWaitingPacketIsTakenBackByAnUnmap) {
+    Rig rig;
+    rig.bus.memory.retries = true;
+    const int slot = rig.map_user();
+    ASSERT_GE(slot, 0);
+    EXPECT_EQ(rig.submit(copy_linear(kDataVa, kUnmappedVa, 4) + fence(kDataVa + 64, 1)), RunState::Polling);
+    EXPECT_TRUE(rig.engine.unmap_queue(static_cast<unsigned>(slot)));
+    EXPECT_EQ(rig.bus.memory.get<uint32_t>(0, kMqdVa + 3 * 4), 0u);  // it stands before the packet
+    EXPECT_EQ(rig.data32(64), 0u);
+}
+
 }  // namespace
 }  // namespace lyra::sdma_test

@@ -80,6 +80,7 @@ public:
     }
 
     unsigned vm_faults = 0;
+    bool retries = false;
     void (*on_register_page)() = nullptr;
 
 private:
@@ -94,7 +95,7 @@ private:
         for (size_t i = 0; i < size; i += 1) {
             if (find(vmid, va + i, writes)) continue;
             ++vm_faults;
-            return Fault::PageNotPresent;
+            return retries ? Fault::PageRetry : Fault::PageNotPresent;
         }
         return Fault::None;
     }

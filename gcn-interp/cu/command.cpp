@@ -4,6 +4,13 @@
 #include "gcn-interp/cu/plan.h"
 
 namespace lyra::gcn {
+namespace {
+
+bool runs(const Wave& wave) {
+    return wave.state == WaveState::Running || wave.state == WaveState::Sleeping || wave.state == WaveState::AtPage;
+}
+
+}  // namespace
 
 void ComputeUnit::command(WaveCommand command, uint32_t data, const WaveMatch& match) {
     if (command == WaveCommand::Kill) return kill(match);
@@ -25,14 +32,14 @@ void ComputeUnit::command(WaveCommand command, uint32_t data, const WaveMatch& m
 /// One at a barrier stays there; it halts when the barrier opens.
 void ComputeUnit::set_halt(Wave& wave, bool on) {
     wave.status = StatusBits::Halt::set(wave.status, on);
-    if (wave.state == WaveState::Running || wave.state == WaveState::Sleeping) halt_if_asked(wave);
+    if (runs(wave)) halt_if_asked(wave);
     const bool halts = on || StatusBits::FatalHalt::get(wave.status);
     if (wave.state == WaveState::Halted && !halts) set_state(wave, WaveState::Running);
 }
 
 void ComputeUnit::set_fatal_halt(Wave& wave, bool on) {
     wave.status = StatusBits::FatalHalt::set(wave.status, on);
-    if (wave.state == WaveState::Running || wave.state == WaveState::Sleeping) {
+    if (runs(wave)) {
         if (on) set_state(wave, WaveState::Halted);
     } else if (wave.state == WaveState::Halted && !on && (wave.priv() || !StatusBits::Halt::get(wave.status))) {
         set_state(wave, WaveState::Running);

@@ -17,6 +17,8 @@ namespace {
 /// Instructions a wave may execute before the next one gets its turn. Long enough to hide the switch, short enough that a
 /// wave which spins on another one does not wait long.
 constexpr uint64_t kSlice = 256;
+/// A wave asks again for a page so often, if translations have not changed meanwhile. The hub tells the driver no more often.
+constexpr uint64_t kPageRetryNs = 1'000'000;
 
 }  // namespace
 
@@ -34,6 +36,7 @@ uint64_t ComputeUnit::run(uint64_t instruction_budget) {
             Wave& wave = waves_[next_slot_];
             next_slot_ = (next_slot_ + 1) % kWaveSlots;
             if (wave.state == WaveState::Sleeping && wave.sleep_until_round <= round_) set_state(wave, WaveState::Running);
+            if (wave.state == WaveState::AtPage && page_may_be_there(wave)) set_state(wave, WaveState::Running);
             if (wave.state != WaveState::Running) continue;
             done += step(wave, std::min(kSlice, instruction_budget - done));
             ran = true;
@@ -56,6 +59,21 @@ bool ComputeUnit::wake_next_sleeper() {
     return true;
 }
 
+/// XNACK: the instruction at pc has not happened. A save meanwhile keeps its address, so it is executed after the restore.
+bool ComputeUnit::wait_for_page(Wave& wave, uint64_t pc) {
+    wave.pc = pc;
+    wave.stepped = false;
+    wave.page_generation = memory_.generation();
+    wave.page_until_ns = env_.now_ns() + kPageRetryNs;
+    set_state(wave, WaveState::AtPage);
+    halt_if_asked(wave);
+    return false;
+}
+
+bool ComputeUnit::page_may_be_there(const Wave& wave) const {
+    return memory_.generation() != wave.page_generation || env_.now_ns() >= wave.page_until_ns;
+}
+
 uint64_t ComputeUnit::step(Wave& wave, uint64_t limit) {
     return ModeBits::DebugEn::get(wave.mode) ? step_debugged(wave) : execute(wave, limit);
 }
@@ -74,7 +92,7 @@ uint64_t ComputeUnit::step_debugged(Wave& wave) {
     const bool user = !wave.priv();
     const uint64_t done = execute(wave, 1);
     const bool lives = wave.state != WaveState::Free && wave.state != WaveState::Ended;
-    wave.stepped = user && lives && !wave.priv() && ModeBits::DebugEn::get(wave.mode);
+    wave.stepped = user && lives && wave.state != WaveState::AtPage && !wave.priv() && ModeBits::DebugEn::get(wave.mode);
     return done;
 }
 
@@ -161,7 +179,8 @@ CodePage* ComputeUnit::code_page(Wave& wave, uint64_t pc) {
 
 bool ComputeUnit::fetch_failed(Wave& wave, uint64_t pc) {
     uint32_t unused;
-    memory_.read(wave.vmid, pc, &unused, sizeof unused);  // raises the fault interrupt when the page is not there
+    // Raises the fault interrupt when the page is not there.
+    if (memory_.read(wave.vmid, pc, &unused, sizeof unused) == Fault::PageRetry) return wait_for_page(wave, pc);
     return raise_exception(wave, Fault::InstructionFetch, pc);
 }
 
@@ -172,9 +191,15 @@ bool ComputeUnit::cannot_execute(Wave& wave, const Inst& inst, uint64_t pc) {
 }
 
 bool ComputeUnit::runnable() const {
-    return live_ != 0 && std::any_of(waves_.begin(), waves_.end(), [](const Wave& wave) {
-               return wave.state == WaveState::Running || wave.state == WaveState::Sleeping;
+    return live_ != 0 && std::any_of(waves_.begin(), waves_.end(), [this](const Wave& wave) {
+               return wave.state == WaveState::Running || wave.state == WaveState::Sleeping ||
+                      (wave.state == WaveState::AtPage && page_may_be_there(wave));
            });
+}
+
+bool ComputeUnit::waits_for_page() const {
+    return live_ != 0 &&
+           std::any_of(waves_.begin(), waves_.end(), [](const Wave& wave) { return wave.state == WaveState::AtPage; });
 }
 
 unsigned ComputeUnit::waves_live() const { return live_; }

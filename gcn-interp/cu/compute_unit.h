@@ -92,6 +92,7 @@ struct WorkgroupLaunch {
     uint32_t rsrc1 = 0, rsrc2 = 0;          ///< COMPUTE_PGM_RSRC1/2; RSRC2.TRAP_PRESENT tells whether tba is used
     uint64_t tba = 0, tma = 0;              ///< byte addresses; 0 = none
     uint64_t private_base = 0, shared_base = 0;
+    bool retry = false;                     ///< accesses to missing pages are held back (XNACK)
     uint32_t lds_bytes = 0;                 ///< multiple of 512
     std::array<uint32_t, 16> user_sgprs{};
     unsigned user_sgpr_count = 0;
@@ -112,6 +113,7 @@ struct WorkgroupRestore {
     uint32_t vmid = 0;
     uint64_t tba = 0, tma = 0;              ///< byte addresses; waves start at tba + 4
     uint64_t private_base = 0, shared_base = 0;
+    bool retry = false;
     uint32_t doorbell_id = 0;
     uint32_t shader_engine = 0, cu_in_engine = 0;
     unsigned vgprs = 4;                     ///< multiple of 4
@@ -185,6 +187,8 @@ public:
 
     /// At least one wave could run (sleeping ones count: they wake by rounds of run()).
     bool runnable() const;
+    /// A wave waits for a page: look again soon.
+    bool waits_for_page() const;
     unsigned waves_live() const;
     unsigned waves_live(uint64_t dispatch) const;
     /// Kill waves: those of a dispatch, or those of a VMID. workgroup_ended() is called, wave_ended() too.
@@ -223,6 +227,8 @@ private:
     bool step_trap(Wave& wave);
     uint64_t execute(Wave& wave, uint64_t limit);
     bool wake_next_sleeper();
+    bool wait_for_page(Wave& wave, uint64_t pc);
+    bool page_may_be_there(const Wave& wave) const;
     /// After an instruction that asked for something or faulted. @return true when the wave may go on at once
     bool after(ExecContext& ctx, uint64_t pc);
     bool serve(ExecContext& ctx, uint64_t pc);

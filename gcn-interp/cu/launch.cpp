@@ -167,6 +167,7 @@ void ComputeUnit::launch(const WorkgroupLaunch& launch) {
         wave.status = initial_status(launch, plan.waves);
         wave.mode = initial_mode(launch);
         wave.private_base = launch.private_base;
+        wave.retry = launch.retry;
         wave.shared_base = launch.shared_base;
         wave.hw_id = hardware_id(launch, wave.slot, plan.group);
         wave.scratch_slot = launch.scratch_slot[number];
@@ -202,6 +203,7 @@ void ComputeUnit::restore(const WorkgroupRestore& group) {
         wave.status = StatusBits::InTg::set(wave.status, plan.waves > 1);
         wave.status = StatusBits::Valid::set(wave.status, 1);
         wave.private_base = group.private_base;
+        wave.retry = group.retry;
         wave.shared_base = group.shared_base;
         wave.hw_id = hardware_id(group, wave.slot, plan.group);
         wave.scratch_slot = group.scratch_slot[number];

@@ -124,7 +124,7 @@ void ComputeUnit::Paced::issued(Env& env, const Wave& wave, Pace pace, const Ins
 void ComputeUnit::look_at(unsigned slot) {
     Wave& wave = waves_[slot];
     uint64_t& next = paced_->next[slot];
-    if (wave.state == WaveState::Running || wave.state == WaveState::Sleeping) {
+    if (wave.state == WaveState::Running || wave.state == WaveState::Sleeping || wave.state == WaveState::AtPage) {
         next = ready_clk(wave);
     } else {
         wave.seen = wave.state;
@@ -152,7 +152,8 @@ uint64_t ComputeUnit::ready_clk(Wave& wave) {
     uint64_t& ready = paced_->waves[wave.slot].ready_clk;
     if (wave.seen != wave.state) {
         const uint64_t now = std::max(paced_->now_clk, env_.clock.clk());
-        ready = wave.seen == WaveState::Sleeping ? now : std::max(ready, now);
+        const bool waited = wave.seen == WaveState::Sleeping || wave.seen == WaveState::AtPage;
+        ready = waited ? now : std::max(ready, now);
         wave.seen = wave.state;
     }
     return ready;
@@ -205,8 +206,10 @@ uint64_t ComputeUnit::turn(Wave& wave, uint64_t limit_clk) {
             paced.now_clk = std::max(paced.now_clk, ready);
             env_.clock.set_clk(ready);
             ready += env_.timing.issue_clk;
-            if (!(entry ? cannot_execute(wave, entry->inst, pc) : fetch_failed(wave, pc))) break;
-            continue;
+            if (entry ? cannot_execute(wave, entry->inst, pc) : fetch_failed(wave, pc)) continue;
+            if (wave.state == WaveState::AtPage) ready += env_.clock.to_clk(env_.timing.poll_ns);
+            wave.seen = wave.state;
+            break;
         }
         const Inst& inst = entry->inst;
         const Pace pace = entry->pace;
@@ -230,6 +233,7 @@ uint64_t ComputeUnit::turn(Wave& wave, uint64_t limit_clk) {
         if (!after(ctx, pc)) {
             if (wave.state == WaveState::Sleeping)
                 ready = clk + std::max<uint64_t>(sleep * env_.timing.sleep_clk, env_.timing.issue_clk);
+            if (wave.state == WaveState::AtPage) ready = clk + env_.clock.to_clk(env_.timing.poll_ns);
             wave.seen = wave.state;
             paced.room |= wave.state == WaveState::Free;
             break;

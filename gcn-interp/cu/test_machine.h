@@ -53,6 +53,7 @@ public:
     uint8_t* page(uint32_t, uint64_t va, Access access) override {
         ++lookups;
         const bool write = access == Access::Write || access == Access::Atomic;
+        if (va / kPageBytes == missing / kPageBytes) return nullptr;
         if (va < kBase || va >= kBase + kSize || (write && va >= kReadOnly)) return nullptr;
         return bytes.data() + (va - kBase);
     }
@@ -75,6 +76,7 @@ public:
     std::vector<uint8_t> bytes = std::vector<uint8_t>(kSize);
     uint64_t gen = 1;
     unsigned faults = 0, lookups = 0;
+    uint64_t missing = ~uint64_t{0};  ///< an address in a page that the driver has yet to map
 
 private:
     template <class Move>
@@ -84,6 +86,7 @@ private:
             uint8_t* host = page(vmid, va + at, access);
             if (!host) {
                 ++faults;
+                if ((va + at) / kPageBytes == missing / kPageBytes) return Fault::PageRetry;
                 return access == Access::Read ? Fault::PageNotPresent : Fault::PagePermission;
             }
             move(host, at, n);

@@ -40,6 +40,7 @@ bool ComputeUnit::after(ExecContext& ctx, uint64_t pc) {
         ctx.fault = Fault::None;
         ctx.request = Request::None;
         ctx.yield = false;
+        if (fault == Fault::PageRetry) return wait_for_page(ctx.wave, pc);
         return raise_exception(ctx.wave, fault, pc);
     }
     ctx.yield = false;

@@ -102,7 +102,8 @@ bool store_run(ExecContext& ctx, Wave& wave, const Inst& inst) {
     return true;
 }
 
-/// Run one operation over the three memories that a flat address can mean. After ctx.pages->begin().
+/// Run one operation over the three memories that a flat address can mean. After ctx.pages->begin(). LDS is the last: nothing
+/// of an atomic may have happened when a page of the others has to be asked for again.
 template <class Linear, class Lds, class Swizzled>
 void by_aperture(ExecContext& ctx, Wave& wave, const Inst& inst, Linear linear, Lds lds, Swizzled swizzled) {
     if (inst.seg == kSegScratch) {
@@ -115,9 +116,9 @@ void by_aperture(ExecContext& ctx, Wave& wave, const Inst& inst, Linear linear, 
     if (inst.seg == kSegGlobal || !touches_aperture(wave, a)) return linear(a);
     const FlatSplit split = split_flat(wave, a);
     if (split.outside) ctx.fault = Fault::ApertureViolation;
-    if (ctx.fault == Fault::None && split.lds.active) lds(split.lds);
-    if (ctx.fault == Fault::None && split.scratch.active) swizzled(split.scratch);
     if (ctx.fault == Fault::None && a.active) linear(a);
+    if (ctx.fault == Fault::None && split.scratch.active) swizzled(split.scratch);
+    if (ctx.fault == Fault::None && split.lds.active) lds(split.lds);
 }
 
 /// Not plain memory, or perhaps not: compiled once, for every back end.

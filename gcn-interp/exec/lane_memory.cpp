@@ -35,6 +35,18 @@ Fault refuse_atomic(ExecContext& ctx, uint32_t vmid, uint64_t va, unsigned bytes
     return fault == Fault::None ? Fault::PagePermission : fault;
 }
 
+bool page_missing(ExecContext& ctx, const Wave& wave, const LaneAddresses& a, unsigned bytes) {
+    PageCursor cursor(*ctx.pages, wave.vmid, Access::Atomic);
+    for (uint64_t mask = a.active; mask; mask &= mask - 1) {
+        const unsigned lane = static_cast<unsigned>(std::countr_zero(mask));
+        if (a.va[lane] % bytes != 0 || cursor.at(a.va[lane], bytes)) continue;
+        if (refuse_atomic(ctx, wave.vmid, a.va[lane], bytes) != Fault::PageRetry) continue;
+        ctx.fault = Fault::PageRetry;
+        return true;
+    }
+    return false;
+}
+
 namespace {
 
 /// The trap handler's own accesses are not a debugger's concern.

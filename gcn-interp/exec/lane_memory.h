@@ -80,7 +80,10 @@ inline void for_lanes(uint64_t mask, Fn fn) {
 /// The wave's view of a refused access. Faults that only drop an access (register pages, holes of the bus) are not seen.
 inline void fail(ExecContext& ctx, Fault fault) {
     if (fault_info(fault).effect != FaultEffect::VmFault) return;
-    ctx.fault = fault == Fault::AddressNotCanonical ? Fault::ApertureViolation : Fault::MemoryViolation;
+    if (fault == Fault::PageRetry)
+        ctx.fault = fault;
+    else
+        ctx.fault = fault == Fault::AddressNotCanonical ? Fault::ApertureViolation : Fault::MemoryViolation;
 }
 
 inline void count(ExecContext& ctx, const LaneAddresses& a, unsigned bytes) {
@@ -340,6 +343,10 @@ void store(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vgpr) 
 /// Register pages carry no atomics: the access is dropped.
 Fault refuse_atomic(ExecContext& ctx, uint32_t vmid, uint64_t va, unsigned bytes);
 
+/// Before any lane of an atomic: the instruction is executed again when a page is missing, but each lane's atomic happens once.
+/// @return true when a page has to be asked for again, which ctx.fault then says
+bool page_missing(ExecContext& ctx, const Wave& wave, const LaneAddresses& a, unsigned bytes);
+
 template <class T>
 T register_value(const Wave& wave, unsigned vgpr, unsigned lane) {
     if constexpr (sizeof(T) == 8) {
@@ -358,6 +365,7 @@ template <AtomicOp kOp, class T>
 void atomic(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vdata, unsigned vdst, bool returns) {
     count(ctx, a, sizeof(T));
     watch(ctx, wave, a, sizeof(T), Access::Atomic);
+    if (wave.retry && page_missing(ctx, wave, a, sizeof(T))) return;
     Destination<kWord<T>> to(wave, vdst);
     PageCursor cursor(*ctx.pages, wave.vmid, Access::Atomic);
     for (uint64_t mask = a.active; mask; mask &= mask - 1) {
@@ -468,6 +476,11 @@ void atomic_swizzled(ExecContext& ctx, Wave& wave, const SwizzledAddresses& a, u
         atomic<kOp, T>(ctx, wave, linear, vdata, vdst, returns);
     } else {
         watch_swizzled(ctx, wave, a, sizeof(T), Access::Atomic);
+        LaneAddresses linear;
+        for (unsigned w = 0; w < 2 && wave.retry; ++w) {
+            to_linear(a, w, linear);
+            if (page_missing(ctx, wave, linear, 4)) return;
+        }
         Destination<kWord<T>> to(wave, vdst);
         for_lanes(a.active, [&](unsigned lane) {
             uint32_t half[2] = {};

@@ -87,6 +87,7 @@ enum class WaveState : uint8_t {
     Running,
     AtBarrier,  ///< executed s_barrier, waits for the rest of its work-group
     AtGws,  ///< waits in a DS_GWS_* instruction, to which its PC points
+    AtPage,  ///< its instruction met a page that the driver may map; it is executed again
     Sleeping,  ///< s_sleep; runs again when sleep_until_round has come
     Halted,  ///< STATUS.HALT with PRIV = 0, or FATAL_HALT
     Saving,  ///< sent MSG_SAVEWAVE, waits for the address of its record
@@ -132,6 +133,9 @@ struct Wave {
     uint32_t hw_id = 0;  ///< HW_ID (hwreg 4)
     int32_t scratch_slot = -1;  ///< scoreboard id in its shader engine, -1 without scratch
     uint64_t sleep_until_round = 0;
+    bool retry = false;  ///< XNACK: a missing page does not end an access
+    uint64_t page_generation = 0;  ///< AtPage: of the memory, when the page was missing
+    uint64_t page_until_ns = 0;  ///< AtPage: when it is asked for again anyway
     uint64_t instructions = 0;  ///< executed since launch
     VgprRow* vgpr = nullptr;  ///< vgpr_count rows in the CU's register file
     std::array<uint32_t, 16> ttmp{};

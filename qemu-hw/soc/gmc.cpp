@@ -23,10 +23,15 @@ namespace {
 constexpr size_t kTlbEntries = 4096;
 constexpr unsigned kInvalidateEngines = 18;
 constexpr uint64_t kFaultRepeatNs = 1'000'000;
+/// Bits of the second data dword. @source Linux 6.12 gmc_v9_0_process_interrupt()
+constexpr uint32_t kWriteFault = 0x20, kRetryFault = 0x80;
+/// Pages that are asked for at a time; past it all are asked for anew.
+constexpr size_t kMaxRetried = 4096;
 
 using ContextEnable = Bits<0, 1>;
 using ContextDepth = Bits<1, 2>;
 using ContextBlockSize = Bits<3, 4>;
+using ContextRetry = Bits<7, 1>;  ///< RETRY_PERMISSION_OR_INVALID_PAGE_FAULT
 
 uint64_t tag_of(uint32_t vmid, uint64_t va) { return ((va >> 12) & 0xfffffffffull) | (uint64_t{vmid} << 52); }
 size_t slot_of(uint32_t vmid, uint64_t va) {
@@ -36,9 +41,10 @@ size_t slot_of(uint32_t vmid, uint64_t va) {
 
 }  // namespace
 
-Hub::Hub(Env& env, RegisterFile& registers, BusMemory& bus, const HubRegisters& layout, RaiseInterrupt raise, PasidOf pasid)
+Hub::Hub(Env& env, RegisterFile& registers, BusMemory& bus, const HubRegisters& layout, RaiseInterrupt raise, PasidOf pasid,
+         RetryWanted retry_wanted)
     : env_(env), registers_(registers), bus_(bus), layout_(layout), raise_(std::move(raise)), pasid_(std::move(pasid)),
-      tlb_(kTlbEntries) {
+      retry_wanted_(std::move(retry_wanted)), tlb_(kTlbEntries) {
     registers.claim(layout.fault_cntl, 1, *this);
     registers.claim(layout.sem, kInvalidateEngines, *this);
     registers.claim(layout.req, kInvalidateEngines, *this);
@@ -79,12 +85,14 @@ void Hub::invalidate(uint32_t vmid_mask) {
     for (TlbEntry& entry : tlb_)
         if (entry.tag != ~uint64_t{0} && bit(vmid_mask, static_cast<unsigned>(entry.tag >> 52))) entry = TlbEntry{};
     last_fault_tag_ = ~uint64_t{0};
+    retried_ns_.clear();
     ++generation_;
 }
 
 void Hub::reset() {
     tlb_.assign(kTlbEntries, TlbEntry{});
     last_fault_tag_ = ~uint64_t{0};
+    retried_ns_.clear();
     ++generation_;
 }
 
@@ -123,6 +131,7 @@ Result<uint64_t> Hub::read_entry(uint64_t table, bool system, uint64_t index) {
 }
 
 Result<Hub::PageInfo> Hub::leaf(uint64_t entry, uint64_t va, unsigned page_shift) {
+    if ((entry & PteBits::kNoRetry) == PteBits::kNoRetry) return Fault::PageNotPresent;
     const uint64_t offset = va & ((uint64_t{1} << page_shift) - 1) & ~(kPageBytes - 1);
     PageInfo info;
     // Added, not merged: the driver makes large leaves of contiguous pages that are aligned in virtual addresses only.
@@ -136,7 +145,7 @@ Result<Hub::PageInfo> Hub::leaf(uint64_t entry, uint64_t va, unsigned page_shift
         info.prt = true;
         return info;
     }
-    return Fault::PageNotPresent;
+    return Fault::PageRetry;
 }
 
 // DEPTH directories over one table of 9 + BLOCK_SIZE address bits; a directory entry may itself be a leaf ("P" bit) or, in a
@@ -228,7 +237,12 @@ uint8_t* Hub::page(uint32_t vmid, uint64_t va, Access access) {
     return entry->host + (va & (kPageBytes - 1));
 }
 
-Fault Hub::copy(uint32_t vmid, uint64_t va, uint8_t* data, size_t size, bool write) {
+bool Hub::retries(uint32_t vmid) const {
+    vmid &= 0xf;
+    return ContextRetry::get(reg(layout_.context_cntl + vmid)) && retry_wanted_(vmid);
+}
+
+Fault Hub::copy(uint32_t vmid, uint64_t va, uint8_t* data, size_t size, bool write, bool retry) {
     Fault fault = Fault::None;
     const TlbEntry* entry = look_up(vmid, va, fault);
     const Access access = write ? Access::Write : Access::Read;
@@ -238,8 +252,7 @@ Fault Hub::copy(uint32_t vmid, uint64_t va, uint8_t* data, size_t size, bool wri
     }
     if (!entry) {
         if (!write) std::memset(data, 0, size);
-        raise_fault(vmid, va, access, fault);
-        return fault;
+        return raise_fault(vmid, va, access, fault, retry);
     }
     const uint64_t offset = va & (kPageBytes - 1);
     if (entry->host) {
@@ -263,11 +276,15 @@ Fault Hub::copy(uint32_t vmid, uint64_t va, uint8_t* data, size_t size, bool wri
     return Fault::VramAddress;
 }
 
-Fault Hub::read(uint32_t vmid, uint64_t va, void* data, size_t size) {
+Fault Hub::read(uint32_t vmid, uint64_t va, void* data, size_t size) { return read(vmid, va, data, size, false); }
+
+Fault Hub::write(uint32_t vmid, uint64_t va, const void* data, size_t size) { return write(vmid, va, data, size, false); }
+
+Fault Hub::read(uint32_t vmid, uint64_t va, void* data, size_t size, bool retry) {
     auto* bytes = static_cast<uint8_t*>(data);
     while (size) {
         const size_t part = std::min<size_t>(size, kPageBytes - (va & (kPageBytes - 1)));
-        if (const Fault fault = copy(vmid & 0xf, va, bytes, part, false); fault != Fault::None) {
+        if (const Fault fault = copy(vmid & 0xf, va, bytes, part, false, retry); fault != Fault::None) {
             std::memset(bytes, 0, size);
             return fault;
         }
@@ -276,11 +293,11 @@ Fault Hub::read(uint32_t vmid, uint64_t va, void* data, size_t size) {
     return Fault::None;
 }
 
-Fault Hub::write(uint32_t vmid, uint64_t va, const void* data, size_t size) {
+Fault Hub::write(uint32_t vmid, uint64_t va, const void* data, size_t size, bool retry) {
     auto* bytes = const_cast<uint8_t*>(static_cast<const uint8_t*>(data));
     while (size) {
         const size_t part = std::min<size_t>(size, kPageBytes - (va & (kPageBytes - 1)));
-        if (const Fault fault = copy(vmid & 0xf, va, bytes, part, true); fault != Fault::None) return fault;
+        if (const Fault fault = copy(vmid & 0xf, va, bytes, part, true, retry); fault != Fault::None) return fault;
         va += part, bytes += part, size -= part;
     }
     return Fault::None;
@@ -288,15 +305,21 @@ Fault Hub::write(uint32_t vmid, uint64_t va, const void* data, size_t size) {
 
 // Hardware without retry reports a fault per access; a wave that touches one bad page 64 times would bury the interrupt ring,
 // so repeats of the same page are merged for a millisecond, as long as nothing was cleared or invalidated.
-void Hub::raise_fault(uint32_t vmid, uint64_t va, Access access, Fault fault) {
+/// @param retry  the client asks again if the driver may mend this fault @return what the client is told
+Fault Hub::raise_fault(uint32_t vmid, uint64_t va, Access access, Fault fault, bool retry) {
+    if (retry && (fault == Fault::PageRetry || fault == Fault::PagePermission)) {
+        raise_retry_fault(vmid, va, access == Access::Write);
+        return Fault::PageRetry;
+    }
+    if (fault == Fault::PageRetry) fault = Fault::PageNotPresent;
     const uint64_t tag = tag_of(vmid, va);
     const uint64_t now = env_.now_ns();
     const bool write = access != Access::Read && access != Access::Execute;
     report(env_, fault,
            fmt::format("{} of {:#x} in VMID {} ({})", write ? "write" : "read", va, vmid, layout_.mmhub ? "MMHUB" : "GFXHUB"));
     // No page could have this address: who asks refuses it before translation.
-    if (fault == Fault::AddressNotCanonical) return;
-    if (tag == last_fault_tag_ && now - last_fault_ns_ < kFaultRepeatNs) return;
+    if (fault == Fault::AddressNotCanonical) return fault;
+    if (tag == last_fault_tag_ && now - last_fault_ns_ < kFaultRepeatNs) return fault;
     last_fault_tag_ = tag;
     last_fault_ns_ = now;
     emit<event::vm_fault>(env_.tracer, now, layout_.mmhub, vmid, va, write);
@@ -309,17 +332,39 @@ void Hub::raise_fault(uint32_t vmid, uint64_t va, Access access, Fault fault) {
         registers_.store(layout_.fault_addr, lo32(va >> 12));
         registers_.store(layout_.fault_addr + 1, hi32(va >> 12) & 0xf);
     }
+    Interrupt interrupt = fault_interrupt(vmid, va, write);
+    // 0x08 not present, 0x10 read protection, 0x20 write protection. @source kfd_int_process_v9.c
+    interrupt.ring_id = permission ? (write ? 0x20 : 0x10) : 0x08;
+    raise_(interrupt);
+    return fault;
+}
+
+/// Hardware asks as long as the page is missing, for every access that waits; here once a millisecond for each page, which is
+/// more often than KFD looks (2 ms between two faults of a range, svm_range_restore_pages()). Nothing is latched.
+void Hub::raise_retry_fault(uint32_t vmid, uint64_t va, bool write) {
+    const uint64_t now = env_.now_ns();
+    if (retried_ns_.size() >= kMaxRetried) retried_ns_.clear();
+    const auto [entry, first] = retried_ns_.try_emplace(tag_of(vmid, va), now);
+    if (!first && now - entry->second < kFaultRepeatNs) return;
+    entry->second = now;
+    env_.stats.add(Stat::retry_faults);
+    emit<event::vm_fault>(env_.tracer, now, layout_.mmhub, vmid, va, write);
+    Interrupt interrupt = fault_interrupt(vmid, va, write);
+    interrupt.ring_id = 0x08;
+    interrupt.data[1] |= kRetryFault;
+    raise_(interrupt);
+}
+
+Interrupt Hub::fault_interrupt(uint32_t vmid, uint64_t va, bool write) const {
     Interrupt interrupt;
     interrupt.client = layout_.ih_client;
     interrupt.source = 0;
-    // 0x08 not present, 0x10 read protection, 0x20 write protection. @source kfd_int_process_v9.c
-    interrupt.ring_id = permission ? (write ? 0x20 : 0x10) : 0x08;
     interrupt.vmid = static_cast<uint8_t>(vmid);
     interrupt.mmhub = layout_.mmhub;
     interrupt.pasid = pasid_(vmid, layout_.mmhub);
     interrupt.data[0] = lo32(va >> 12);
-    interrupt.data[1] = (hi32(va >> 12) & 0xf) | (write ? 0x20 : 0);
-    raise_(interrupt);
+    interrupt.data[1] = (hi32(va >> 12) & 0xf) | (write ? kWriteFault : 0);
+    return interrupt;
 }
 
 }  // namespace lyra

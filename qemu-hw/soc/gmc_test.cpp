@@ -22,7 +22,7 @@ protected:
         : env(host), vram(kVram), ram(1 << 20), registers(env), bus(env, vram.data(), kVram),
           hub(
               env, registers, bus, kGfxHub, [this](const Interrupt& i) { interrupts.push_back(i); },
-              [](uint32_t, bool) { return uint16_t{77}; }) {
+              [](uint32_t, bool) { return uint16_t{77}; }, [this](uint32_t) { return retry_wanted; }) {
         bus.set_ram_map({{kRamBus, ram.size(), ram.data(), false}});
         // DEPTH 3, BLOCK_SIZE 0, the whole 48-bit space.
         registers.write(kGfxHub.context_cntl + kVmid, 1 | 3 << 1);
@@ -52,6 +52,7 @@ protected:
     RegisterFile registers;
     BusMemory bus;
     std::vector<Interrupt> interrupts;
+    bool retry_wanted = true;
     Hub hub;
 };
 
@@ -103,6 +104,80 @@ TEST_F(HubTest, ReportsAnAbsentPageWithAddressVmidAndPasid) {
     EXPECT_EQ(interrupts[0].data[1] & 0xf, hi32(kVa >> 12));
     EXPECT_EQ(interrupts[0].ring_id, 0x08);
     EXPECT_EQ(registers.stored(kGfxHub.fault_status) >> 20 & 0xf, kVmid);
+}
+
+/// VM_CONTEXT_CNTL.RETRY_PERMISSION_OR_INVALID_PAGE_FAULT.
+class RetryTest : public HubTest {
+protected:
+    RetryTest() { registers.write(kGfxHub.context_cntl + kVmid, 1 | 3 << 1 | 1 << 7); }
+    static constexpr uint32_t kRetryFault = 0x80, kWriteFault = 0x20;
+    uint32_t value = 0x12345678;
+};
+
+TEST_F(RetryTest, AMissingPageIsAskedForOnceAMillisecondUntilItIsThere) {
+    MemoryPort& port = hub.retrying();
+    EXPECT_EQ(port.page(kVmid, kVa, Access::Read), nullptr);
+    for (int n = 0; n < 3; ++n) EXPECT_EQ(port.read(kVmid, kVa + 0x10, &value, 4), Fault::PageRetry);
+    EXPECT_EQ(value, 0u);
+    ASSERT_EQ(interrupts.size(), 1u);
+    EXPECT_EQ(interrupts[0].client, ih_client::kUtcl2);
+    EXPECT_EQ(interrupts[0].pasid, 77);
+    EXPECT_EQ(interrupts[0].data[0], lo32(kVa >> 12));
+    EXPECT_EQ(interrupts[0].data[1], hi32(kVa >> 12) | kRetryFault);
+    EXPECT_EQ(registers.stored(kGfxHub.fault_status), 0u);  // nothing has failed yet
+    EXPECT_EQ(port.write(kVmid, kVa + kPageBytes, &value, 4), Fault::PageRetry);
+    ASSERT_EQ(interrupts.size(), 2u);
+    EXPECT_EQ(interrupts[1].data[1], hi32(kVa >> 12) | kRetryFault | kWriteFault);
+    host.now += 1'000'000;
+    EXPECT_EQ(port.read(kVmid, kVa, &value, 4), Fault::PageRetry);
+    EXPECT_EQ(interrupts.size(), 3u);
+    map_page(kVa, 0x200000 | kRw);
+    EXPECT_EQ(port.read(kVmid, kVa, &value, 4), Fault::None);
+    EXPECT_EQ(interrupts.size(), 3u);
+    EXPECT_EQ(env.stats.get(Stat::retry_faults), 3u);
+}
+
+TEST_F(RetryTest, APageThatForbidsTheAccessIsAskedForToo) {
+    map_page(kVa, 0x200000 | PteBits::kValid | PteBits::kRead);
+    EXPECT_EQ(hub.retrying().read(kVmid, kVa, &value, 4), Fault::None);
+    EXPECT_EQ(hub.retrying().write(kVmid, kVa, &value, 4), Fault::PageRetry);
+    ASSERT_EQ(interrupts.size(), 1u);
+    EXPECT_EQ(interrupts[0].data[1] & (kRetryFault | kWriteFault), kRetryFault | kWriteFault);
+}
+
+/// The driver gives up on an address with an entry that is VALID, SYSTEM and PRT at once.
+TEST_F(RetryTest, TheDriverCanEndARetry) {
+    EXPECT_EQ(hub.retrying().read(kVmid, kVa, &value, 4), Fault::PageRetry);
+    map_page(kVa, PteBits::kNoRetry);
+    hub.invalidate(1u << kVmid);
+    EXPECT_EQ(hub.retrying().read(kVmid, kVa, &value, 4), Fault::PageNotPresent);
+    ASSERT_EQ(interrupts.size(), 2u);
+    EXPECT_EQ(interrupts[1].data[1] & kRetryFault, 0u);
+    EXPECT_EQ(registers.stored(kGfxHub.fault_status) >> 20 & 0xf, kVmid);
+}
+
+TEST_F(RetryTest, FaultsThatNobodyCanMendAreNotRetried) {
+    EXPECT_EQ(hub.retrying().read(kVmid, uint64_t{1} << 60, &value, 4), Fault::AddressNotCanonical);
+    registers.write(kGfxHub.end + 2 * kVmid, 0xff);
+    registers.write(kGfxHub.end + 2 * kVmid + 1, 0);
+    EXPECT_EQ(hub.retrying().read(kVmid, kVa, &value, 4), Fault::PageNotPresent);
+    for (const Interrupt& interrupt : interrupts) EXPECT_EQ(interrupt.data[1] & kRetryFault, 0u);
+}
+
+TEST_F(RetryTest, TheContextAndTheClientMustAgree) {
+    EXPECT_EQ(hub.read(kVmid, kVa, &value, 4), Fault::PageNotPresent);  // the command processor
+    retry_wanted = false;  // SH_MEM_CONFIG.RETRY_DISABLE
+    EXPECT_EQ(hub.retrying().read(kVmid, kVa, &value, 4), Fault::PageNotPresent);
+    retry_wanted = true;
+    registers.write(kGfxHub.context_cntl + kVmid, 1 | 3 << 1);
+    EXPECT_EQ(hub.retrying().read(kVmid, kVa, &value, 4), Fault::PageNotPresent);
+    for (const Interrupt& interrupt : interrupts) EXPECT_EQ(interrupt.data[1] & kRetryFault, 0u);
+}
+
+/// The interrupts are bounded in time by their number of pages, the memory of them by a constant.
+TEST_F(RetryTest, ManyMissingPagesAreRemembered) {
+    for (uint64_t n = 0; n < 10'000; ++n) hub.retrying().read(kVmid, n * kPageBytes, &value, 4);
+    EXPECT_EQ(interrupts.size(), 10'000u);
 }
 
 TEST_F(HubTest, RefusesAWriteToAReadOnlyPageWhole) {

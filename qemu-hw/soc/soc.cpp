@@ -40,10 +40,11 @@ Soc::Soc(Env& env, const Chip& chip, const GpuShape& shape, uint8_t* vram, uint6
     : env_(env), chip_(chip), shape_(shape), registers_(env), bus_(env, vram, vram_bytes), ih_(env, registers_, bus_),
       gfxhub_(
           env, registers_, bus_, kGfxHub, [this](const Interrupt& i) { interrupt(i); },
-          [this](uint32_t vmid, bool mm) { return ih_.pasid_of(vmid, mm); }),
+          [this](uint32_t vmid, bool mm) { return ih_.pasid_of(vmid, mm); },
+          [this](uint32_t vmid) { return grbm_.vmid_state(vmid).retry(); }),
       mmhub_(
           env, registers_, bus_, kMmHub, [this](const Interrupt& i) { interrupt(i); },
-          [this](uint32_t vmid, bool mm) { return ih_.pasid_of(vmid, mm); }),
+          [this](uint32_t vmid, bool mm) { return ih_.pasid_of(vmid, mm); }, [](uint32_t) { return true; }),
       nbio_(env, registers_, bus_), grbm_(env, registers_, shape), psp_(env, registers_, mmhub_, [this] { mode1_reset(); }),
       smu_(env, registers_, nbio_, mmhub_), notify_(registers_, [this](const Interrupt& i) { interrupt(i); }),
       sdma0_(env, *this, 0), sdma1_(env, *this, 1), cp_(env, *this, shape, sdma0_, sdma1_),

@@ -46,7 +46,8 @@ public:
 
     // CpBus
     MemoryPort& gfxhub() override { return gfxhub_; }
-    MemoryPort& mmhub() override { return mmhub_; }
+    MemoryPort& mmhub() override { return mmhub_.retrying(); }
+    MemoryPort& wave_memory() override { return gfxhub_.retrying(); }
     uint32_t read_register(uint32_t dw) override { return registers_.read(dw); }
     void write_register(uint32_t dw, uint32_t value) override { registers_.write(dw, value); }
     void interrupt(const Interrupt& interrupt) override;

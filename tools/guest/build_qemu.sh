@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 # Builds the QEMU that has `-device lyra` from Debian's QEMU source package and prints the folder of the result.
 #
-#   build_qemu.sh [--cache DIR] [--qemu 10.0|11.1] [--jobs N] [--print]
+#   build_qemu.sh [--cache DIR] [--qemu 10.0|11.1] [--source TARBALL] [--jobs N] [--print]
 #
 #   --cache DIR   where results are kept (default: $LYRA_CACHE, then $XDG_CACHE_HOME/lyra, then ~/.cache/lyra)
-#   --qemu V      10.0 of trixie (default) or 11.1 of trixie-backports
+#   --qemu V      10.0 of trixie (default) or 11.1 of trixie-backports; also LYRA_QEMU
+#   --source F    QEMU's source, in place of Debian's package of that version; also LYRA_QEMU_SOURCE
 #   --jobs N      compile so many files at a time (default: all processors)
 #   --print       only print the folder; exit 1 when it is not built yet
 #
@@ -20,11 +21,13 @@ installed=$here/../../qemu # of the package qemu-system-lyra
 hw=$here/../../qemu-hw
 . "$here/artefact.sh"
 jobs=$(nproc)
-qemu=10.0
+qemu=${LYRA_QEMU:-10.0}
+source=${LYRA_QEMU_SOURCE:-}
 while [ $# -gt 0 ]; do
     case $1 in
     --cache) cache=$2 && shift ;;
     --qemu) qemu=$2 && shift ;;
+    --source) source=$2 && shift ;;
     --jobs) jobs=$2 && shift ;;
     --print) print_only=yes ;;
     *) echo "build_qemu.sh: unknown argument $1" >&2 && exit 2 ;;
@@ -42,7 +45,7 @@ case $qemu in
 esac
 
 hw=$(cd "$hw" && pwd)
-artefact "qemu-$qemu" "$(hash_of "$here/build_qemu.sh" "$hw/include/lyra.h" "$hw"/glue/* "$hw"/patches/*)" bin/qemu-system-x86_64
+artefact "qemu-$qemu" "$(hash_of "$here/build_qemu.sh" "$hw/include/lyra.h" "$hw"/glue/* "$hw"/patches/* ${source:+"$source"})" bin/qemu-system-x86_64
 
 # The source package and the compiled tree are kept, so that a change of the glue compiles the glue only. meson comes from
 # the same suite, unpacked and not installed: QEMU wants a newer one than Debian 12 has.
@@ -56,7 +59,11 @@ fetch_source() (
     { apt_sources deb-src "$suite" main && apt_sources deb trixie main; } >"$work/apt/sources.list"
     apt_private "$work/apt"
     cd "$work/package"
-    apt-get source -q --download-only "qemu/$suite"
+    if [ -n "$source" ]; then
+        cp "$source" qemu.orig.tar
+    else
+        apt-get source -q --download-only "qemu/$suite"
+    fi
     apt-get download -q meson
     dpkg-deb -x meson_*.deb "$built/meson"
     mv "$work/package" "$built/package"
@@ -81,7 +88,12 @@ EOF
 unpack() (
     set -e
     rm -rf "$built/src" "$built/build"
-    dpkg-source --no-check -x "$built"/package/qemu_*.dsc "$built/src"
+    if [ -n "$source" ]; then
+        mkdir "$built/src"
+        tar -xf "$built/package/qemu.orig.tar" -C "$built/src" --strip-components=1
+    else
+        dpkg-source --no-check -x "$built"/package/qemu_*.dsc "$built/src"
+    fi
     for patch in "$hw"/patches/*.patch; do
         patch -d "$built/src" -p1 <"$patch"
     done
@@ -136,10 +148,12 @@ install_qemu() (
     done
 )
 
-tree=$(cat "$here/build_qemu.sh" "$hw"/patches/* | sha256sum)
+tree=$(cat "$here/build_qemu.sh" "$hw"/patches/* ${source:+"$source"} | sha256sum)
 if [ "$(cat "$built/tree" 2>/dev/null)" != "$tree" ]; then
     rm -f "$built/tree"
-    ls "$built"/package/qemu_*.dsc >/dev/null 2>&1 || step "fetch Debian's source package" fetch_source
+    if [ -n "$source" ] || ! ls "$built"/package/qemu_*.dsc >/dev/null 2>&1; then
+        step "fetch QEMU's source" fetch_source
+    fi
     step "unpack" unpack
     step "add the device" add_glue
     step "make the link library" link_library

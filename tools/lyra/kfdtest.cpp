@@ -176,6 +176,10 @@ GuestOptions guest_for(GuestOptions options, const std::string& needs) {
             options.mem = value;
         else if (key == "vram")
             options.vram = value;
+        else if (key == "cus")
+            options.cus = static_cast<unsigned>(std::stoul(value));
+        else if (key == "noretry")
+            options.kernel_words.push_back("amdgpu." + need);
         else
             throw UserError(fmt::format("table of kfdtest cases: a guest with {}", need));
     }
