@@ -10,6 +10,8 @@ namespace {
 
 constexpr uint32_t kFlushEngine = 17;        // the engine that drivers use directly
 constexpr uint32_t kContextCntl = 1 | 3 << 1; // ENABLE, DEPTH 3: four levels
+constexpr uint32_t kContextRetry = 1 << 7;    // RETRY_PERMISSION_OR_INVALID_PAGE_FAULT
+constexpr uint32_t kUnaligned = 3 << 3, kRetryDisable = 1 << 12; // of SH_MEM_CONFIG
 constexpr uint32_t kFlushAll = 0x00f80000;   // PTEs, all directories and L1, legacy flush
 
 }  // namespace
@@ -73,7 +75,7 @@ bool InProcessDevice::prepare(std::string& error) {
     set_up_address_space(kMmhub);
     select(0, 0, 0, kUserVmid);
     write_register(reg::kShMemBases, static_cast<uint32_t>(kSharedBase >> 48 << 16 | kPrivateBase >> 48));
-    write_register(reg::kShMemConfig, 3u << 3 | 1u << 12);  // unaligned access, no retry
+    write_register(reg::kShMemConfig, kUnaligned | kRetryDisable);
     select(0, 0, 0, 0);
     write_register(reg::kMecCntl, 0);
     write_register(reg::kPqStatus, 1u << 1);
@@ -99,6 +101,17 @@ void InProcessDevice::set_up_address_space(const HubRegisters& hub) {
 
 GpuBuffer InProcessDevice::allocate(uint64_t bytes, Domain domain, uint64_t access) {
     return space_.allocate(bytes, domain, access);
+}
+
+bool InProcessDevice::set_access(const GpuBuffer& buffer, uint64_t access) {
+    return space_.map(buffer.va, buffer.domain, buffer.offset, buffer.bytes, access) && flush_tlb();
+}
+
+void InProcessDevice::enable_retry() {
+    select(0, 0, 0, kUserVmid);
+    write_register(reg::kShMemConfig, kUnaligned);
+    select(0, 0, 0, 0);
+    write_register(kGfxhub.context_cntl + 4 * kUserVmid, kContextCntl | kContextRetry);
 }
 
 uint32_t InProcessDevice::read_register(uint32_t byte_offset) {

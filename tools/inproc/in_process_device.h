@@ -68,6 +68,11 @@ public:
     /// AddressSpace::allocate() in kUserVmid and, before the next doorbell, a TLB flush.
     GpuBuffer allocate(uint64_t bytes, Domain domain = Domain::Vram, uint64_t access = pte::kAll);
 
+    /// Change what the GPU may do with a buffer: pte::kRead | ... @return false as flush_tlb()
+    bool set_access(const GpuBuffer& buffer, uint64_t access);
+    /// Let waves of kUserVmid wait for pages that are missing or forbid their access, as `amdgpu.noretry=0` does.
+    void enable_retry();
+
     uint32_t read_register(uint32_t byte_offset);
     void write_register(uint32_t byte_offset, uint32_t value);
     /// Write GRBM_GFX_CNTL: which queue slot (me 1..2) and which VMID the banked registers mean.

@@ -162,6 +162,24 @@ TEST_F(Kernel, StoreToReadOnlyPageFaults) {
     EXPECT_EQ(x.host[0], 0);
 }
 
+/// XNACK: nothing fails, and nothing is lost.
+TEST_F(Kernel, WithRetryAStoreWaitsUntilItsPageAllowsIt) {
+    const GpuBuffer x = runner_.device().allocate(4096, Domain::Vram, pte::kRead);
+    runner_.device().enable_retry();
+    const AqlDispatch packet = runner_.packet("store", shape(4, 64), {argument(x.va), argument(uint64_t{0}), argument(0x1234)});
+    RunLimits limits;
+    limits.seconds = 0.2;
+    ASSERT_EQ(runner_.run(packet, limits), RunOutcome::OutOfTime);
+    VmFault fault;
+    EXPECT_FALSE(runner_.device().vm_fault(fault));
+    EXPECT_GT(runner_.device().stat("retry_faults"), 10u);  // once a millisecond
+    EXPECT_LT(runner_.device().stat("retry_faults"), 1000u);
+    EXPECT_EQ(runner_.device().stat("fault-MemoryViolation"), 0u);
+    ASSERT_TRUE(runner_.device().set_access(x, pte::kAll));
+    EXPECT_EQ(runner_.queue().wait(packet.completion_signal), RunOutcome::Done);
+    EXPECT_EQ(KernelRunner::content<int>(x)[0], 0x1234);
+}
+
 TEST_F(Kernel, IllegalInstructionIsCountedAndEndsNothingElse) {
     const GpuBuffer x = runner_.buffer(std::vector<int>(16, 0));
     RunLimits limits;
