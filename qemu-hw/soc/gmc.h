@@ -20,9 +20,9 @@ namespace lyra {
 /// Page-table entry fields. @source Linux 6.12 amdgpu_vm.h, AMDGPU_PTE_* and AMDGPU_PDE_*
 struct PteBits {
     static constexpr uint64_t kValid = 1u << 0, kSystem = 1u << 1, kExecute = 1u << 4, kRead = 1u << 5, kWrite = 1u << 6;
-    /// VALID, SYSTEM and PRT together: no page, and the access is not retried. @source amdgpu_vm.h AMDGPU_VM_NORETRY_FLAGS_TF
-    static constexpr uint64_t kNoRetry = kValid | kSystem | uint64_t{1} << 51;
     static constexpr uint64_t kPrt = uint64_t{1} << 51, kPdeIsPte = uint64_t{1} << 54, kTranslateFurther = uint64_t{1} << 56;
+    /// VALID, SYSTEM and PRT together: no page, and the access is not retried. @source amdgpu_vm.h AMDGPU_VM_NORETRY_FLAGS_TF
+    static constexpr uint64_t kNoRetry = kValid | kSystem | kPrt;
     static constexpr uint64_t kPageAddress = 0x0000fffffffff000, kTableAddress = 0x0000ffffffffffc0;
 };
 
