@@ -5,7 +5,8 @@
 #   build_qemu.sh [--cache DIR] [--qemu 10.0|11.1] [--source TARBALL] [--jobs N] [--print]
 #
 #   --cache DIR   where results are kept (default: $LYRA_CACHE, then $XDG_CACHE_HOME/lyra, then ~/.cache/lyra)
-#   --qemu V      10.0 of trixie (default) or 11.1 of trixie-backports; also LYRA_QEMU
+#   --qemu V      10.0 of trixie (default) or 11.1 of trixie-backports, which needs python3-setuptools and python3-wheel of
+#                 the host; also LYRA_QEMU
 #   --source F    QEMU's source, in place of Debian's package of that version; also LYRA_QEMU_SOURCE
 #   --jobs N      compile so many files at a time (default: all processors)
 #   --print       only print the folder; exit 1 when it is not built yet
@@ -39,16 +40,16 @@ if [ -x "$installed/bin/qemu-system-x86_64" ]; then
     exit 0
 fi
 case $qemu in
-10.0) suite=trixie ;;
-11.1) suite=trixie-backports ;;
+10.0) suite=trixie binaries=trixie python=meson ;;
+11.1) suite=trixie-backports binaries="trixie trixie-backports" python="meson python3-pycotap python3-qemu-qmp" ;;
 *) echo "build_qemu.sh: --qemu is 10.0 or 11.1" >&2 && exit 2 ;;
 esac
 
 hw=$(cd "$hw" && pwd)
 artefact "qemu-$qemu" "$(hash_of "$here/build_qemu.sh" "$hw/include/lyra.h" "$hw"/glue/* "$hw"/patches/* ${source:+"$source"})" bin/qemu-system-x86_64
 
-# The source package and the compiled tree are kept, so that a change of the glue compiles the glue only. meson comes from
-# the same suite, unpacked and not installed: QEMU wants a newer one than Debian 12 has.
+# The source package and the compiled tree are kept, so that a change of the glue compiles the glue only. meson and what else
+# configure wants of Python are unpacked, not installed: QEMU wants newer ones than Debian 12 has.
 built=$cache/qemu-work-$qemu
 export PYTHONPATH="$built/meson/usr/lib/python3/dist-packages" # ninja calls it too
 fetch_source() (
@@ -56,7 +57,7 @@ fetch_source() (
     . "$here/apt_private.sh"
     rm -rf "$built"
     mkdir -p "$work/apt" "$work/package" "$built"
-    { apt_sources deb-src "$suite" main && apt_sources deb trixie main; } >"$work/apt/sources.list"
+    { apt_sources deb-src "$suite" main && for from in $binaries; do apt_sources deb "$from" main; done; } >"$work/apt/sources.list"
     apt_private "$work/apt"
     cd "$work/package"
     if [ -n "$source" ]; then
@@ -64,8 +65,9 @@ fetch_source() (
     else
         apt-get source -q --download-only "qemu/$suite"
     fi
-    apt-get download -q meson
-    dpkg-deb -x meson_*.deb "$built/meson"
+    # shellcheck disable=SC2086 # a list of packages
+    apt-get download -q $python
+    for deb in *.deb; do dpkg-deb -x "$deb" "$built/meson"; done
     mv "$work/package" "$built/package"
 )
 
@@ -91,11 +93,16 @@ unpack() (
     if [ -n "$source" ]; then
         mkdir "$built/src"
         tar -xf "$built/package/qemu.orig.tar" -C "$built/src" --strip-components=1
+        # Debian's tarballs have no firmware and no device trees.
+        sed -i 's/unpack_edk2_blobs = bzip2.found()/unpack_edk2_blobs = false/' "$built/src/meson.build"
+        sed -i "/^subdir('dtb')/d" "$built/src/pc-bios/meson.build"
     else
         dpkg-source --no-check -x "$built"/package/qemu_*.dsc "$built/src"
     fi
+    renamed=
+    [ "$qemu" = 10.0 ] || renamed='s/cpu_physical_memory_get/physical_memory_get/; s/xlat_section/xlat_offset/'
     for patch in "$hw"/patches/*.patch; do
-        patch -d "$built/src" -p1 <"$patch"
+        sed "$renamed" "$patch" | patch -d "$built/src" -p1
     done
     echo 'source lyra/Kconfig' >>"$built/src/hw/misc/Kconfig"
     echo "subdir('lyra')" >>"$built/src/hw/misc/meson.build"
@@ -143,7 +150,7 @@ install_qemu() (
     mkdir -p "$work/out/bin" "$work/out/share/qemu"
     strip -o "$work/out/bin/qemu-system-x86_64" "$built/build/qemu-system-x86_64"
     cp /usr/share/seabios/bios-256k.bin "$work/out/share/qemu/"
-    for rom in linuxboot_dma linuxboot kvmvapic pvh; do
+    for rom in linuxboot_dma kvmvapic pvh; do
         cp "$built/build/pc-bios/optionrom/$rom.bin" "$work/out/share/qemu/"
     done
 )
