@@ -9,13 +9,13 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define CHECK(call)                                                                                    \
-    do {                                                                                               \
-        const hipError_t status = (call);                                                              \
-        if (status != hipSuccess) {                                                                    \
-            std::printf("FAILED %s line %d: %s\n", #call, __LINE__, hipGetErrorString(status));        \
-            return 1;                                                                                  \
-        }                                                                                              \
+#define CHECK(call)                                                                             \
+    do {                                                                                        \
+        const hipError_t status = (call);                                                       \
+        if (status != hipSuccess) {                                                             \
+            std::printf("FAILED %s line %d: %s\n", #call, __LINE__, hipGetErrorString(status)); \
+            return 1;                                                                           \
+        }                                                                                       \
     } while (0)
 
 __global__ void update(uint32_t* data, uint32_t* sum, unsigned n) {

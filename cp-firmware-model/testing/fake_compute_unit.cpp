@@ -129,6 +129,8 @@ uint64_t ComputeUnit::run(uint64_t budget) {
     return used;
 }
 
+bool ComputeUnit::waits_for_page() const { return false; }
+
 bool ComputeUnit::runnable() const {
     if (testing::fake_cus().paused) return false;
     for (const Wave& wave : waves_) {
