@@ -2,6 +2,8 @@
 // Interrupt ring 0.
 #include "qemu-hw/soc/ih.h"
 
+#include <cstring>
+
 #include <fmt/format.h>
 
 #include "common/bits.h"
@@ -90,7 +92,7 @@ void InterruptHandler::flush() {
     const uint64_t rptr = registers_.stored(kRbRptr) & mask & ~uint64_t{kVectorBytes - 1};
     bool wrote = false;
     while (!backlog_.empty() && ((wptr + kVectorBytes) & mask) != rptr) {
-        bus_.write(base + wptr, backlog_.front().data(), kVectorBytes);
+        store(base + wptr, backlog_.front().data(), kVectorBytes);
         backlog_.pop_front();
         wptr = (wptr + kVectorBytes) & mask;
         env_.stats.add(Stat::interrupts);
@@ -100,11 +102,21 @@ void InterruptHandler::flush() {
     registers_.store(kRbWptr, static_cast<uint32_t>(wptr));
     if (WptrWriteback::get(control())) {
         const uint32_t value = static_cast<uint32_t>(wptr);
-        bus_.write(make64(registers_.stored(kWptrAddrLo), registers_.stored(kWptrAddrHi) & 0xffff), &value, 4);
+        store(make64(registers_.stored(kWptrAddrLo), registers_.stored(kWptrAddrHi) & 0xffff), &value, 4);
     }
     if (!EnableIntr::get(control())) return;
     env_.stats.add(Stat::msis);
     env_.host.raise_msi();
+}
+
+/// To memory only. The handler's own doorbell as the target of its pointer would have it call itself; no root complex hands a
+/// device its own write back.
+void InterruptHandler::store(uint64_t bus, const void* data, size_t size) {
+    if (uint8_t* target = bus_.host(bus, size, true)) {
+        std::memcpy(target, data, size);
+    } else {
+        report(env_, Fault::BusAddress, fmt::format("interrupt ring: write of {} bytes at {:#x}", size, bus));
+    }
 }
 
 void InterruptHandler::rptr_moved(uint32_t value) {

@@ -32,6 +32,7 @@ public:
     void reset();
 
 private:
+    void store(uint64_t bus, const void* data, size_t size);
     using Vector = std::array<uint32_t, 8>;
     uint32_t control() const;
     uint64_t ring_bytes() const;

@@ -2,6 +2,7 @@
 // Interrupt ring 0.
 #include "qemu-hw/soc/ih.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -112,6 +113,38 @@ TEST_F(IhTest, ARingOutsideMemoryIsCountedAndHarmless) {
     registers.write(0x4488 / 4, 0xff);
     ih.raise(eop(1));
     EXPECT_GE(env.stats.get(Fault::BusAddress), 1u);
+}
+
+/// What the handler writes to its own doorbell would move its read pointer, which makes it write again.
+TEST_F(IhTest, ItsPointerDoesNotRingItsOwnDoorbell) {
+    constexpr uint64_t kDoorbells = 0x100000, kDoorbell = 0xf4 * 8;
+    struct Target : BarTarget {
+        explicit Target(InterruptHandler& ih) : ih(ih) {}
+        uint64_t bar_read(unsigned, uint64_t, unsigned) override { return 0; }
+        void bar_write(unsigned, uint64_t offset, uint64_t value, unsigned) override {
+            ++depth;
+            deepest = std::max(deepest, depth);
+            ih.doorbell(static_cast<uint32_t>(offset), static_cast<uint32_t>(value));
+            --depth;
+        }
+        InterruptHandler& ih;
+        unsigned depth = 0, deepest = 0;
+    } target{ih};
+    bus.set_target(&target);
+    bus.set_bars(0x200000, kDoorbells, 0x300000);
+    bus.set_bus_master(false);
+    enable(4);  // one vector, and the next
+    registers.write(0x449c / 4, (0xf4 * 2) | 1u << 28);
+    registers.write(0x4498 / 4, kDoorbells + kDoorbell);
+    for (uint32_t i = 0; i < 1000; ++i) ih.raise(eop(i));
+    bus.set_bus_master(true);
+    ih.flush();
+    EXPECT_EQ(target.deepest, 0u);
+    EXPECT_EQ(env.stats.get(Fault::BusAddress), 1u);
+    registers.write(0x4484 / 4, (kDoorbells + kDoorbell) >> 8);  // and the vectors
+    registers.write(0x448c / 4, registers.read(0x4490 / 4));
+    EXPECT_EQ(target.deepest, 0u);
+    EXPECT_EQ(env.stats.get(Fault::BusAddress), 3u);
 }
 
 TEST_F(IhTest, DoorbellMovesTheReadPointerOnlyWhenItMatches) {
