@@ -51,11 +51,11 @@ struct VmidState {
 class CpBus {
 public:
     virtual ~CpBus() = default;
-    virtual MemoryPort& gfxhub() = 0;                   ///< CP and shaders
-    virtual MemoryPort& mmhub() = 0;                    ///< SDMA
-    /// Registers by dword number in BAR5 (byte offset / 4), with all their side effects.
+    virtual MemoryPort& gfxhub() = 0;  ///< as the CP reaches it
     /// The GFXHUB as waves reach it: their faults are retried where the driver has enabled that.
     virtual MemoryPort& wave_memory() { return gfxhub(); }
+    virtual MemoryPort& mmhub(unsigned engine) = 0;  ///< as an SDMA engine reaches it
+    /// Registers by dword number in BAR5 (byte offset / 4), with all their side effects.
     virtual uint32_t read_register(uint32_t dw) = 0;
     virtual void write_register(uint32_t dw, uint32_t value) = 0;
     virtual void interrupt(const Interrupt& interrupt) = 0;

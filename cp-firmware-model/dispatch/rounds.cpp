@@ -92,6 +92,9 @@ public:
     Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override {
         return locked([&] { return port_.write(vmid, va, data, size); });
     }
+    Fault check(uint32_t vmid, uint64_t va, Access access) override {
+        return locked([&] { return port_.check(vmid, va, access); });
+    }
     uint64_t generation() const override { return in_round_ ? generation_ : port_.generation(); }
     void begin_round() {
         generation_ = port_.generation();

@@ -49,7 +49,7 @@ private:
 class FoldedBus : public testing::FlatBus {
 public:
     MemoryPort& gfxhub() override { return folded; }
-    MemoryPort& mmhub() override { return folded; }
+    MemoryPort& mmhub(unsigned) override { return folded; }
     FoldedMemory folded;
 };
 

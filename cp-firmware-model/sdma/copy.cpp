@@ -27,7 +27,7 @@ constexpr uint64_t at_most(uint64_t size, int64_t budget) { return std::min<uint
 
 /// Page by page: bulk access to plain memory, through the port to everything else. The port reports the fault.
 Fault SdmaEngine::Impl::read_memory(uint32_t vmid, uint64_t va, void* data, uint64_t size) {
-    MemoryPort& port = bus.mmhub();
+    MemoryPort& port = bus.mmhub(index);
     auto* out = static_cast<uint8_t*>(data);
     for (uint64_t done = 0, n = 0; done < size; done += n) {
         n = std::min(size - done, page_after(va + done));
@@ -41,7 +41,7 @@ Fault SdmaEngine::Impl::read_memory(uint32_t vmid, uint64_t va, void* data, uint
 }
 
 Fault SdmaEngine::Impl::write_memory(uint32_t vmid, uint64_t va, const void* data, uint64_t size) {
-    MemoryPort& port = bus.mmhub();
+    MemoryPort& port = bus.mmhub(index);
     const auto* in = static_cast<const uint8_t*>(data);
     for (uint64_t done = 0, n = 0; done < size; done += n) {
         n = std::min(size - done, page_after(va + done));
@@ -56,7 +56,7 @@ Fault SdmaEngine::Impl::write_memory(uint32_t vmid, uint64_t va, const void* dat
 
 /// Copy within one source and one destination page; the two may be the same memory.
 Fault SdmaEngine::Impl::move_within_pages(uint32_t vmid, uint64_t source, uint64_t destination, uint64_t size) {
-    MemoryPort& port = bus.mmhub();
+    MemoryPort& port = bus.mmhub(index);
     const uint64_t generation = port.generation();
     const uint8_t* from = port.page(vmid, source, Access::Read);
     uint8_t* to = port.page(vmid, destination, Access::Write);

@@ -243,20 +243,20 @@ struct SdmaEngine::Impl {
 /// One aligned value, seen by other agents whole or not at all. T is uint32_t or uint64_t; va is aligned to it.
 template <class T>
 Fault SdmaEngine::Impl::load(uint32_t vmid, uint64_t va, T& value) {
-    if (const uint8_t* p = bus.mmhub().page(vmid, va, Access::Read)) {
+    if (const uint8_t* p = bus.mmhub(index).page(vmid, va, Access::Read)) {
         value = __atomic_load_n(reinterpret_cast<const T*>(p), __ATOMIC_ACQUIRE);
         return Fault::None;
     }
-    return bus.mmhub().read(vmid, va, &value, sizeof value);
+    return bus.mmhub(index).read(vmid, va, &value, sizeof value);
 }
 
 template <class T>
 Fault SdmaEngine::Impl::store(uint32_t vmid, uint64_t va, T value) {
-    if (uint8_t* p = bus.mmhub().page(vmid, va, Access::Write)) {
+    if (uint8_t* p = bus.mmhub(index).page(vmid, va, Access::Write)) {
         __atomic_store_n(reinterpret_cast<T*>(p), value, __ATOMIC_RELEASE);
         return Fault::None;
     }
-    return bus.mmhub().write(vmid, va, &value, sizeof value);
+    return bus.mmhub(index).write(vmid, va, &value, sizeof value);
 }
 
 }  // namespace lyra

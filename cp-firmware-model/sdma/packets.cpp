@@ -221,16 +221,12 @@ Step SdmaEngine::Impl::atomic_on(Ring& ring, uint32_t kind, uint64_t va) {
         report(env, Fault::TodoPacket, fmt::format("sdma{} ring {} atomic {:#x}", index, ring.index, kind));
         return Step::Skip;
     }
-    MemoryPort& port = bus.mmhub();
+    MemoryPort& port = bus.mmhub(index);
     T* p = reinterpret_cast<T*>(port.page(ring.vmid(), va, Access::Atomic));
     if (!p) {
-        // Plain memory that may not be written faults; registers cannot be updated atomically.
-        const bool readable = port.page(ring.vmid(), va, Access::Read), writable = port.page(ring.vmid(), va, Access::Write);
-        T ignored{};
-        const Fault fault = readable && !writable ? port.write(ring.vmid(), va, &ignored, sizeof ignored)
-                            : writable            ? Fault::None
-                                                  : port.read(ring.vmid(), va, &ignored, sizeof ignored);
-        if (fault != Fault::None) return vm_fault(ring, fault, va);
+        if (const Fault fault = port.check(ring.vmid(), va, Access::Atomic); fault != Fault::None)
+            return vm_fault(ring, fault, va);
+        // Registers cannot be updated atomically.
         report(env, Fault::NotPlainMemory, fmt::format("sdma{} ring {} atomic at {:#x}", index, ring.index, va));
         return Step::Skip;
     }

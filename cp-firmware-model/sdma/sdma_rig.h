@@ -107,7 +107,7 @@ private:
 class FakeBus : public CpBus {
 public:
     MemoryPort& gfxhub() override { return memory; }
-    MemoryPort& mmhub() override { return memory; }
+    MemoryPort& mmhub(unsigned) override { return memory; }
     uint32_t read_register(uint32_t dw) override {
         ++register_reads;
         const uint32_t base = 0x1260;

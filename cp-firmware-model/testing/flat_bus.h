@@ -128,6 +128,7 @@ public:
     uint8_t* page(uint32_t vmid, uint64_t va, Access access) override { return to_->page(vmid, va, access); }
     Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) override { return to_->read(vmid, va, data, size); }
     Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override { return to_->write(vmid, va, data, size); }
+    Fault check(uint32_t vmid, uint64_t va, Access access) override { return to_->check(vmid, va, access); }
     uint64_t generation() const override { return to_->generation() + changes_; }
 
 private:
@@ -138,7 +139,7 @@ private:
 class FlatBus : public CpBus {
 public:
     MemoryPort& gfxhub() override { return hub; }
-    MemoryPort& mmhub() override { return hub; }
+    MemoryPort& mmhub(unsigned) override { return hub; }
     uint32_t read_register(uint32_t dw) override { return registers[dw]; }
     void write_register(uint32_t dw, uint32_t value) override { registers[dw] = value; }
     void interrupt(const Interrupt& interrupt) override {

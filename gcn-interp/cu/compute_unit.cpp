@@ -178,9 +178,7 @@ CodePage* ComputeUnit::code_page(Wave& wave, uint64_t pc) {
 }
 
 bool ComputeUnit::fetch_failed(Wave& wave, uint64_t pc) {
-    uint32_t unused;
-    // Raises the fault interrupt when the page is not there.
-    if (memory_.read(wave.vmid, pc, &unused, sizeof unused) == Fault::PageRetry) return wait_for_page(wave, pc);
+    if (memory_.check(wave.vmid, pc, Access::Execute) == Fault::PageRetry) return wait_for_page(wave, pc);
     return raise_exception(wave, Fault::InstructionFetch, pc);
 }
 

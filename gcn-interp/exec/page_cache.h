@@ -33,12 +33,17 @@ public:
         return fill(entry, tag, vmid, va, access);
     }
 
-    /// Copy bytes that may cross pages or reach registers. @return the fault, after which data is zero
-    Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) {
+    /// Copy bytes, at most a page, that may cross pages or reach registers. @param access Read or Scalar @return the fault
+    Fault read(uint32_t vmid, uint64_t va, void* data, size_t size, Access access = Access::Read) {
         if (va % kPageBytes + size <= kPageBytes) {
             if (const uint8_t* host = page(vmid, va, Access::Read)) {
                 std::memcpy(data, host + va % kPageBytes, size);
                 return Fault::None;
+            }
+        }
+        if (access != Access::Read) {
+            for (const uint64_t end : {va, va + size - 1}) {
+                if (const Fault fault = port_.check(vmid, end, access); fault != Fault::None) return fault;
             }
         }
         return port_.read(vmid, va, data, size);
@@ -61,7 +66,7 @@ private:
         uint8_t* host = nullptr;
     };
     static constexpr size_t kEntries = 256;
-    static constexpr size_t kKinds = 4;  ///< one table per Access
+    static constexpr size_t kKinds = 4;  ///< one table per Access; Scalar reads are reads
 
     uint8_t* fill(Entry& entry, uint64_t tag, uint32_t vmid, uint64_t va, Access access) {
         uint8_t* host = port_.page(vmid, va & ~(kPageBytes - 1), access);

@@ -45,7 +45,7 @@ void load(ExecContext& ctx, Wave& wave, const Inst& inst) {
     const Place at = place<kBase>(wave, inst);
     U32 data[kWords] = {};
     const size_t size = std::min<U64>(sizeof data, at.bytes_left & ~U64{3});
-    if (size) lane_memory::fail(ctx, ctx.pages->read(wave.vmid, at.va, data, size));
+    if (size) lane_memory::fail(ctx, ctx.pages->read(wave.vmid, at.va, data, size, Access::Scalar));
     if (ctx.fault != Fault::None) return;
     for (unsigned i = 0; i < kWords; ++i) wave.write_scalar(inst.dst + i, data[i]);
 }

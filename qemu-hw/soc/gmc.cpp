@@ -13,10 +13,10 @@ namespace lyra {
 
 const HubRegisters kGfxHub = {0xa11c / 4, 0xa12c / 4, 0xa130 / 4, 0xa200 / 4,        0xa244 / 4, 0xa28c / 4,
                               0xa2d4 / 4, 0xa3ac / 4, 0xa42c / 4, 0xa4ac / 4,        0xa600 / 4, 0xa604 / 4,
-                              0xa608 / 4, 0xa60c / 4, 0xa610 / 4, ih_client::kUtcl2, false};
+                              0xa608 / 4, 0xa60c / 4, 0xa610 / 4, ih_client::kUtcl2, false,      kCpc};
 const HubRegisters kMmHub = {0x69a1c / 4, 0x69a2c / 4, 0x69a30 / 4, 0x69b00 / 4,     0x69b44 / 4, 0x69b8c / 4,
                              0x69bd4 / 4, 0x69cac / 4, 0x69d2c / 4, 0x69dac / 4,     0x6a0b0 / 4, 0x6a0b4 / 4,
-                             0x6a0b8 / 4, 0x6a0bc / 4, 0x6a0c0 / 4, ih_client::kVmc, true};
+                             0x6a0b8 / 4, 0x6a0bc / 4, 0x6a0c0 / 4, ih_client::kVmc, true,        kMp0};
 
 namespace {
 
@@ -25,6 +25,19 @@ constexpr unsigned kInvalidateEngines = 18;
 constexpr uint64_t kFaultRepeatNs = 1'000'000;
 /// Bits of the second data dword. @source Linux 6.12 gmc_v9_0_process_interrupt()
 constexpr uint32_t kWriteFault = 0x20, kRetryFault = 0x80;
+/// PERMISSION_FAULTS: the page is not valid, or has not the right that the access needs. The interrupt's ring id repeats them
+/// from bit 3 on. @source Linux 6.12 Documentation/gpu/amdgpu/debugging.rst; logs of chips: ROCm/amdgpu issues 150 and 172
+/// (read 0x3, ring 24; write 0x5, ring 40), of a fetch (GFX11) 0xb, ring 88
+constexpr uint8_t kNotValid = 1, kNoRead = 2, kNoWrite = 4, kNoExecute = 8;
+constexpr unsigned kRingPermissions = 3;
+using StatusMore = Bits<0, 1>;
+using StatusWalker = Bits<1, 3>;
+using StatusPermissions = Bits<4, 4>;
+using StatusClient = Bits<9, 9>;
+using StatusWrite = Bits<18, 1>;
+using StatusAtomic = Bits<19, 1>;
+using StatusVmid = Bits<20, 4>;
+
 /// Pages that are asked for at a time; past it all are asked for anew.
 constexpr size_t kMaxRetried = 4096;
 
@@ -34,6 +47,19 @@ using ContextBlockSize = Bits<3, 4>;
 using ContextRetry = Bits<7, 1>;  ///< RETRY_PERMISSION_OR_INVALID_PAGE_FAULT
 
 uint64_t tag_of(uint32_t vmid, uint64_t va) { return ((va >> 12) & 0xfffffffffull) | (uint64_t{vmid} << 52); }
+/// Rights without which an access fails.
+uint8_t needs(Access access) {
+    switch (access) {
+        case Access::Read:
+        case Access::Scalar: return kNoRead;
+        case Access::Write: return kNoWrite;
+        case Access::Atomic: return kNoRead | kNoWrite;
+        case Access::Execute: return kNoRead | kNoExecute;
+    }
+    return 0xff;
+}
+constexpr uint8_t kAllRights = kNoRead | kNoWrite | kNoExecute;
+bool stores(Access access) { return access == Access::Write || access == Access::Atomic; }
 size_t slot_of(uint32_t vmid, uint64_t va) {
     const uint64_t page = va >> 12;
     return (page ^ (page >> 12) ^ (vmid * 0x9e5u)) & (kTlbEntries - 1);
@@ -108,12 +134,12 @@ Result<Hub::PageInfo> Hub::translate_vmid0(uint64_t mc_address) {
     const uint64_t page = mc_address & ~(kPageBytes - 1);
     const uint64_t fb_base = uint64_t{reg(layout_.fb_base) & 0xffffff} << 24;
     const uint64_t fb_top = (uint64_t{reg(layout_.fb_top) & 0xffffff} << 24) | 0xffffff;
-    if (page >= fb_base && page <= fb_top) return PageInfo{page - fb_base, false, false, true, true, true};
+    if (page >= fb_base && page <= fb_top) return PageInfo{page - fb_base, false, false, kAllRights};
     const uint64_t agp_bot = uint64_t{reg(layout_.agp_bot) & 0xffffff} << 24;
     const uint64_t agp_top = (uint64_t{reg(layout_.agp_top) & 0xffffff} << 24) | 0xffffff;
     if (reg(layout_.agp_top) != 0 && agp_bot <= agp_top && page >= agp_bot && page <= agp_top) {
         const uint64_t agp_base = uint64_t{reg(layout_.agp_base)} << 24;
-        return PageInfo{page - agp_bot + agp_base, true, false, true, true, true};
+        return PageInfo{page - agp_bot + agp_base, true, false, kAllRights};
     }
     return walk(0, mc_address);
 }
@@ -137,12 +163,12 @@ Result<Hub::PageInfo> Hub::leaf(uint64_t entry, uint64_t va, unsigned page_shift
     // Added, not merged: the driver makes large leaves of contiguous pages that are aligned in virtual addresses only.
     info.address = ((entry & PteBits::kPageAddress) + offset) & PteBits::kPageAddress;
     info.system = entry & PteBits::kSystem;
-    info.readable = entry & PteBits::kRead;
-    info.writable = entry & PteBits::kWrite;
-    info.executable = entry & PteBits::kExecute;
+    info.rights = static_cast<uint8_t>((entry & PteBits::kRead ? kNoRead : 0) | (entry & PteBits::kWrite ? kNoWrite : 0) |
+                                       (entry & PteBits::kExecute ? kNoExecute : 0));
     if (entry & PteBits::kValid) return info;
     if (entry & PteBits::kPrt) {
         info.prt = true;
+        info.rights = kAllRights;
         return info;
     }
     return Fault::PageRetry;
@@ -191,7 +217,7 @@ Result<Hub::PageInfo> Hub::walk(uint32_t vmid, uint64_t va) {
 
 uint8_t* Hub::host_of(const PageInfo& info) {
     if (info.prt) return nullptr;
-    if (info.system) return bus_.host(info.address, kPageBytes, info.writable);
+    if (info.system) return bus_.host(info.address, kPageBytes, info.rights & kNoWrite);
     if (info.address > bus_.vram_bytes() - kPageBytes) return nullptr;
     return bus_.vram() + info.address;
 }
@@ -219,40 +245,45 @@ const Hub::TlbEntry* Hub::look_up(uint32_t vmid, uint64_t va, Fault& fault) {
     return &entry;
 }
 
-bool Hub::allows(const PageInfo& info, Access access) {
-    if (info.prt) return true;
-    switch (access) {
-        case Access::Read: return info.readable;
-        case Access::Write: return info.writable;
-        case Access::Atomic: return info.readable && info.writable;
-        case Access::Execute: return info.readable;  // amdgpu sets X with R for code; data pages are not executable
-    }
-    return false;
-}
-
 uint8_t* Hub::page(uint32_t vmid, uint64_t va, Access access) {
     Fault fault = Fault::None;
     const TlbEntry* entry = look_up(vmid & 0xf, va, fault);
-    if (!entry || !entry->host || !allows(entry->info, access)) return nullptr;
+    if (!entry || !entry->host || (needs(access) & ~entry->info.rights) != 0) return nullptr;
     return entry->host + (va & (kPageBytes - 1));
 }
 
-bool Hub::retries(uint32_t vmid) const {
-    vmid &= 0xf;
-    return ContextRetry::get(reg(layout_.context_cntl + vmid)) && retry_wanted_(vmid);
+bool Hub::retries(uint32_t vmid, const HubClient& client) const {
+    return client.retries && ContextRetry::get(reg(layout_.context_cntl + vmid)) && retry_wanted_(vmid);
 }
 
-Fault Hub::copy(uint32_t vmid, uint64_t va, uint8_t* data, size_t size, bool write, bool retry) {
-    Fault fault = Fault::None;
+/// The translation of an access that its page allows. @return nullptr, with the fault, which is raised
+const Hub::TlbEntry* Hub::look_up(uint32_t vmid, uint64_t va, Access access, const HubClient& client, Fault& fault) {
     const TlbEntry* entry = look_up(vmid, va, fault);
-    const Access access = write ? Access::Write : Access::Read;
-    if (entry && !allows(entry->info, access)) {
+    uint32_t denied = needs(access);
+    if (entry) {
+        denied &= ~uint32_t{entry->info.rights};
+        if (denied == 0) return entry;
         fault = Fault::PagePermission;
-        entry = nullptr;
+    } else {
+        denied |= kNotValid;
     }
+    fault = raise_fault(vmid, va, access, fault, denied, client);
+    return nullptr;
+}
+
+Fault Hub::check(uint32_t vmid, uint64_t va, Access access, const HubClient& client) {
+    Fault fault = Fault::None;
+    look_up(vmid & 0xf, va, access, client, fault);
+    return fault;
+}
+
+Fault Hub::copy(uint32_t vmid, uint64_t va, uint8_t* data, size_t size, Access access, const HubClient& client) {
+    const bool write = access == Access::Write;
+    Fault fault = Fault::None;
+    const TlbEntry* entry = look_up(vmid, va, access, client, fault);
     if (!entry) {
         if (!write) std::memset(data, 0, size);
-        return raise_fault(vmid, va, access, fault, retry);
+        return fault;
     }
     const uint64_t offset = va & (kPageBytes - 1);
     if (entry->host) {
@@ -276,15 +307,17 @@ Fault Hub::copy(uint32_t vmid, uint64_t va, uint8_t* data, size_t size, bool wri
     return Fault::VramAddress;
 }
 
-Fault Hub::read(uint32_t vmid, uint64_t va, void* data, size_t size) { return read(vmid, va, data, size, false); }
+Fault Hub::read(uint32_t vmid, uint64_t va, void* data, size_t size) { return read(vmid, va, data, size, layout_.client); }
 
-Fault Hub::write(uint32_t vmid, uint64_t va, const void* data, size_t size) { return write(vmid, va, data, size, false); }
+Fault Hub::write(uint32_t vmid, uint64_t va, const void* data, size_t size) {
+    return write(vmid, va, data, size, layout_.client);
+}
 
-Fault Hub::read(uint32_t vmid, uint64_t va, void* data, size_t size, bool retry) {
+Fault Hub::read(uint32_t vmid, uint64_t va, void* data, size_t size, const HubClient& client) {
     auto* bytes = static_cast<uint8_t*>(data);
     while (size) {
         const size_t part = std::min<size_t>(size, kPageBytes - (va & (kPageBytes - 1)));
-        if (const Fault fault = copy(vmid & 0xf, va, bytes, part, false, retry); fault != Fault::None) {
+        if (const Fault fault = copy(vmid & 0xf, va, bytes, part, Access::Read, client); fault != Fault::None) {
             std::memset(bytes, 0, size);
             return fault;
         }
@@ -293,11 +326,11 @@ Fault Hub::read(uint32_t vmid, uint64_t va, void* data, size_t size, bool retry)
     return Fault::None;
 }
 
-Fault Hub::write(uint32_t vmid, uint64_t va, const void* data, size_t size, bool retry) {
+Fault Hub::write(uint32_t vmid, uint64_t va, const void* data, size_t size, const HubClient& client) {
     auto* bytes = const_cast<uint8_t*>(static_cast<const uint8_t*>(data));
     while (size) {
         const size_t part = std::min<size_t>(size, kPageBytes - (va & (kPageBytes - 1)));
-        if (const Fault fault = copy(vmid & 0xf, va, bytes, part, true, retry); fault != Fault::None) return fault;
+        if (const Fault fault = copy(vmid & 0xf, va, bytes, part, Access::Write, client); fault != Fault::None) return fault;
         va += part, bytes += part, size -= part;
     }
     return Fault::None;
@@ -305,66 +338,72 @@ Fault Hub::write(uint32_t vmid, uint64_t va, const void* data, size_t size, bool
 
 // Hardware without retry reports a fault per access; a wave that touches one bad page 64 times would bury the interrupt ring,
 // so repeats of the same page are merged for a millisecond, as long as nothing was cleared or invalidated.
-/// @param retry  the client asks again if the driver may mend this fault @return what the client is told
-Fault Hub::raise_fault(uint32_t vmid, uint64_t va, Access access, Fault fault, bool retry) {
-    if (retry && (fault == Fault::PageRetry || fault == Fault::PagePermission)) {
-        raise_retry_fault(vmid, va, access == Access::Write);
-        return Fault::PageRetry;
-    }
-    if (fault == Fault::PageRetry) fault = Fault::PageNotPresent;
-    const uint64_t tag = tag_of(vmid, va);
+/// @param denied  PERMISSION_FAULTS @return what the client is told
+Fault Hub::raise_fault(uint32_t vmid, uint64_t va, Access access, Fault fault, uint32_t denied, const HubClient& client) {
+    const bool retry = (fault == Fault::PageRetry || fault == Fault::PagePermission) && retries(vmid, client);
+    if (fault == Fault::PageRetry && !retry) fault = Fault::PageNotPresent;
+    const bool write = stores(access);
     const uint64_t now = env_.now_ns();
-    const bool write = access != Access::Read && access != Access::Execute;
-    report(env_, fault,
-           fmt::format("{} of {:#x} in VMID {} ({})", write ? "write" : "read", va, vmid, layout_.mmhub ? "MMHUB" : "GFXHUB"));
-    // No page could have this address: who asks refuses it before translation.
-    if (fault == Fault::AddressNotCanonical) return fault;
-    if (tag == last_fault_tag_ && now - last_fault_ns_ < kFaultRepeatNs) return fault;
-    last_fault_tag_ = tag;
-    last_fault_ns_ = now;
-    emit<event::vm_fault>(env_.tracer, now, layout_.mmhub, vmid, va, write);
-    const bool permission = fault == Fault::PagePermission;
-    if (registers_.stored(layout_.fault_status) == 0) {
-        // MORE_FAULTS 0, WALKER_ERROR 3:1, PERMISSION 7:4, MAPPING 8, CID 17:9, RW 18, ATOMIC 19, VMID 23:20
-        const uint32_t status = (permission ? (write ? 1u << 5 : 1u << 4) : 1u << 1 | 1u << 4) | (write ? 1u << 18 : 0) |
-                                (access == Access::Atomic ? 1u << 19 : 0) | vmid << 20;
-        registers_.store(layout_.fault_status, status);
-        registers_.store(layout_.fault_addr, lo32(va >> 12));
-        registers_.store(layout_.fault_addr + 1, hi32(va >> 12) & 0xf);
+    if (retry) {
+        if (retried_lately(vmid, va)) return Fault::PageRetry;
+        env_.stats.add(Stat::retry_faults);
+    } else {
+        report(
+            env_, fault,
+            fmt::format("{} of {:#x} in VMID {} ({})", write ? "write" : "read", va, vmid, layout_.mmhub ? "MMHUB" : "GFXHUB"));
+        // No page could have this address: who asks refuses it before translation.
+        if (fault == Fault::AddressNotCanonical) return fault;
     }
-    Interrupt interrupt = fault_interrupt(vmid, va, write);
-    // 0x08 not present, 0x10 read protection, 0x20 write protection. @source kfd_int_process_v9.c
-    interrupt.ring_id = permission ? (write ? 0x20 : 0x10) : 0x08;
-    raise_(interrupt);
-    return fault;
-}
-
-/// Hardware asks as long as the page is missing, for every access that waits; here once a millisecond for each page, which is
-/// more often than KFD looks (2 ms between two faults of a range, svm_range_restore_pages()). Nothing is latched.
-void Hub::raise_retry_fault(uint32_t vmid, uint64_t va, bool write) {
-    const uint64_t now = env_.now_ns();
-    if (retried_ns_.size() >= kMaxRetried) retried_ns_.clear();
-    const auto [entry, first] = retried_ns_.try_emplace(tag_of(vmid, va), now);
-    if (!first && now - entry->second < kFaultRepeatNs) return;
-    entry->second = now;
-    env_.stats.add(Stat::retry_faults);
+    latch(vmid, va, access, fault, denied, client);
+    if (!retry) {
+        const uint64_t tag = tag_of(vmid, va);
+        if (tag == last_fault_tag_ && now - last_fault_ns_ < kFaultRepeatNs) return fault;
+        last_fault_tag_ = tag;
+        last_fault_ns_ = now;
+    }
     emit<event::vm_fault>(env_.tracer, now, layout_.mmhub, vmid, va, write);
-    Interrupt interrupt = fault_interrupt(vmid, va, write);
-    interrupt.ring_id = 0x08;
-    interrupt.data[1] |= kRetryFault;
-    raise_(interrupt);
-}
-
-Interrupt Hub::fault_interrupt(uint32_t vmid, uint64_t va, bool write) const {
     Interrupt interrupt;
     interrupt.client = layout_.ih_client;
     interrupt.source = 0;
+    // A retry fault has ring id 0 in logs of chips. @source github.com/freebsd/drm-kmod issue 78
+    interrupt.ring_id = retry ? uint8_t{0} : static_cast<uint8_t>(denied << kRingPermissions);
     interrupt.vmid = static_cast<uint8_t>(vmid);
     interrupt.mmhub = layout_.mmhub;
     interrupt.pasid = pasid_(vmid, layout_.mmhub);
     interrupt.data[0] = lo32(va >> 12);
-    interrupt.data[1] = (hi32(va >> 12) & 0xf) | (write ? kWriteFault : 0);
-    return interrupt;
+    interrupt.data[1] = (hi32(va >> 12) & 0xf) | (write ? kWriteFault : 0) | (retry ? kRetryFault : 0);
+    raise_(interrupt);
+    return retry ? Fault::PageRetry : fault;
+}
+
+/// Hardware asks as long as the page is missing, for every access that waits; here once a millisecond for each page, which is
+/// more often than KFD looks (2 ms between two faults of a range, svm_range_restore_pages()).
+bool Hub::retried_lately(uint32_t vmid, uint64_t va) {
+    const uint64_t now = env_.now_ns();
+    if (retried_ns_.size() >= kMaxRetried) retried_ns_.clear();
+    const auto [entry, first] = retried_ns_.try_emplace(tag_of(vmid, va), now);
+    if (!first && now - entry->second < kFaultRepeatNs) return true;
+    entry->second = now;
+    return false;
+}
+
+/// The first fault since the driver cleared the status keeps it; it learns only that there were more.
+void Hub::latch(uint32_t vmid, uint64_t va, Access access, Fault fault, uint32_t denied, const HubClient& client) {
+    if (const uint32_t before = registers_.stored(layout_.fault_status); before != 0) {
+        registers_.store(layout_.fault_status, StatusMore::set(before, 1u));
+        return;
+    }
+    const uint32_t id = access == Access::Execute  ? client.fetch_id
+                        : access == Access::Scalar ? client.scalar_id
+                        : stores(access)           ? client.write_id
+                                                   : client.read_id;
+    // Which number a walk has that leaves memory is not public.
+    const uint32_t status = StatusWalker::set(0u, fault == Fault::PageWalk ? 1u : 0u) | StatusPermissions::set(0u, denied) |
+                            StatusClient::set(0u, id) | StatusWrite::set(0u, stores(access) ? 1u : 0u) |
+                            StatusAtomic::set(0u, access == Access::Atomic ? 1u : 0u) | StatusVmid::set(0u, vmid);
+    registers_.store(layout_.fault_status, status);
+    registers_.store(layout_.fault_addr, lo32(va >> 12));
+    registers_.store(layout_.fault_addr + 1, hi32(va >> 12) & 0xf);
 }
 
 }  // namespace lyra

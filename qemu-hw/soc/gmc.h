@@ -26,6 +26,15 @@ struct PteBits {
     static constexpr uint64_t kPageAddress = 0x0000fffffffff000, kTableAddress = 0x0000ffffffffffc0;
 };
 
+/// Who asks a hub: CID of VM_L2_PROTECTION_FAULT_STATUS for reads and writes, and for what waves fetch through the SQC.
+/// @source Linux 6.12 gmc_v9_0.c, gfxhub_client_ids, mmhub_client_ids_vega12 (MMHUB 9.3.0)
+struct HubClient {
+    uint16_t read_id, write_id, fetch_id, scalar_id;
+    bool retries;  ///< holds an access back and asks again (XNACK)
+};
+inline constexpr HubClient kCpc = {5, 5, 5, 5, false}, kWaves = {8, 8, 9, 10, true};
+inline constexpr HubClient kMp0 = {0, 0, 0, 0, false}, kSdma0 = {47, 15, 47, 47, true}, kSdma1 = {15, 47, 15, 15, true};
+
 /// Dword numbers of one hub's registers. @source Linux 6.12 gfxhub_v1_0.c, mmhub_v1_0.c with the bases of discovery.cpp
 struct HubRegisters {
     uint32_t fault_cntl, fault_status, fault_addr;  ///< VM_L2_PROTECTION_FAULT_*
@@ -33,6 +42,7 @@ struct HubRegisters {
     uint32_t fb_base, fb_top, agp_top, agp_bot, agp_base;  ///< MC_VM_*
     uint8_t ih_client;
     bool mmhub;
+    HubClient client;  ///< who uses the hub without a port
 };
 
 extern const HubRegisters kGfxHub, kMmHub;
@@ -41,7 +51,7 @@ class Hub : public MemoryPort, public RegisterBlock {
 public:
     using RaiseInterrupt = std::function<void(const Interrupt&)>;
     using PasidOf = std::function<uint16_t(uint32_t vmid, bool mmhub)>;
-    /// Whether the clients behind retrying() want their faults of a VMID retried.
+    /// Whether the clients that can retry want the faults of a VMID retried.
     using RetryWanted = std::function<bool(uint32_t vmid)>;
 
     Hub(Env& env, RegisterFile& registers, BusMemory& bus, const HubRegisters& layout, RaiseInterrupt raise, PasidOf pasid,
@@ -51,12 +61,14 @@ public:
     uint8_t* page(uint32_t vmid, uint64_t va, Access access) override;
     Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) override;
     Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override;
+    Fault check(uint32_t vmid, uint64_t va, Access access) override { return check(vmid, va, access, layout_.client); }
     uint64_t generation() const override { return generation_ + bus_.generation(); }
 
-    /// The same memory for clients that hold an access back and ask again (XNACK): waves and SDMA. A page that is missing, or
-    /// forbids the access, is PageRetry with a retry fault for the driver, where the VMID's VM_CONTEXT_CNTL and retry_wanted
-    /// agree.
-    MemoryPort& retrying() { return retrying_; }
+    /// The same for one client. A page that is missing, or forbids the access, is PageRetry with a retry fault for the driver,
+    /// where the client retries, and the VMID's VM_CONTEXT_CNTL and retry_wanted agree.
+    Fault read(uint32_t vmid, uint64_t va, void* data, size_t size, const HubClient& client);
+    Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size, const HubClient& client);
+    Fault check(uint32_t vmid, uint64_t va, Access access, const HubClient& client);
 
     // RegisterBlock
     uint32_t read(uint32_t dw) override;
@@ -73,19 +85,7 @@ private:
         uint64_t address = 0;  ///< page-aligned VRAM offset or bus address
         bool system = false;
         bool prt = false;  ///< partially resident: reads zero, drops writes
-        bool readable = false, writable = false, executable = false;
-    };
-    struct Retrying final : MemoryPort {
-        explicit Retrying(Hub& hub) : hub(hub) {}
-        uint8_t* page(uint32_t vmid, uint64_t va, Access access) override { return hub.page(vmid, va, access); }
-        Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) override {
-            return hub.read(vmid, va, data, size, hub.retries(vmid));
-        }
-        Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override {
-            return hub.write(vmid, va, data, size, hub.retries(vmid));
-        }
-        uint64_t generation() const override { return hub.generation(); }
-        Hub& hub;
+        uint8_t rights = 0;  ///< FaultBits: what the page allows
     };
     struct TlbEntry {
         uint64_t tag = ~uint64_t{0};  ///< page number | vmid << 52
@@ -100,14 +100,12 @@ private:
     Result<uint64_t> read_entry(uint64_t table, bool system, uint64_t index);
     uint8_t* host_of(const PageInfo& info);
     const TlbEntry* look_up(uint32_t vmid, uint64_t va, Fault& fault);
-    static bool allows(const PageInfo& info, Access access);
-    bool retries(uint32_t vmid) const;
-    Fault read(uint32_t vmid, uint64_t va, void* data, size_t size, bool retry);
-    Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size, bool retry);
-    Fault copy(uint32_t vmid, uint64_t va, uint8_t* data, size_t size, bool write, bool retry);
-    Fault raise_fault(uint32_t vmid, uint64_t va, Access access, Fault fault, bool retry);
-    void raise_retry_fault(uint32_t vmid, uint64_t va, bool write);
-    Interrupt fault_interrupt(uint32_t vmid, uint64_t va, bool write) const;
+    const TlbEntry* look_up(uint32_t vmid, uint64_t va, Access access, const HubClient& client, Fault& fault);
+    bool retries(uint32_t vmid, const HubClient& client) const;
+    Fault copy(uint32_t vmid, uint64_t va, uint8_t* data, size_t size, Access access, const HubClient& client);
+    Fault raise_fault(uint32_t vmid, uint64_t va, Access access, Fault fault, uint32_t denied, const HubClient& client);
+    bool retried_lately(uint32_t vmid, uint64_t va);
+    void latch(uint32_t vmid, uint64_t va, Access access, Fault fault, uint32_t denied, const HubClient& client);
     uint32_t reg(uint32_t dw) const { return registers_.stored(dw); }
     uint64_t reg64(uint32_t dw) const { return make64(registers_.stored(dw), registers_.stored(dw + 1)); }
 
@@ -118,13 +116,31 @@ private:
     RaiseInterrupt raise_;
     PasidOf pasid_;
     RetryWanted retry_wanted_;
-    Retrying retrying_{*this};
     std::vector<TlbEntry> tlb_;
     uint64_t generation_ = 1;
     uint64_t tlb_bus_generation_ = 0;
     uint64_t last_fault_tag_ = ~uint64_t{0};
     uint64_t last_fault_ns_ = 0;
     std::unordered_map<uint64_t, uint64_t> retried_ns_;  ///< when a page was last asked for, by TLB tag
+};
+
+/// A hub as one client reaches it.
+class HubPort final : public MemoryPort {
+public:
+    HubPort(Hub& hub, const HubClient& client) : hub_(hub), client_(client) {}
+    uint8_t* page(uint32_t vmid, uint64_t va, Access access) override { return hub_.page(vmid, va, access); }
+    Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) override {
+        return hub_.read(vmid, va, data, size, client_);
+    }
+    Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override {
+        return hub_.write(vmid, va, data, size, client_);
+    }
+    Fault check(uint32_t vmid, uint64_t va, Access access) override { return hub_.check(vmid, va, access, client_); }
+    uint64_t generation() const override { return hub_.generation(); }
+
+private:
+    Hub& hub_;
+    HubClient client_;
 };
 
 }  // namespace lyra

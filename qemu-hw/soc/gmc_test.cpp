@@ -54,6 +54,7 @@ protected:
     std::vector<Interrupt> interrupts;
     bool retry_wanted = true;
     Hub hub;
+    HubPort waves{hub, kWaves};
 };
 
 TEST_F(HubTest, WalksFourLevelsToVramAndToSystemMemory) {
@@ -102,8 +103,72 @@ TEST_F(HubTest, ReportsAnAbsentPageWithAddressVmidAndPasid) {
     EXPECT_EQ(interrupts[0].pasid, 77);
     EXPECT_EQ(interrupts[0].data[0], lo32(kVa >> 12));
     EXPECT_EQ(interrupts[0].data[1] & 0xf, hi32(kVa >> 12));
-    EXPECT_EQ(interrupts[0].ring_id, 0x08);
-    EXPECT_EQ(registers.stored(kGfxHub.fault_status) >> 20 & 0xf, kVmid);
+}
+
+/// What chips have logged. @source ROCm/amdgpu issues 172 (ring 24, 0x00801030) and 150, ROCm/legacy-rocm-build issue 2480
+/// (ring 40, 0x00841051), Linux 6.12 Documentation/gpu/amdgpu/debugging.rst
+TEST_F(HubTest, AFaultIsEncodedAsInTheLogsOfChips) {
+    uint32_t value = 0;
+    EXPECT_EQ(waves.read(kVmid, kVa, &value, 4), Fault::PageNotPresent);
+    EXPECT_EQ(registers.stored(kGfxHub.fault_status), 0x00801030u) << "TCP, read, not valid";
+    EXPECT_EQ(waves.write(kVmid, kVa + kPageBytes, &value, 4), Fault::PageNotPresent);
+    EXPECT_EQ(registers.stored(kGfxHub.fault_status), 0x00801031u) << "the first one, and MORE_FAULTS";
+    registers.write(kGfxHub.fault_cntl, 1);
+    EXPECT_EQ(waves.write(kVmid, kVa, &value, 4), Fault::PageNotPresent);
+    EXPECT_EQ(registers.stored(kGfxHub.fault_status), 0x00841050u) << "TCP, write, not valid";
+    ASSERT_EQ(interrupts.size(), 3u);
+    EXPECT_EQ(interrupts[0].ring_id, 24);
+    EXPECT_EQ(interrupts[1].ring_id, 40);
+    EXPECT_EQ(interrupts[2].ring_id, 40);
+    EXPECT_EQ(interrupts[0].data[1] & 0x20, 0u);
+    EXPECT_EQ(interrupts[1].data[1] & 0x20, 0x20u);
+}
+
+/// PERMISSION_FAULTS has the rights that the access needs and the page lacks. Fetches and scalar loads have clients of their
+/// own.
+TEST_F(HubTest, AFaultSaysWhoWantedWhat) {
+    struct Case {
+        uint64_t pte;
+        MemoryPort& port;
+        Access access;
+        uint32_t permissions, cid, ring;
+    };
+    HubPort sdma0{hub, kSdma0};
+    constexpr uint64_t kV = PteBits::kValid, kR = PteBits::kRead, kW = PteBits::kWrite, kX = PteBits::kExecute;
+    const Case cases[] = {
+        {0, waves, Access::Atomic, 7, 8, 56},       {kV | kR, waves, Access::Atomic, 4, 8, 32},
+        {kV | kW, waves, Access::Atomic, 2, 8, 16}, {kV | kR, waves, Access::Write, 4, 8, 32},
+        {kV | kX, waves, Access::Read, 2, 8, 16},   {0, waves, Access::Scalar, 3, 10, 24},
+        {0, waves, Access::Execute, 11, 9, 88},     {kV | kR | kW, waves, Access::Execute, 8, 9, 64},
+        {0, hub, Access::Read, 3, 5, 24},           {0, sdma0, Access::Read, 3, 47, 24},
+        {0, sdma0, Access::Write, 5, 15, 40},
+    };
+    for (const Case& c : cases) {
+        map_page(kVa, 0x200000 | c.pte);
+        hub.invalidate(1u << kVmid);
+        registers.write(kGfxHub.fault_cntl, 1);
+        interrupts.clear();
+        EXPECT_EQ(c.port.page(kVmid, kVa, c.access), nullptr);
+        EXPECT_EQ(c.port.check(kVmid, kVa, c.access), c.pte ? Fault::PagePermission : Fault::PageNotPresent);
+        const uint32_t status = registers.stored(kGfxHub.fault_status);
+        EXPECT_EQ(status >> 4 & 0xf, c.permissions) << std::hex << status;
+        EXPECT_EQ(status >> 9 & 0x1ff, c.cid) << std::hex << status;
+        EXPECT_EQ(status >> 18 & 1, c.access == Access::Write || c.access == Access::Atomic);
+        EXPECT_EQ(status >> 19 & 1, c.access == Access::Atomic);
+        ASSERT_EQ(interrupts.size(), 1u);
+        EXPECT_EQ(interrupts[0].ring_id, c.ring);
+    }
+}
+
+TEST_F(HubTest, CodeNeedsTheRightToExecute) {
+    map_page(kVa, 0x200000 | kRw);
+    EXPECT_NE(hub.page(kVmid, kVa, Access::Read), nullptr);
+    EXPECT_EQ(hub.page(kVmid, kVa, Access::Execute), nullptr);
+    map_page(kVa, 0x200000 | kRw | PteBits::kExecute);
+    hub.invalidate(1u << kVmid);
+    EXPECT_NE(hub.page(kVmid, kVa, Access::Execute), nullptr);
+    EXPECT_EQ(waves.check(kVmid, kVa, Access::Execute), Fault::None);
+    EXPECT_TRUE(interrupts.empty());
 }
 
 /// VM_CONTEXT_CNTL.RETRY_PERMISSION_OR_INVALID_PAGE_FAULT.
@@ -115,7 +180,7 @@ protected:
 };
 
 TEST_F(RetryTest, AMissingPageIsAskedForOnceAMillisecondUntilItIsThere) {
-    MemoryPort& port = hub.retrying();
+    MemoryPort& port = waves;
     EXPECT_EQ(port.page(kVmid, kVa, Access::Read), nullptr);
     for (int n = 0; n < 3; ++n) EXPECT_EQ(port.read(kVmid, kVa + 0x10, &value, 4), Fault::PageRetry);
     EXPECT_EQ(value, 0u);
@@ -124,7 +189,8 @@ TEST_F(RetryTest, AMissingPageIsAskedForOnceAMillisecondUntilItIsThere) {
     EXPECT_EQ(interrupts[0].pasid, 77);
     EXPECT_EQ(interrupts[0].data[0], lo32(kVa >> 12));
     EXPECT_EQ(interrupts[0].data[1], hi32(kVa >> 12) | kRetryFault);
-    EXPECT_EQ(registers.stored(kGfxHub.fault_status), 0u);  // nothing has failed yet
+    EXPECT_EQ(interrupts[0].ring_id, 0);
+    EXPECT_EQ(registers.stored(kGfxHub.fault_status), 0x00801030u);  // @source github.com/freebsd/drm-kmod issue 78
     EXPECT_EQ(port.write(kVmid, kVa + kPageBytes, &value, 4), Fault::PageRetry);
     ASSERT_EQ(interrupts.size(), 2u);
     EXPECT_EQ(interrupts[1].data[1], hi32(kVa >> 12) | kRetryFault | kWriteFault);
@@ -139,44 +205,44 @@ TEST_F(RetryTest, AMissingPageIsAskedForOnceAMillisecondUntilItIsThere) {
 
 TEST_F(RetryTest, APageThatForbidsTheAccessIsAskedForToo) {
     map_page(kVa, 0x200000 | PteBits::kValid | PteBits::kRead);
-    EXPECT_EQ(hub.retrying().read(kVmid, kVa, &value, 4), Fault::None);
-    EXPECT_EQ(hub.retrying().write(kVmid, kVa, &value, 4), Fault::PageRetry);
+    EXPECT_EQ(waves.read(kVmid, kVa, &value, 4), Fault::None);
+    EXPECT_EQ(waves.write(kVmid, kVa, &value, 4), Fault::PageRetry);
     ASSERT_EQ(interrupts.size(), 1u);
     EXPECT_EQ(interrupts[0].data[1] & (kRetryFault | kWriteFault), kRetryFault | kWriteFault);
 }
 
 /// The driver gives up on an address with an entry that is VALID, SYSTEM and PRT at once.
 TEST_F(RetryTest, TheDriverCanEndARetry) {
-    EXPECT_EQ(hub.retrying().read(kVmid, kVa, &value, 4), Fault::PageRetry);
+    EXPECT_EQ(waves.read(kVmid, kVa, &value, 4), Fault::PageRetry);
     map_page(kVa, PteBits::kNoRetry);
     hub.invalidate(1u << kVmid);
-    EXPECT_EQ(hub.retrying().read(kVmid, kVa, &value, 4), Fault::PageNotPresent);
+    EXPECT_EQ(waves.read(kVmid, kVa, &value, 4), Fault::PageNotPresent);
     ASSERT_EQ(interrupts.size(), 2u);
     EXPECT_EQ(interrupts[1].data[1] & kRetryFault, 0u);
     EXPECT_EQ(registers.stored(kGfxHub.fault_status) >> 20 & 0xf, kVmid);
 }
 
 TEST_F(RetryTest, FaultsThatNobodyCanMendAreNotRetried) {
-    EXPECT_EQ(hub.retrying().read(kVmid, uint64_t{1} << 60, &value, 4), Fault::AddressNotCanonical);
+    EXPECT_EQ(waves.read(kVmid, uint64_t{1} << 60, &value, 4), Fault::AddressNotCanonical);
     registers.write(kGfxHub.end + 2 * kVmid, 0xff);
     registers.write(kGfxHub.end + 2 * kVmid + 1, 0);
-    EXPECT_EQ(hub.retrying().read(kVmid, kVa, &value, 4), Fault::PageNotPresent);
+    EXPECT_EQ(waves.read(kVmid, kVa, &value, 4), Fault::PageNotPresent);
     for (const Interrupt& interrupt : interrupts) EXPECT_EQ(interrupt.data[1] & kRetryFault, 0u);
 }
 
 TEST_F(RetryTest, TheContextAndTheClientMustAgree) {
     EXPECT_EQ(hub.read(kVmid, kVa, &value, 4), Fault::PageNotPresent);  // the command processor
     retry_wanted = false;  // SH_MEM_CONFIG.RETRY_DISABLE
-    EXPECT_EQ(hub.retrying().read(kVmid, kVa, &value, 4), Fault::PageNotPresent);
+    EXPECT_EQ(waves.read(kVmid, kVa, &value, 4), Fault::PageNotPresent);
     retry_wanted = true;
     registers.write(kGfxHub.context_cntl + kVmid, 1 | 3 << 1);
-    EXPECT_EQ(hub.retrying().read(kVmid, kVa, &value, 4), Fault::PageNotPresent);
+    EXPECT_EQ(waves.read(kVmid, kVa, &value, 4), Fault::PageNotPresent);
     for (const Interrupt& interrupt : interrupts) EXPECT_EQ(interrupt.data[1] & kRetryFault, 0u);
 }
 
 /// The interrupts are bounded in time by their number of pages, the memory of them by a constant.
 TEST_F(RetryTest, ManyMissingPagesAreRemembered) {
-    for (uint64_t n = 0; n < 10'000; ++n) hub.retrying().read(kVmid, n * kPageBytes, &value, 4);
+    for (uint64_t n = 0; n < 10'000; ++n) waves.read(kVmid, n * kPageBytes, &value, 4);
     EXPECT_EQ(interrupts.size(), 10'000u);
 }
 

@@ -46,8 +46,8 @@ public:
 
     // CpBus
     MemoryPort& gfxhub() override { return gfxhub_; }
-    MemoryPort& mmhub() override { return mmhub_.retrying(); }
-    MemoryPort& wave_memory() override { return gfxhub_.retrying(); }
+    MemoryPort& wave_memory() override { return waves_; }
+    MemoryPort& mmhub(unsigned engine) override { return engine == 0 ? sdma0_port_ : sdma1_port_; }
     uint32_t read_register(uint32_t dw) override { return registers_.read(dw); }
     void write_register(uint32_t dw, uint32_t value) override { registers_.write(dw, value); }
     void interrupt(const Interrupt& interrupt) override;
@@ -81,6 +81,7 @@ private:
     BusMemory bus_;
     InterruptHandler ih_;
     Hub gfxhub_, mmhub_;
+    HubPort waves_{gfxhub_, kWaves}, sdma0_port_{mmhub_, kSdma0}, sdma1_port_{mmhub_, kSdma1};
     Nbio nbio_;
     Grbm grbm_;
     Psp psp_;

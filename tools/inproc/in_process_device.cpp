@@ -154,7 +154,7 @@ bool InProcessDevice::vm_fault(VmFault& fault) {
         if (!status) continue;
         const uint64_t low = read_register(hub->fault_status + 4), high = read_register(hub->fault_status + 8);
         fault.va = (high << 32 | low) << 12;
-        fault.permission = (status >> 4 & 0xf) != 0 && !(status >> 1 & 7) && !(status >> 8 & 1);
+        fault.permission = !(status >> 4 & 1);  // valid, but not for this access
         fault.write = status >> 18 & 1;
         fault.vmid = status >> 20 & 0xf;
         return true;

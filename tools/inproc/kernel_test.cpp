@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <numeric>
 
 #include "tools/inproc/kernel_runner.h"
@@ -162,6 +163,28 @@ TEST_F(Kernel, StoreToReadOnlyPageFaults) {
     EXPECT_EQ(x.host[0], 0);
 }
 
+/// Code in a page without the right to be executed, as KFD maps memory without ALLOC_MEM_FLAGS_EXECUTABLE.
+TEST_F(Kernel, CodeInADataPageFaults) {
+    constexpr uint32_t kEntryOffset = 256, kEndProgram = 0xbf810000;
+    for (const bool executable : {true, false}) {
+        const GpuBuffer code = runner_.device().allocate(4096, Domain::Vram, executable ? pte::kAll : pte::kRead | pte::kWrite);
+        std::memset(code.host, 0, 4096);
+        std::memcpy(code.host + 16, &kEntryOffset, sizeof kEntryOffset);
+        std::memcpy(code.host + kEntryOffset, &kEndProgram, sizeof kEndProgram);
+        AqlDispatch packet = runner_.packet("store", shape(1, 1), {argument(code.va), argument(uint64_t{0}), argument(1)});
+        packet.kernel_object = code.va;
+        RunLimits limits;
+        limits.stall_seconds = 0.2;
+        ASSERT_EQ(runner_.run(packet, limits), executable ? RunOutcome::Done : RunOutcome::Stuck);
+        VmFault fault;
+        ASSERT_EQ(runner_.device().vm_fault(fault), !executable);
+        EXPECT_EQ(runner_.device().stat("fault-InstructionFetch"), executable ? 0u : 1u);
+        if (executable) continue;
+        EXPECT_TRUE(fault.permission);
+        EXPECT_EQ(fault.va, code.va);
+    }
+}
+
 /// XNACK: nothing fails, and nothing is lost.
 TEST_F(Kernel, WithRetryAStoreWaitsUntilItsPageAllowsIt) {
     const GpuBuffer x = runner_.device().allocate(4096, Domain::Vram, pte::kRead);
@@ -171,7 +194,8 @@ TEST_F(Kernel, WithRetryAStoreWaitsUntilItsPageAllowsIt) {
     limits.seconds = 0.2;
     ASSERT_EQ(runner_.run(packet, limits), RunOutcome::OutOfTime);
     VmFault fault;
-    EXPECT_FALSE(runner_.device().vm_fault(fault));
+    ASSERT_TRUE(runner_.device().vm_fault(fault)) << "the hub keeps what it asked for";
+    EXPECT_TRUE(fault.permission);
     EXPECT_GT(runner_.device().stat("retry_faults"), 10u);  // once a millisecond
     EXPECT_LT(runner_.device().stat("retry_faults"), 1000u);
     EXPECT_EQ(runner_.device().stat("fault-MemoryViolation"), 0u);
