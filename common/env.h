@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "common/fault.h"
+#include "common/firmware.h"
 #include "common/stats.h"
 #include "common/timing.h"
 #include "common/trace.h"
@@ -36,6 +37,7 @@ struct Env {
     Stats stats;
     Tracer tracer;
     Timing timing;
+    Firmware firmware;
     FpExceptions fp_exceptions = FpExceptions::Auto;
     VirtualClock clock;  ///< on: the device has its own time
     SharedBandwidth vram_traffic, system_traffic;

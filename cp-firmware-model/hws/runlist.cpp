@@ -24,16 +24,44 @@ constexpr uint32_t kMaxListPacket = 32;  ///< dwords; the longest packet of a li
 
 }  // namespace
 
-/// dw1,2 address; dw3: size 19:0, chain 20, valid 23, processes at once 27:24.
-PacketResult HwScheduler::run_list(const pm4::Packet& packet) {
-    list_ = {};
-    list_.base = make64(packet[0] & ~3u, packet[1]);
-    list_.size_dw = bits(packet[2], 0, 20);
-    list_.process_count = bits(packet[2], 24, 4);
-    if (!bit(packet[2], 23) || list_.size_dw == 0) return PacketResult::Done;
+bool HwScheduler::list_is_live() const {
+    return !sdma_queues_.empty() || std::any_of(mec_.slots().begin(), mec_.slots().end(), [](const Hqd& hqd) {
+        return hqd.active() && hqd.mapped_by_hws && !hqd.is_static;
+    });
+}
+
+/// dw1,2 address; dw3: size 19:0, chain 20, chained_runlist_idle_disable 22, valid 23, processes at once 27:24.
+PacketResult HwScheduler::run_list(Hqd& ring, const pm4::Packet& packet) {
+    RunList list;
+    list.base = make64(packet[0] & ~3u, packet[1]);
+    list.size_dw = bits(packet[2], 0, 20);
+    list.idle_rounds = bit(packet[2], 22);
+    list.process_count = bits(packet[2], 24, 4);
+    const bool empty = !bit(packet[2], 23) || list.size_dw == 0;
+    switch (env_.firmware.runlist_over_live) {
+        case FirmwareChoice::Reject:
+            if (!list_is_live()) break;
+            report(env_, Fault::FirmwareRefused, fmt::format("RUN_LIST at {:#x}", list.base));
+            return PacketResult::Done;
+        case FirmwareChoice::Preempt:
+            if (!unmap_all_first(ring)) return PacketResult::Retry;
+            break;
+        case FirmwareChoice::Defer:
+            if (!list_is_live() || list_.phase == Phase::None) break;
+            deferred_ = empty ? RunList{} : list;
+            return PacketResult::Done;
+        default: break;
+    }
+    begin_list(empty ? RunList{} : list);
+    return PacketResult::Done;
+}
+
+void HwScheduler::begin_list(const RunList& list) {
+    list_ = list;
+    deferred_.reset();
+    if (list_.size_dw == 0) return;
     list_.phase = Phase::Walking;
     walk();
-    return PacketResult::Done;
 }
 
 /// The packet at the cursor. Next moves the cursor; Full leaves it; End: the list ends here.
@@ -100,10 +128,12 @@ void HwScheduler::end_of_list(bool chained, const pm4::Packet* packet) {
     if (chained) {
         list_.base = next;
         list_.size_dw = bits((*packet)[2], 0, 20);
+        list_.idle_rounds = bit((*packet)[2], 22);
     }
     list_.cursor_dw = 0;
     list_.has_process = false;
     if (all || list_.size_dw == 0) {
+        start_quantum();  // until which a deferred list waits
         list_.phase = Phase::Settled;
         return;
     }
@@ -151,6 +181,10 @@ RunState HwScheduler::rotate() {
     }
     for (SdmaQueue& queue : sdma_queues_) queue.leaving = false;
     release_idle_processes();
+    if (deferred_) {
+        begin_list(RunList(*deferred_));
+        return RunState::Busy;
+    }
     list_.phase = Phase::Walking;
     list_.wrapped = list_.mapped_any = false;
     list_.round_start_dw = list_.cursor_dw;
@@ -175,6 +209,12 @@ uint64_t HwScheduler::share_patience_ns() {
 /// Every queue has a slot, but the waves of some leave no room for those of others: the first are saved for a quantum.
 RunState HwScheduler::share() {
     const uint64_t now = env_.now_ns();
+    if (deferred_) {
+        if (now < list_.deadline_ns) return RunState::Polling;
+        begin_rotation();
+        return rotate();
+    }
+    if (env_.firmware.rescue == FirmwareChoice::Off) return RunState::Idle;
     const uint64_t patience = share_patience_ns();
     if (patience == 0) {
         list_.starving_since_ns = 0;
@@ -224,17 +264,23 @@ RunState HwScheduler::run() {
         return hqd.active() && hqd.mapped_by_hws &&
                (hqd.last != RunState::Idle || !hqd.dispatches.empty() || !hqd.in_flight.empty());
     });
-    if (now < list_.deadline_ns && !(idle && now >= list_.mapped_at_ns + kIdleQuantumNs)) return RunState::Polling;
+    const bool cut = env_.firmware.idle_round == FirmwareChoice::Cut ||
+                     (env_.firmware.idle_round == FirmwareChoice::Packet && !list_.idle_rounds);
+    if (now < list_.deadline_ns && !(idle && cut && now >= list_.mapped_at_ns + kIdleQuantumNs)) return RunState::Polling;
     if (list_.sharing) {
         walk_again();
         return walk();
     }
+    begin_rotation();
+    return rotate();
+}
+
+void HwScheduler::begin_rotation() {
     for (Hqd& hqd : mec_.slots()) {
         if (hqd.active() && hqd.mapped_by_hws && !hqd.is_static) mec_.request_dequeue(hqd, Dequeue::Save);
     }
     list_.phase = Phase::Rotating;
-    list_.deadline_ns = now + kRotationPatienceNs;
-    return rotate();
+    list_.deadline_ns = env_.now_ns() + kRotationPatienceNs;
 }
 
 }  // namespace lyra

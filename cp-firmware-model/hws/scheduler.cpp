@@ -22,6 +22,7 @@ HwScheduler::HwScheduler(Env& env, CpBus& bus, Mec& mec, SdmaEngine& sdma0, Sdma
 void HwScheduler::reset() {
     resources_ = {};
     list_ = {};
+    deferred_.reset();
     processes_.clear();
     sdma_queues_.clear();
 }
@@ -33,7 +34,7 @@ PacketResult HwScheduler::scheduler_packet(Hqd& ring, const pm4::Packet& packet)
         case pm4::Opcode::MAP_QUEUES: return map_queues(ring, packet);
         case pm4::Opcode::UNMAP_QUEUES: return unmap_queues(ring, packet);
         case pm4::Opcode::QUERY_STATUS: return query_status(ring, packet);
-        case pm4::Opcode::RUN_LIST: return run_list(packet);
+        case pm4::Opcode::RUN_LIST: return run_list(ring, packet);
         default: break;
     }
     // MAP_PROCESS belongs into a run list; drivers never put it into the ring itself.

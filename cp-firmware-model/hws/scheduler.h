@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "common/env.h"
@@ -66,6 +67,7 @@ private:
         bool has_process = false;     ///< process is that of the packets at the cursor
         bool mapped_any = false;      ///< a queue got its slot in this round
         Process process;
+        bool idle_rounds = false;  ///< chained_runlist_idle_disable: a round without work has its quantum
         bool sharing = false;   ///< all of the list has slots, but not all has room on the compute units
         uint64_t starving_since_ns = 0;  ///< 0 = nobody
         bool restored = false;  ///< saved waves of this round run their programs again
@@ -88,7 +90,10 @@ private:
     bool process_has_queues(const Process& process);
 
     // runlist.cpp
-    PacketResult run_list(const pm4::Packet& packet);
+    PacketResult run_list(Hqd& ring, const pm4::Packet& packet);
+    bool list_is_live() const;
+    void begin_list(const RunList& list);
+    void begin_rotation();
     RunState walk();
     Walk walk_packet();
     void end_of_list(bool chained, const pm4::Packet* packet);
@@ -109,6 +114,8 @@ private:
         bool listed(uint32_t doorbell_bytes) const;
     };
     PacketResult unmap_queues(Hqd& ring, const pm4::Packet& packet);
+    bool unmap_all_first(Hqd& ring);
+    bool unmap(Hqd& ring, const Selection& selection, Dequeue kind);
     PacketResult preempt_gfx(const pm4::Packet& packet);
     void begin_unmap(Hqd& ring, const Selection& selection, Dequeue kind);
     bool finish_unmap(const Selection& selection, Dequeue kind);
@@ -124,6 +131,7 @@ private:
     std::array<SdmaEngine*, 2> sdma_;
     Resources resources_;
     RunList list_;
+    std::optional<RunList> deferred_;     ///< begins when the quantum of list_ ends
     std::vector<Process> processes_;      ///< those with a VMID
     std::vector<SdmaQueue> sdma_queues_;  ///< at most 2 engines x 2 queues
 };

@@ -67,7 +67,11 @@ void HwScheduler::begin_unmap(Hqd& ring, const Selection& selection, Dequeue kin
         report(env_, Fault::QueueNotMapped, fmt::format("UNMAP_QUEUES of doorbell {:#x}", selection.doorbells[0]));
     }
     // A list that goes on rotating would map the queues again.
-    if (selection.select != kListed) list_ = {};
+    if (selection.select != kListed ||
+        (ring.kind == QueueKind::Hiq && env_.firmware.unmap_by_doorbell == FirmwareChoice::Stop)) {
+        list_ = {};
+        deferred_.reset();
+    }
     const uint64_t latency = resources_.unmap_latency_ns ? resources_.unmap_latency_ns : kDefaultLatencyNs;
     ring.drain_deadline_ns = env_.now_ns() + latency * kDrainFactor;
 }
@@ -130,18 +134,34 @@ PacketResult HwScheduler::unmap_queues(Hqd& ring, const pm4::Packet& packet) {
     }
     Selection selection;
     selection.select = bits(packet[0], 4, 2);
+    if (selection.select == kListed && ring.kind == QueueKind::Hiq &&
+        env_.firmware.unmap_by_doorbell == FirmwareChoice::Reject) {
+        report(env_, Fault::FirmwareRefused, fmt::format("UNMAP_QUEUES of doorbell {:#x}", packet[1] & kDoorbellMask));
+        return PacketResult::Done;
+    }
     selection.pasid = static_cast<uint16_t>(packet[1]);
     selection.doorbell_count = std::min<uint32_t>(bits(packet[0], 29, 3), 4);
     for (unsigned i = 0; i < selection.doorbells.size(); ++i) selection.doorbells[i] = packet[1 + i] & kDoorbellMask;
     const Dequeue kind = action == kReset ? Dequeue::Reset : Dequeue::Save;
+    return unmap(ring, selection, kind) ? PacketResult::Done : PacketResult::Retry;
+}
+
+/// @return whether the packet is done with
+bool HwScheduler::unmap(Hqd& ring, const Selection& selection, Dequeue kind) {
     if (ring.packet_progress == 0) begin_unmap(ring, selection, kind);
     ring.packet_progress = 1;
     if (!finish_unmap(selection, kind)) {
-        if (env_.now_ns() < ring.drain_deadline_ns) return PacketResult::Retry;
+        if (env_.now_ns() < ring.drain_deadline_ns) return false;
         give_up(ring, selection);
     }
     release_idle_processes();
-    return PacketResult::Done;
+    return true;
+}
+
+bool HwScheduler::unmap_all_first(Hqd& ring) {
+    Selection selection;
+    selection.select = kAllNonStatic;
+    return unmap(ring, selection, Dequeue::Save);
 }
 
 }  // namespace lyra

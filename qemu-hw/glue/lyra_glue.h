@@ -34,6 +34,7 @@ struct LyraState {
     char *pump;
     char *timing;
     char *fp_exceptions;
+    char *firmware;
     char *stats_path;
 
     lyra_device *device; /* NULL before realize and after exit */

@@ -264,6 +264,7 @@ static lyra_device *lyra_make(LyraState *s, Error **errp)
     config.virtual_time = s->virtual_time;
     config.timing = s->timing;
     config.fp_exceptions = s->fp_exceptions;
+    config.firmware = s->firmware;
     device = lyra_create(&config, &lyra_glue_host_ops, s, memory_region_get_ram_ptr(&s->vram), message, sizeof(message));
     if (!device) {
         error_setg(errp, "%s", message[0] ? message : "the device cannot be made");
@@ -402,6 +403,7 @@ static const Property lyra_properties[] = {
     DEFINE_PROP_STRING("pump", LyraState, pump),
     DEFINE_PROP_STRING("timing", LyraState, timing),
     DEFINE_PROP_STRING("fp-exceptions", LyraState, fp_exceptions),
+    DEFINE_PROP_STRING("firmware", LyraState, firmware),
     DEFINE_PROP_STRING("stats", LyraState, stats_path),
 };
 
@@ -416,6 +418,8 @@ static const struct {
     {"pump", "free: a thread, as fast as it can; virtual: timers, everything takes the time of the timing parameters"},
     {"timing", "Timing parameters to replace, NAME=VALUE; needs pump=virtual"},
     {"fp-exceptions", "auto: tracked for waves that can tell (default); always: for all, which makes them slow"},
+    {"firmware",
+     "Assumptions about the scheduler's firmware to replace, NAME=CHOICE; divided by commas (docs/design/firmware.md)"},
     {"stats", "File that gets all counters of the device when it ends"},
     {"trace", "File for a Perfetto trace of doorbells, packets, dispatches, waves and interrupts"},
 };

@@ -30,7 +30,7 @@ extern "C" {
 #endif
 
 /** Grows when a struct below changes its layout or a function its meaning. Passed to lyra_create(), which refuses others. */
-#define LYRA_ABI_VERSION 3
+#define LYRA_ABI_VERSION 4
 
 #define LYRA_DEFAULT_THREADS_MAX 8
 
@@ -104,6 +104,11 @@ typedef struct lyra_config {
      * or have come to a page of code that reads TRAPSTS. "always": of all; float instructions then take many times longer.
      */
     const char *fp_exceptions;
+    /**
+     * Assumptions about the scheduler's firmware to replace, "name=choice,name=choice", or NULL (common/firmware.def). The
+     * defaults depend on virtual_time.
+     */
+    const char *firmware;
 } lyra_config;
 
 /** One range of guest RAM that the host has mapped. Ranges must not overlap. */

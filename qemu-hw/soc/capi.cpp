@@ -119,7 +119,9 @@ std::string check(const lyra_config& config) {
                            kMaxThreads);
     if (!fp_exceptions_of(config))
         return fmt::format("floating-point exceptions '{}': must be auto or always", config.fp_exceptions);
-    if (Timing timing; config.timing) return timing.set(config.timing);
+    if (Timing timing; config.timing)
+        if (std::string wrong = timing.set(config.timing); !wrong.empty()) return wrong;
+    if (Firmware firmware; config.firmware) return firmware.set(config.firmware);
     return {};
 }
 
@@ -143,6 +145,8 @@ struct lyra_device {
     bool prepare(const lyra_config& config) {
         env.fp_exceptions = *fp_exceptions_of(config);
         if (config.timing) env.timing.set(config.timing);
+        env.firmware = Firmware::defaults(config.virtual_time);
+        if (config.firmware) env.firmware.set(config.firmware);
         if (!config.virtual_time) return false;
         env.clock.start(env.timing);
         if (has_clock) env.clock.set_ns(host.now_ns());

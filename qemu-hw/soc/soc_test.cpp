@@ -54,6 +54,10 @@ TEST_F(SocTest, RefusesAConfigurationOutOfRangeAndSaysWhy) {
     EXPECT_EQ(lyra_create(&bad, nullptr, nullptr, vram.data(), error, sizeof(error)), nullptr);
     EXPECT_NE(std::string(error).find("'never'"), std::string::npos);
     bad = config;
+    bad.firmware = "rescue=perhaps";
+    EXPECT_EQ(lyra_create(&bad, nullptr, nullptr, vram.data(), error, sizeof(error)), nullptr);
+    EXPECT_NE(std::string(error).find("'perhaps'"), std::string::npos);
+    bad = config;
     bad.abi_version = 99;
     EXPECT_EQ(lyra_create(&bad, nullptr, nullptr, vram.data(), error, sizeof(error)), nullptr);
 }
