@@ -217,6 +217,34 @@ void test_scheduler(const GuestOptions& options, Report& report) {
                       {"hung_queue: PASSED\ntold of a reset", "hung_queue: PASSED\n"},
                       {},
                       kLong});
+    // Which policy shows it: only some keep idle queues parked.
+    const std::pair<const char*, const char*> displaced[] = {
+        {"suspended", "fixed"}, {"unreadable", "share"}, {"crowd", "fixed"}};
+    std::vector<std::string> odd_scripts;
+    for (const auto& [mode, policy] : displaced) {
+        odd_scripts.push_back(kFunctions + fmt::format("chmod +x displaced; echo adaptive >$dir/detection; echo 2000 "
+                                                       ">$dir/period_us; echo all >$dir/unmap\n"
+                                                       "echo {} >$dir/policy; ./displaced {}; echo none >$dir/policy",
+                                                       policy, mode));
+    }
+    checks.push_back({"a queue that a debugger has suspended keeps nobody from the GPU",
+                      odd_scripts[0].c_str(),
+                      0,
+                      {"displaced suspended: PASSED"},
+                      {},
+                      kLong});
+    checks.push_back({"a queue whose pointers cannot be read is parked like others",
+                      odd_scripts[1].c_str(),
+                      0,
+                      {"displaced unreadable: PASSED"},
+                      {},
+                      kLong});
+    checks.push_back({"more queues than a process's share are parked, too",
+                      odd_scripts[2].c_str(),
+                      0,
+                      {"untracked 8\n", "displaced crowd: PASSED"},
+                      {},
+                      kLong});
     const std::string limited = unprivileged();
     checks.push_back({"a user without CAP_SYS_NICE gets no high priority",
                       limited.c_str(),

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+// Queues that are not what the driver's scheduler usually meets, while its policy is on. usage:
+// displaced suspended    one of high priority that a debugger has suspended: others run meanwhile, and do not when it is back
+//           unreadable   one of low priority whose pointers the driver cannot read: it is parked like any other
+//           crowd        a process with more queues than its share: none of them keeps one of high priority waiting
+#include <linux/kfd_ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "kfdtest-ports/guest/kfd/code.h"
+#include "kfdtest-ports/guest/kfd/counting.h"
+#include "kfdtest-ports/guest/kfd/debug_session.h"
+
+using namespace lyra::guest;
+
+namespace {
+
+constexpr double kPatience = 60;
+constexpr unsigned kLow = 2, kHigh = 15;
+constexpr uint32_t kGroups = 2, kRounds = 2000, kEndless = ~0u;
+constexpr const char* kStop = "displaced.stop";
+
+/// What parent and child tell each other.
+struct Shared {
+    std::atomic<uint32_t> progress;
+    std::atomic<bool> stop;
+};
+
+Shared& shared_memory() {
+    void* at = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    require(at != MAP_FAILED, "mmap");
+    return *new (at) Shared{};
+}
+
+/// The program that is debugged: a queue of high priority with work that does not end.
+int debugged() {
+    Gpu gpu;
+    kfd_ioctl_runtime_enable_args runtime{};
+    runtime.mode_mask = KFD_RUNTIME_ENABLE_MODE_ENABLE_MASK;
+    require(gpu.call(AMDKFD_IOC_RUNTIME_ENABLE, &runtime) == 0, "RUNTIME_ENABLE");
+    const Memory code = gpu.load(code_count());
+    AqlQueue queue(gpu, 64, kHigh);
+    Counting grid(gpu, kGroups, kEndless, kRounds, 1);
+    grid.start(queue, code);
+    while (access(kStop, F_OK) != 0) sleep_ms(20);
+    grid.stop();
+    return wait_for(kPatience, [&] { return grid.done(queue); }) && grid.right() ? 0 : 1;
+}
+
+/// @return whether a grid makes progress within some seconds of serving the debugged program
+bool moves(const Counting& grid, DebugSession& session, double seconds) {
+    const uint32_t before = grid.progress();
+    for (const double end = now_s() + seconds; now_s() < end;) {
+        if (!session.serve(20)) fail("the debugged program has ended");
+        if (grid.progress() != before) return true;
+    }
+    return false;
+}
+
+int suspended(char* program) {
+    unlink(kStop);
+    char mode[] = "debugged";
+    char* arguments[] = {program, mode, nullptr};
+    DebugSession session(arguments);
+    std::vector<uint32_t> ids;
+    for (const double end = now_s() + kPatience; ids.empty() && now_s() < end;) {
+        session.serve(20);
+        for (const kfd_queue_snapshot_entry& entry : session.queues()) ids.push_back(entry.queue_id);
+    }
+    if (ids.size() != 1) fail("the debugged program has no queue");
+    session.serve(500);
+    if (session.suspend(ids) != 1) fail("the queue is not suspended");
+
+    Gpu gpu;
+    const Memory code = gpu.load(code_count());
+    AqlQueue queue(gpu, 64, kLow);
+    Counting grid(gpu, kGroups, kEndless, kRounds, 2);
+    grid.start(queue, code);
+    if (!moves(grid, session, kPatience)) fail("a suspended queue keeps others from the GPU");
+    session.serve(500);
+    if (session.resume(ids) != 1) fail("the queue is not resumed");
+    session.serve(1000);  // until it is parked
+    if (moves(grid, session, 2)) fail("the queue that is back does not displace the other");
+    close(creat(kStop, 0600));
+    if (session.finish() != 0) fail("the debugged program has wrong results");
+    grid.stop();
+    if (!wait_for(kPatience, [&] { return grid.done(queue); }) || !grid.right()) fail("wrong results after being parked");
+    return 0;
+}
+
+/// A low queue that works in a process of its own, and whose pointers are no memory of the process any more.
+pid_t start_unreadable(Shared& shared) {
+    const pid_t child = fork_child();
+    if (child != 0) return child;
+    Gpu gpu;
+    const Memory code = gpu.load(code_count());
+    AqlQueue queue(gpu, 64, kLow);
+    Counting grid(gpu, kGroups, kEndless, kRounds, 3);
+    grid.start(queue, code);
+    if (!wait_for(kPatience, [&] { return grid.progress() != 0; })) fail("the low queue does not run");
+    for (const Memory& pointer : queue.memory().pointers)
+        require(munmap(pointer.at, pointer.bytes) == 0, "munmap of a pointer");
+    while (!shared.stop) {
+        shared.progress = grid.progress();
+        sleep_ms(5);
+    }
+    std::_Exit(0);  // the driver ends what still runs
+}
+
+int unreadable() {
+    Shared& shared = shared_memory();
+    const pid_t child = start_unreadable(shared);
+    const auto moved = [&](double seconds) {
+        const uint32_t before = shared.progress;
+        return wait_for(seconds, [&] { return shared.progress != before; });
+    };
+    if (!moved(kPatience)) fail("the low queue does not go on without its pointers");
+    Gpu gpu;
+    const Memory code = gpu.load(code_count());
+    AqlQueue queue(gpu, 64, kHigh);
+    Counting grid(gpu, kGroups, kEndless, kRounds, 4);
+    grid.start(queue, code);
+    if (!wait_for(kPatience, [&] { return grid.progress() != 0; })) fail("the high queue does not run");
+    sleep_ms(500);
+    if (moved(2)) fail("a queue whose pointers cannot be read is not parked");
+    grid.stop();
+    if (!wait_for(kPatience, [&] { return grid.done(queue); }) || !grid.right()) fail("the high queue has wrong results");
+    if (!moved(kPatience)) fail("the low queue does not come back");
+    shared.stop = true;
+    int status = 1;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+int crowd() {
+    constexpr unsigned kQueues = 40;
+    Shared& shared = shared_memory();
+    const pid_t child = fork_child();
+    if (child == 0) {
+        if (!wait_for(kPatience, [&] { return shared.progress != 0; })) std::_Exit(1);
+        Gpu own;
+        const Memory own_code = own.load(code_count());
+        AqlQueue queue(own, 64, kHigh);
+        Counting grid(own, kGroups, kEndless, kRounds, 5);
+        grid.start(queue, own_code);
+        while (access(kStop, F_OK) != 0) sleep_ms(20);
+        grid.stop();
+        std::_Exit(wait_for(kPatience, [&] { return grid.done(queue); }) && grid.right() ? 0 : 1);
+    }
+    Gpu gpu;
+    const Memory code = gpu.load(code_count());
+    std::vector<std::unique_ptr<AqlQueue>> queues;
+    std::vector<std::unique_ptr<Counting>> grids;
+    for (unsigned n = 0; n < kQueues; ++n) {
+        queues.push_back(std::make_unique<AqlQueue>(gpu, 64, kLow));
+        grids.push_back(std::make_unique<Counting>(gpu, kGroups, kEndless, kRounds, n));
+        grids.back()->start(*queues.back(), code);
+    }
+    const auto progress = [&] {
+        uint64_t sum = 0;
+        for (const auto& grid : grids) sum += grid->progress();
+        return sum;
+    };
+    if (!wait_for(kPatience, [&] { return progress() != 0; })) fail("the crowd does not run");
+    shared.progress = 1;
+    // Parked in the end: all of them.
+    if (!wait_for(kPatience, [&] {
+            const uint64_t before = progress();
+            sleep_ms(1000);
+            return progress() == before;
+        }))
+        fail("some of the crowd are not parked");
+    std::printf("untracked %s\n",
+                read_file("/sys/kernel/debug/kfd/sched").find("untracked 8") != std::string::npos ? "8" : "?");
+    close(creat(kStop, 0600));
+    int status = 1;
+    waitpid(child, &status, 0);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail("the queue of high priority has failed");
+    for (unsigned n = 0; n < kQueues; ++n) grids[n]->stop();
+    for (unsigned n = 0; n < kQueues; ++n)
+        if (!wait_for(kPatience, [&] { return grids[n]->done(*queues[n]); }) || !grids[n]->right())
+            fail("wrong results of the crowd");
+    return 0;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    const std::string mode = count == 2 ? arguments[1] : "";
+    if (mode == "debugged") return debugged();
+    unlink(kStop);
+    if (mode != "suspended" && mode != "unreadable" && mode != "crowd") fail("usage: displaced suspended|unreadable|crowd");
+    const int status = mode == "suspended" ? suspended(arguments[0]) : mode == "unreadable" ? unreadable() : crowd();
+    if (status != 0) fail("failed");
+    std::printf("displaced %s: PASSED\n", mode.c_str());
+    return 0;
+}
