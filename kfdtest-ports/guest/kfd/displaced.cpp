@@ -3,6 +3,7 @@
 // displaced suspended    one of high priority that a debugger has suspended: others run meanwhile, and do not when it is back
 //           unreadable   one of low priority whose pointers the driver cannot read: it is parked like any other
 //           crowd        a process with more queues than its share: none of them keeps one of high priority waiting
+#include <fcntl.h>
 #include <linux/kfd_ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
