@@ -17,6 +17,7 @@ enum Select : uint32_t {
     kMemorySync = 1,
     kMemoryL2 = 2,
     kGds = 3,
+    kPerfCounter = 4,
     kImmediate = 5,
     kMemoryAsync = 5,
     kPreemptionState = 8,
@@ -144,6 +145,8 @@ PacketResult Pm4Handlers::copy_data(P& p, Hqd& hqd, const Packet& packet) {
     if (from == kRegister) {
         value = p.bus_.read_register(src_reg);
         if (wide) value |= uint64_t{p.bus_.read_register(src_reg + 1)} << 32;
+    } else if (from == kPerfCounter) {
+        p.todo(hqd, packet, "performance counter");  // there are none: it reads 0
     } else if (from == kImmediate) {
         value = make64(packet[1], packet[2]);
     } else if (from == kGpuClock) {

@@ -127,6 +127,16 @@ TEST_F(Pm4, PredExecLooksAtDeviceZero) {
     EXPECT_EQ(word(kScratch + 4), 1u);
 }
 
+/// Whoever reads one finds a number and not what lay there.
+TEST_F(Pm4, PerformanceCountersAreZero) {
+    start_user();
+    bus.memory.put<uint64_t>(kScratch, ~uint64_t{0});
+    submit(user, packet(Opcode::COPY_DATA, {4 | 5 << 8 | 1 << 16, 0x123, 0, lo32(kScratch), 0}));
+    settle();
+    EXPECT_EQ(qword(kScratch), 0u);
+    EXPECT_EQ(faults(Fault::TodoPacket), 1u);
+}
+
 TEST_F(Pm4, CopyDataBetweenRegisterMemoryImmediateAndClock) {
     bus.registers[kScratchReg] = 0x1234;
     submit(kcq, packet(Opcode::COPY_DATA, {0 | 5 << 8 | 1 << 20, kScratchReg, 0, lo32(kScratch), 0}));

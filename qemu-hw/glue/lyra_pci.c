@@ -162,8 +162,11 @@ static bool lyra_check_properties(LyraState *s, Error **errp)
         error_setg(errp, "vram=%" PRIu64 "M is not possible: it must be a power of two from 256M to 64G", s->vram_bytes / MiB);
         return false;
     }
-    if (s->compute_units < 1 || s->compute_units > LYRA_CUS_MAX) {
-        error_setg(errp, "cus=%u is not possible: it must be from 1 to %u", s->compute_units, LYRA_CUS_MAX);
+    if (s->compute_units < 1 || s->compute_units > LYRA_CUS_MAX || (s->compute_units > 4 && s->compute_units % 4)) {
+        error_setg(errp,
+                   "cus=%u is not possible: it must be from 1 to 4, or a multiple of 4 up to %u",
+                   s->compute_units,
+                   LYRA_CUS_MAX);
         return false;
     }
     if (s->threads > LYRA_THREADS_MAX) {
@@ -412,7 +415,7 @@ static const struct {
     const char *text;
 } lyra_descriptions[] = {
     {"vram", "Size of the video memory, a power of two from 256M to 64G"},
-    {"cus", "Number of compute units, 1 to 64"},
+    {"cus", "Number of compute units, 1 to 4 or a multiple of 4 up to 64"},
     {"threads", "Host threads that run waves (default 0: as many as the host has processors, 8 at most); pump=virtual: 1"},
     {"chip", "Chip to be, a row of the chip table (default gfx900)"},
     {"pump", "free: a thread, as fast as it can; virtual: timers, everything takes the time of the timing parameters"},

@@ -79,7 +79,7 @@ typedef struct lyra_config {
     uint32_t abi_version;      /**< LYRA_ABI_VERSION */
     const char *chip;          /**< row of the chip table, such as "gfx900" */
     uint64_t vram_bytes;       /**< power of two, 256 MiB..64 GiB */
-    uint32_t compute_units;    /**< 1..64, spread over 4 shader engines (rounded up to a multiple of the engines used) */
+    uint32_t compute_units;    /**< 1 to 4, one in each shader engine, or a multiple of 4 up to 64 */
     const char *trace_path;    /**< Perfetto trace file to write, or NULL */
     /**
      * The device has its own clock, and everything that it does takes the time that the timing parameters say. It is then

@@ -36,7 +36,7 @@ namespace {
 using namespace lyra;
 
 constexpr uint64_t kMinVram = uint64_t{256} << 20, kMaxVram = uint64_t{64} << 30;
-constexpr uint32_t kMaxComputeUnits = 64, kMaxThreads = 64;
+constexpr uint32_t kMaxComputeUnits = 64, kShaderEngines = 4, kMaxThreads = 64;
 /// Instructions of each thread per hold of the device lock: about 50 us, the longest that a vCPU waits for a register.
 constexpr uint64_t kSliceInstructions = 4000;
 /// Virtual time: one lyra_run().
@@ -99,8 +99,8 @@ std::optional<FpExceptions> fp_exceptions_of(const lyra_config& config) {
 GpuShape shape_of(const lyra_config& config) {
     GpuShape shape;
     shape.chip = find_chip(config.chip)->isa;
-    shape.shader_engines = std::min(4u, config.compute_units);
-    shape.cus_per_engine = (config.compute_units + shape.shader_engines - 1) / shape.shader_engines;
+    shape.shader_engines = std::min(kShaderEngines, config.compute_units);
+    shape.cus_per_engine = config.compute_units / shape.shader_engines;
     shape.threads = std::min(threads_of(config), shape.cus());
     return shape;
 }
@@ -112,8 +112,10 @@ std::string check(const lyra_config& config) {
         return fmt::format("unknown chip '{}'; known: gfx900, gfx906", config.chip ? config.chip : "");
     if (config.vram_bytes < kMinVram || config.vram_bytes > kMaxVram || !std::has_single_bit(config.vram_bytes))
         return fmt::format("VRAM of {} bytes: must be a power of two from 256M to 64G", config.vram_bytes);
-    if (config.compute_units < 1 || config.compute_units > kMaxComputeUnits)
-        return fmt::format("{} compute units: must be 1 to {}", config.compute_units, kMaxComputeUnits);
+    if (config.compute_units < 1 || config.compute_units > kMaxComputeUnits ||
+        (config.compute_units > kShaderEngines && config.compute_units % kShaderEngines != 0))
+        return fmt::format("{} compute units: must be 1 to {}, or a multiple of {} up to {}", config.compute_units,
+                           kShaderEngines, kShaderEngines, kMaxComputeUnits);
     if (config.threads > kMaxThreads)
         return fmt::format("{} threads: must be 1 to {}, or 0 for as many as there are processors", config.threads,
                            kMaxThreads);

@@ -45,6 +45,11 @@ TEST_F(SocTest, RefusesAConfigurationOutOfRangeAndSaysWhy) {
     bad = config;
     bad.compute_units = 0;
     EXPECT_EQ(lyra_create(&bad, nullptr, nullptr, vram.data(), error, sizeof(error)), nullptr);
+    for (const uint32_t units : {5u, 63u, 68u}) {
+        bad.compute_units = units;
+        EXPECT_EQ(lyra_create(&bad, nullptr, nullptr, vram.data(), error, sizeof(error)), nullptr) << units;
+    }
+    EXPECT_NE(std::string(error).find("multiple of 4"), std::string::npos);
     bad = config;
     bad.threads = 65;
     EXPECT_EQ(lyra_create(&bad, nullptr, nullptr, vram.data(), error, sizeof(error)), nullptr);

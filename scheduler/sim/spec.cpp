@@ -218,7 +218,10 @@ Experiment read_experiment(const toml::table& root, const std::filesystem::path&
         r.time("ageing_us", e.policy.ageing_ns);
         r.flag("inherit", e.policy.inherit);
     });
-    part(reader, "guest", [&](Reader& r) { r.whole("cus", e.cus, 2, 64); });
+    part(reader, "guest", [&](Reader& r) {
+        r.whole("cus", e.cus, 2, 64);
+        if (e.cus > 4 && e.cus % 4 != 0) wrong(*r.take("cus"), r.full("cus") + " has to be at most 4 or a multiple of 4");
+    });
     part(reader, "hardware", [&](Reader& r) {
         r.whole("hqds", e.hardware.hqds, 1, QSCHED_MAX_QUEUES);
         r.whole("processes", e.hardware.processes, 1, QSCHED_MAX_QUEUES);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdio>
 
 namespace lyra::cli {
@@ -13,6 +14,14 @@ int verbosity = 0;
 volatile bool interrupted = false;
 
 void complain(const std::string& text) { fmt::print(stderr, "lyra: {}\n", text); }
+
+std::string check_compute_units(const std::string& text) {
+    unsigned units = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), units);
+    const bool number = error == std::errc{} && end == text.data() + text.size();
+    if (number && units >= 1 && units <= 64 && (units <= 4 || units % 4 == 0)) return "";
+    return "the number of compute units is 1 to 4, or a multiple of 4 up to 64, not " + text;
+}
 
 std::string trace_summary(uint64_t hash, uint64_t events, uint64_t virtual_ns) {
     return fmt::format("trace hash {:016x}, {} events, virtual time {}.{:09} s", hash, events, virtual_ns / 1'000'000'000,

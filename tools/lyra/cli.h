@@ -71,6 +71,9 @@ void talk(const std::string& text);
 /// The same, also with -q.
 void complain(const std::string& text);
 
+/// For CLI::Validator: numbers of compute units that the device can have. @return what is wrong
+std::string check_compute_units(const std::string& text);
+
 /// What a run in virtual time was, in one line: equal for equal runs.
 std::string trace_summary(uint64_t hash, uint64_t events, uint64_t virtual_ns);
 

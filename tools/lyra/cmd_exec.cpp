@@ -374,7 +374,9 @@ std::function<int()> set_up_exec(CLI::App& app) {
     app.add_option("--vram", options->vram_bytes, "size of VRAM, a power of two, such as 1G")
         ->transform(CLI::AsSizeValue(false))
         ->type_name("SIZE");
-    app.add_option("--cus", options->compute_units, "number of compute units")->check(CLI::Range(1, 64))->type_name("N");
+    app.add_option("--cus", options->compute_units, "number of compute units")
+        ->check(CLI::Validator(check_compute_units, ""))
+        ->type_name("N");
     app.add_option("--host-threads", options->host_threads,
                    "threads that run the waves (default 1); 0: as many as there are processors, 8 at most")
         ->check(CLI::Range(0, 64))

@@ -79,7 +79,7 @@ void add_guest_options(CLI::App& app, GuestOptions& options) {
         ->capture_default_str()
         ->type_name("SIZE");
     app.add_option("--cus", options.cus, "number of compute units")
-        ->check(CLI::Range(1, 64))
+        ->check(CLI::Validator(check_compute_units, ""))
         ->capture_default_str()
         ->type_name("N");
     app.add_option("--mem", options.mem, "size of the guest's memory")

@@ -17,7 +17,7 @@ namespace {
 constexpr unsigned kSamples = 20, kWarmUp = 2;  ///< kernels of the critical client; the latter before the scheduler is on
 
 /// Work-groups of a client's kernels, and of the one kernel of a queue of high priority in the process of the client of low
-/// priority: the trace tells queues by them. And the priority of the critical client.
+/// priority: the trace tells queues by them, so nobody else has so many. And the priority of the critical client.
 struct Clients {
     unsigned critical = 1, effort = 16, idle = 0;
     const char* priority = "high";
@@ -217,14 +217,16 @@ void test_scheduler(const GuestOptions& options, Report& report) {
                       {"hung_queue: PASSED\ntold of a reset", "hung_queue: PASSED\n"},
                       {},
                       kLong});
-    // Which policy shows it: only some keep idle queues parked.
+    // Which policy shows it: only some keep idle queues parked. Without turns against starvation, which would move those that
+    // have to stand still.
     const std::pair<const char*, const char*> displaced[] = {
         {"suspended", "fixed"}, {"unreadable", "share"}, {"crowd", "fixed"}};
     std::vector<std::string> odd_scripts;
     for (const auto& [mode, policy] : displaced) {
         odd_scripts.push_back(kFunctions + fmt::format("chmod +x displaced; echo adaptive >$dir/detection; echo 2000 "
-                                                       ">$dir/period_us; echo all >$dir/unmap\n"
-                                                       "echo {} >$dir/policy; ./displaced {}; echo none >$dir/policy",
+                                                       ">$dir/period_us; echo all >$dir/unmap; echo 0 >$dir/starvation_us\n"
+                                                       "echo {} >$dir/policy; ./displaced {}; echo none >$dir/policy\n"
+                                                       "echo 50000 >$dir/starvation_us",
                                                        policy, mode));
     }
     checks.push_back({"a queue that a debugger has suspended keeps nobody from the GPU",
@@ -312,6 +314,7 @@ void test_kernel_events(const GuestOptions& options, Report& report) {
     WorkDir work;
     GuestOptions guest = options;
     guest.deterministic = true;
+    guest.smp = 1;  // virtual time has one processor
     if (guest.kernel_tree.empty()) guest.kfd = "lyra";
     guest.trace = (work.path() / "trace.tsv").string();
     guest.kernel_events = {"amdkfd"};

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <sstream>
 
 #include "kfdtest-ports/guest/kfd/code.h"
 #include "kfdtest-ports/guest/kfd/counting.h"
@@ -25,7 +26,7 @@ namespace {
 
 constexpr double kPatience = 60;
 constexpr unsigned kLow = 2, kHigh = 15;
-constexpr uint32_t kGroups = 2, kRounds = 2000, kEndless = ~0u;
+constexpr uint32_t kGroups = 6, kRounds = 2000, kEndless = ~0u;
 constexpr const char* kStop = "displaced.stop";
 
 /// What parent and child tell each other.
@@ -115,6 +116,17 @@ pid_t start_unreadable(Shared& shared) {
     std::_Exit(0);  // the driver ends what still runs
 }
 
+/// The scheduler's table has a queue of low priority that may not run.
+bool low_is_parked() {
+    std::istringstream table(read_file("/sys/kernel/debug/kfd/sched"));
+    for (std::string line; std::getline(table, line);) {
+        unsigned pasid, queue, priority, wants, blocked, allowed;
+        std::istringstream row(line);
+        if (row >> pasid >> queue >> priority >> wants >> blocked >> allowed && priority == kLow && allowed == 0) return true;
+    }
+    return false;
+}
+
 int unreadable() {
     Shared& shared = shared_memory();
     const pid_t child = start_unreadable(shared);
@@ -129,8 +141,7 @@ int unreadable() {
     Counting grid(gpu, kGroups, kEndless, kRounds, 4);
     grid.start(queue, code);
     if (!wait_for(kPatience, [&] { return grid.progress() != 0; })) fail("the high queue does not run");
-    sleep_ms(500);
-    if (moved(2)) fail("a queue whose pointers cannot be read is not parked");
+    if (!wait_for(kPatience, low_is_parked)) fail("a queue whose pointers cannot be read is not parked");
     grid.stop();
     if (!wait_for(kPatience, [&] { return grid.done(queue); }) || !grid.right()) fail("the high queue has wrong results");
     if (!moved(kPatience)) fail("the low queue does not come back");
