@@ -85,7 +85,8 @@ def check_pages():
         with open(folder + "/man1/lyra-run.1", encoding="utf-8") as file:
             text = file.read()
         check("choices, limits and defaults", all(part in text for part in (
-            "bookworm", "(1 to 64; default \\fB8\\fR)", "needs \\fB\\-\\-deterministic\\fR", "(default \\fB2G\\fR)")), text)
+            "bookworm", "(1 to 64)", "a multiple of 4 up to 64 (default \\fB8\\fR)",
+            "needs \\fB\\-\\-deterministic\\fR", "(default \\fB2G\\fR)")), text)
         check("help beside --man", call(PROGRAM, "help", "run", "--man", folder).returncode == 2)
     check("help of a verb", call(PROGRAM, "help", "sweep", "plan").stdout == call(PROGRAM, "sweep", "plan", "--help").stdout)
     wrong = call(PROGRAM, "help", "sweep", "nothing")

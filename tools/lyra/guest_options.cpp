@@ -78,7 +78,7 @@ void add_guest_options(CLI::App& app, GuestOptions& options) {
         ->check(CLI::Validator(check_vram, ""))
         ->capture_default_str()
         ->type_name("SIZE");
-    app.add_option("--cus", options.cus, "number of compute units")
+    app.add_option("--cus", options.cus, "number of compute units: 1 to 4, or a multiple of 4 up to 64")
         ->check(CLI::Validator(check_compute_units, ""))
         ->capture_default_str()
         ->type_name("N");
