@@ -107,7 +107,9 @@ bool Dispatcher::launch_next(Queue& q) {
     launch_on(q, grid, static_cast<unsigned>(cu));
     if (grid.walk.at_start()) emit<event::dispatch_started>(env_.tracer, env_.now_ns(), grid.id, q.id);
     grid.walk.next();
-    if (grid.walk.done()) q.pending.pop_front();
+    if (!grid.walk.done()) return true;
+    emit<event::dispatch_resident>(env_.tracer, env_.now_ns(), grid.id, q.id);
+    q.pending.pop_front();
     return true;
 }
 

@@ -60,9 +60,11 @@ void Simulation::begin(unsigned queue) {
     q.resident = q.served = true;
     q.taken_ns = 0;
     q.left_ns = static_cast<double>(client(q).kernel_ns);
+    q.arrival_ns = q.sample.arrival = q.waiting.front().arrival_ns;
+    q.sample.client = q.client;
     q.sample.t0_doorbell = q.waiting.front().arrived_ns;
     q.sample.ready = std::max(q.waiting.front().ready_ns, q.ended_ns);
-    q.sample.t8_first_wave = now_;
+    q.sample.t8_first_wave = q.sample.resident = now_;
     q.waiting.pop_front();
     plan_end();
 }
@@ -80,6 +82,7 @@ void Simulation::end() {
         ++r.kernels;
         r.work_ns += client(q).kernel_ns;
         if (!client(q).latency_critical) r.work_ns += client(q).turnaround_ns;
+        r.turnaround_ns += now_ + e_.timing.end_of_pipe_ns - q.arrival_ns;
         if (client(q).latency_critical) {
             q.sample.t9_done = now_ + e_.timing.end_of_pipe_ns;
             result_.samples.push_back(q.sample);

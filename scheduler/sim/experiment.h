@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,13 @@ enum class Arrival : uint8_t {
     Dependent,  ///< when a kernel of another client is done
 };
 
+/// What the waves of a kernel do, in a guest.
+enum class Work : uint8_t {
+    Sleep,   ///< one wave of a work-group sleeps, the others wait for it at a barrier
+    Stream,  ///< all load from VRAM, which is busy with that
+    Lds,     ///< all read and write LDS, which is busy with that
+};
+
 /// Clients that are alike: each one queue. Queue n of a class that refers to another class means queue n (modulo its count) of
 /// that.
 struct ClientClass {
@@ -32,6 +40,10 @@ struct ClientClass {
     qsched_queue_params queue{};
     uint64_t kernel_ns = 1'000'000;  ///< alone on the GPU
     uint64_t context_bytes = 0;  ///< what has to be saved while its kernel runs
+    /// In a guest: a latency-critical kernel has as many work-groups as others of its context, instead of one.
+    bool full_gpu = false;
+    Work work = Work::Sleep;
+    uint64_t cu_mask = 0;  ///< in a guest: the compute units that its queue may use, as KFD counts them; 0: all
     double room = 1;  ///< part of the GPU that its waves occupy; no kernel can begin when nothing is left, 0 to 1
     Arrival arrival = Arrival::Closed;
     double rate_hz = 0;  ///< Uniform, Poisson; Bursty: between bursts
@@ -61,6 +73,12 @@ enum class Unmap : uint8_t {
     Process,  ///< every queue of the processes of which one has to go
     Queue,  ///< those that have to go
     Static,  ///< queues of static_priority are mapped as static ones and stay: one packet takes all others
+};
+
+/// Where KFD puts the area that waves are saved to.
+enum class SaveArea : uint8_t {
+    Vram,
+    System,  ///< across PCI Express: where the kernel has no device-private pages
 };
 
 /// The packet processors' slots and who shares them.
@@ -93,24 +111,34 @@ struct Experiment {
     uint8_t static_priority = 11;  ///< Static: and above
     uint64_t grace_ns = 64'000;  ///< SCH_WAVE: before waves are saved; the reset value, as QUE_SLEEP's
     uint64_t retry_ns = 64'000;  ///< QUE_SLEEP: the packet processor looks so often whether a dequeue is complete
+    SaveArea save_area = SaveArea::Vram;  ///< in a guest the kernel decides
     uint64_t save_fixed_ns = 3'000;  ///< save or restore beside the bytes: entering the trap handler
     Hardware hardware;
     DriverTimes driver;
+    bool stock_driver = false;  ///< in a guest: Debian's driver, which has no scheduler
+    /// In a guest: what the hardware scheduler's firmware is assumed to do, NAME=CHOICE of common/firmware.def.
+    std::vector<std::string> firmware;
     Timing timing;
     unsigned cus = 8;  ///< compute units of the guest's GPU; the simulator goes by context_bytes
     uint64_t samples = 10'000;  ///< kernels of latency-critical clients until the end
     uint64_t most_ns = 3'600'000'000'000;
     uint64_t seed = 1;
+    uint64_t alone_ns = 200'000'000;  ///< in a guest: for how long, about, each client runs alone before the samples
+    unsigned seeds = 1;  ///< runs, with this seed and the following ones; simulate() is one of them
 };
 
 /// Times of one kernel of a latency-critical client, as far as they happened; ns. The numbers are those of the usual time line.
 struct Sample {
+    /// When the kernel was meant to come. Its client may ring later, as it has one kernel at a time.
+    uint64_t arrival = 0;
     uint64_t t0_doorbell = 0, t2_detected = 0, t3_requested = 0, t4_dequeue = 0, t5_saved = 0, t6_fence = 0, t7_mapped = 0,
              t8_first_wave = 0, t9_done = 0;
+    uint64_t resident = 0;  ///< the last work-group is on a compute unit; in the simulator with the first wave
     /// When nothing but the hardware kept it any more: it had come, and what it waits for and the queue's kernel before it were
     /// done.
     uint64_t ready = 0;
     bool displaced = false;  ///< a queue was taken off the hardware for it
+    unsigned client = 0;  ///< its class
 };
 
 struct ClientResult {
@@ -119,6 +147,7 @@ struct ClientResult {
     uint64_t kernels = 0;  ///< done
     uint64_t work_ns = 0;  ///< of kernels, as if each had been alone, with best-effort clients' turnaround; of one that is not
                            ///< done what it has done
+    uint64_t turnaround_ns = 0;  ///< sum over its kernels that are done: from their arrival to their end
     uint64_t longest_off_ns = 0;  ///< wanted, and was not on the hardware
 };
 
@@ -131,12 +160,14 @@ struct Result {
     uint64_t rotations = 0;  ///< of the hardware scheduler, as not all of the run list could be mapped
     /// A queue waits for one that the scheduler keeps away, and nothing that is still to come would change that.
     bool deadlocked = false;
-
-    /// Part of the time that latency-critical kernels left over which became work of the others, 0 to 1.
-    double best_effort_retained() const;
 };
 
 /// @throws std::invalid_argument  what is wrong with the experiment
 Result simulate(const Experiment& experiment);
+
+/// One queue of a class of clients with nobody beside it, for as long as the experiment took.
+/// @param longest_ns  the experiment's duration
+/// @return nothing for a client that waits for another one, or comes after it
+std::optional<Result> simulate_alone(const Experiment& experiment, unsigned client, uint64_t longest_ns);
 
 }  // namespace lyra::sim

@@ -22,6 +22,7 @@ void Simulation::check() const {
     for (const ClientClass& c : e_.clients) {
         queues += c.count;
         if (c.kernel_ns == 0) throw std::invalid_argument(c.name + ": a kernel takes longer than nothing");
+        if (c.cu_mask != 0) throw std::invalid_argument(c.name + ".cu_mask: only lyra measure can do that");
         if (!(c.room >= 0 && c.room <= 1)) throw std::invalid_argument(c.name + ": room is between 0 and 1");
         const bool rate = c.arrival == Arrival::Uniform || c.arrival == Arrival::Poisson;
         if (rate && !(c.rate_hz > 0)) throw std::invalid_argument(c.name + ": needs a rate");
@@ -54,7 +55,7 @@ void Simulation::set_up() {
     qsched_init(&sched_, &e_.policy, 0);
     std::map<std::string, unsigned> processes;
     for (unsigned c = 0; c < e_.clients.size(); ++c) {
-        result_.clients.push_back({e_.clients[c].name, e_.clients[c].latency_critical, 0, 0, 0});
+        result_.clients.push_back({e_.clients[c].name, e_.clients[c].latency_critical});
         for (unsigned n = 0; n < e_.clients[c].count; ++n) {
             Queue q;
             q.client = c;
@@ -161,12 +162,20 @@ Result Simulation::run() {
     return std::move(result_);
 }
 
-double Result::best_effort_retained() const {
-    uint64_t critical = 0, rest = 0;
-    for (const ClientResult& client : clients) (client.latency_critical ? critical : rest) += client.work_ns;
-    return duration_ns > critical ? static_cast<double>(rest) / static_cast<double>(duration_ns - critical) : 0;
-}
-
 Result simulate(const Experiment& experiment) { return Simulation(experiment).run(); }
+
+std::optional<Result> simulate_alone(const Experiment& experiment, unsigned client, uint64_t longest_ns) {
+    constexpr uint64_t kKernels = 2'000;  // of a closed client all are alike; of others enough to know the mean
+    Experiment alone = experiment;
+    alone.clients = {experiment.clients[client]};
+    ClientClass& c = alone.clients.front();
+    if (!c.waits_for.empty() || !c.after.empty()) return std::nullopt;
+    c.count = 1;
+    const uint64_t each = c.kernel_ns + c.turnaround_ns;
+    alone.samples = std::min(alone.samples, kKernels);
+    alone.most_ns = std::max(c.arrival == Arrival::Closed ? std::min(longest_ns, kKernels * each) : longest_ns, 10 * each);
+    alone.policy.policy = QSCHED_NONE;
+    return simulate(alone);
+}
 
 }  // namespace lyra::sim

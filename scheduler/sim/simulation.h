@@ -30,7 +30,8 @@ private:
     };
     /// A kernel that has not begun.
     struct Pending {
-        uint64_t arrived_ns = 0;
+        uint64_t arrival_ns = 0;  ///< when it was meant to come
+        uint64_t arrived_ns = 0;  ///< its doorbell
         uint64_t waits_for = 0;  ///< so many kernels of the other queue have to be done
         uint64_t ready_ns = 0;   ///< when they were; 0: they are not yet
     };
@@ -44,7 +45,7 @@ private:
         size_t next_trace = 0;
         bool in_burst = false;
         uint64_t phase_until_ns = 0;  ///< Bursty
-        unsigned backlog = 0;   ///< kernels that have come while the client was not free to ring
+        std::deque<uint64_t> backlog;  ///< arrivals of kernels for which the client has not rung yet
         uint64_t free_ns = 0;   ///< when it is
         bool rings = false;     ///< it will
         /// On the run list; has a slot; its waves still leave; its kernel has waves, here or saved; its first packet is being
@@ -53,6 +54,7 @@ private:
         bool known_wants = false, known_blocked = false;  ///< what the policy core has been told
         bool served = false;  ///< a kernel has begun since it was the reason of an action
         double left_ns = 0;  ///< of the kernel that has begun, alone
+        uint64_t arrival_ns = 0;  ///< of the kernel that has begun
         uint64_t taken_ns = 0;  ///< when the packet processor began with its first packet, which has not begun to run
         uint64_t off_since_ns = 0;
         uint64_t restored_ns = 0;  ///< when its saved waves go on
@@ -81,7 +83,10 @@ private:
     uint64_t random_interval(double mean_ns) {
         return static_cast<uint64_t>(-std::log1p(-std::generate_canonical<double, 53>(random_)) * mean_ns);
     }
-    uint64_t transfer_ns(uint64_t bytes) const { return bytes * 1000 / std::max<uint64_t>(e_.timing.vram_speed(), 1); }
+    uint64_t transfer_ns(uint64_t bytes) const {
+        const uint64_t speed = e_.save_area == SaveArea::Vram ? e_.timing.vram_speed() : e_.timing.system_mb_per_s;
+        return bytes * 1000 / std::max<uint64_t>(speed, 1);
+    }
 
     // simulation.cpp
     void check() const;
@@ -98,7 +103,7 @@ private:
     uint64_t client_free_ns(const Queue& q) const;
     void ring(unsigned queue);
     void kernel_done(unsigned queue);
-    void submit(Queue& q);
+    void submit(Queue& q, uint64_t arrival_ns);
     bool more_samples() const;
 
     // device.cpp

@@ -11,6 +11,8 @@
 #define TOML_EXCEPTIONS 1
 #include <toml++/toml.h>
 
+#include "common/firmware.h"
+
 namespace lyra::sim {
 
 namespace {
@@ -152,6 +154,9 @@ ClientClass read_client(const toml::table& table, unsigned number, const std::fi
     reader.text("waits_for", c.waits_for);
     reader.text("after", c.after);
     reader.flag("latency_critical", c.latency_critical);
+    reader.flag("full_gpu", c.full_gpu);
+    reader.choice<Work>("work", c.work, {{"sleep", Work::Sleep}, {"stream", Work::Stream}, {"lds", Work::Lds}});
+    reader.whole("cu_mask", c.cu_mask, 0, 9007199254740992.0);
     reader.choice<Arrival>("arrival", c.arrival,
                            {{"closed", Arrival::Closed},
                             {"uniform", Arrival::Uniform},
@@ -186,7 +191,9 @@ Experiment read_experiment(const toml::table& root, const std::filesystem::path&
     reader.text("about", about);
     reader.whole("samples", e.samples, 1, 1e9);
     reader.whole("seed", e.seed, 0, 9007199254740992.0);
+    reader.whole("seeds", e.seeds, 1, 1000);
     reader.time("most_us", e.most_ns);
+    reader.time("alone_us", e.alone_ns);
     reader.take("sweep");
     part(reader, "detection", [&](Reader& r) {
         r.choice<Detection>("kind", e.detection,
@@ -202,6 +209,7 @@ Experiment read_experiment(const toml::table& root, const std::filesystem::path&
         r.time("grace_us", e.grace_ns);
         r.time("retry_us", e.retry_ns);
         r.time("save_fixed_us", e.save_fixed_ns);
+        r.choice<SaveArea>("save_area", e.save_area, {{"vram", SaveArea::Vram}, {"system", SaveArea::System}});
     });
     part(reader, "policy", [&](Reader& r) {
         std::vector<std::pair<std::string, qsched_policy>> names;
@@ -234,7 +242,22 @@ Experiment read_experiment(const toml::table& root, const std::filesystem::path&
         r.time("notify_us", e.driver.notify_ns);
         r.time("timer_us", e.driver.timer_ns);
         r.time("round_us", e.driver.round_ns);
+        r.flag("stock", e.stock_driver);
     });
+    if (e.stock_driver && e.policy.policy != QSCHED_NONE)
+        wrong(*root.get("driver"), "driver.stock: that driver knows no policy but \"none\"");
+    if (const toml::node* node = reader.take("firmware")) {
+        const toml::table* table = node->as_table();
+        if (table == nullptr) wrong(*node, "firmware has to be a table");
+        Firmware firmware;
+        for (const auto& [key, value] : *table) {
+            const auto text = value.value_exact<std::string>();
+            if (!text) wrong(value, "firmware." + std::string(key.str()) + " has to be a string");
+            e.firmware.push_back(std::string(key.str()) + "=" + *text);
+            const std::string problem = firmware.set(e.firmware.back());
+            if (!problem.empty()) wrong(value, problem);
+        }
+    }
     if (const toml::node* node = reader.take("timing")) {
         const toml::table* table = node->as_table();
         if (table == nullptr) wrong(*node, "timing has to be a table");

@@ -47,12 +47,13 @@ uint64_t Simulation::next_in_bursts(Queue& q) {
 void Simulation::arrive(unsigned queue) {
     Queue& q = queues_[queue];
     if (client(q).turnaround_ns != 0 && (q.rings || wants(q))) {
-        ++q.backlog;
+        q.backlog.push_back(now_);
     } else if (const uint64_t free = client_free_ns(q); now_ < free) {
         q.rings = true;
+        q.backlog.push_back(now_);
         post(free, Kind::Ring, queue);
     } else {
-        submit(q);
+        submit(q, now_);
     }
     next_arrival(queue, false);
     try_begin();
@@ -64,8 +65,14 @@ uint64_t Simulation::client_free_ns(const Queue& q) const {
 
 void Simulation::ring(unsigned queue) {
     if (now_ < round_until_ns_) return post(round_until_ns_, Kind::Ring, queue);
-    queues_[queue].rings = false;
-    submit(queues_[queue]);
+    Queue& q = queues_[queue];
+    q.rings = false;
+    uint64_t arrival = now_;  // a closed client's comes when it is ready for it
+    if (!q.backlog.empty()) {
+        arrival = q.backlog.front();
+        q.backlog.pop_front();
+    }
+    submit(q, arrival);
     try_begin();
 }
 
@@ -75,20 +82,19 @@ void Simulation::kernel_done(unsigned queue) {
     const ClientClass& c = client(q);
     const bool closed = c.arrival == Arrival::Closed;
     if (c.turnaround_ns == 0) {
-        if (closed) submit(q);
+        if (closed) submit(q, now_);
         return;
     }
     q.free_ns = now_ + e_.timing.end_of_pipe_ns + c.turnaround_ns;
-    if (!closed && q.backlog == 0) return;
-    if (!closed) --q.backlog;
+    if (!closed && q.backlog.empty()) return;
     q.rings = true;
     post(q.free_ns, Kind::Ring, queue);
 }
 
 /// A kernel's packets and its doorbell.
-void Simulation::submit(Queue& q) {
+void Simulation::submit(Queue& q, uint64_t arrival_ns) {
     if (!wants(q) && !q.on_hardware) q.off_since_ns = now_;
-    Pending kernel{now_, 0, now_};
+    Pending kernel{arrival_ns, now_, 0, now_};
     if (q.other >= 0) {
         kernel.waits_for = queues_[static_cast<unsigned>(q.other)].done + 1;
         kernel.ready_ns = 0;

@@ -104,7 +104,7 @@ def pixels(path):
 
 def results(folder, example, *more):
     path = os.path.join(folder, example + ".jsonl")
-    subprocess.run([PROGRAM, "sim", os.path.join(EXAMPLES, example + ".toml"), "--samples=300", "--results", path, *more], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([PROGRAM, "sim", os.path.join(EXAMPLES, example + ".toml"), "--samples=1500", "--results", path, *more], check=True, stdout=subprocess.DEVNULL)
     return path
 
 

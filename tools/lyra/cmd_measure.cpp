@@ -21,6 +21,7 @@
 #include "tools/lyra/hip_program.h"
 #include "tools/lyra/measure_job.h"
 #include "tools/lyra/results.h"
+#include "tools/lyra/summary.h"
 #include "tools/lyra/timeline.h"
 
 namespace lyra::cli {
@@ -34,19 +35,21 @@ struct Options {
     GuestOptions guest;
     std::string spec, keep, trace, results;
     uint64_t samples = 0, seed = 0;
+    unsigned seeds = 0;
     bool json = false;
 };
 
 double us(uint64_t ns) { return static_cast<double>(ns) / 1000; }
 
-/// Of one configuration.
+/// Of one configuration with one seed.
 struct Measured {
     Timeline timeline;
     uint64_t lost_work = 0, hash = 0;
     bool stuck = false;
     struct Client {
         std::string name;
-        uint64_t kernels = 0;  ///< done
+        uint64_t kernels = 0;         ///< done
+        std::vector<double> late_us;  ///< of each sample: from its intended arrival until it was launched
     };
     std::map<uint64_t, Client> clients;  ///< by id: the order in which they warm up
 };
@@ -62,13 +65,20 @@ void read_clients_lines(const std::string& out, std::vector<Measured>& measured)
         const ordered_json client = ordered_json::parse(line, nullptr, false);
         const auto number = [&](const char* key) { return client.contains(key) && client[key].is_number_unsigned(); };
         if (!client.is_object() || !number("experiment") || !number("lost_work") || !number("kernels") || !number("id") ||
-            !client.contains("client") || !client["client"].is_string())
+            !client.contains("client") || !client["client"].is_string() || !client.contains("late_us") ||
+            !client["late_us"].is_array())
             throw wrong();
+        std::vector<double> late;
+        for (const ordered_json& each : client["late_us"]) {
+            if (!each.is_number()) throw wrong();
+            late.push_back(each.get<double>());
+        }
         const auto experiment = client["experiment"].get<uint64_t>();
         if (experiment >= measured.size()) throw wrong();
         Measured& m = measured[experiment];
         m.lost_work += client["lost_work"].get<uint64_t>();
-        m.clients[client["id"].get<uint64_t>()] = {client["client"].get<std::string>(), client["kernels"].get<uint64_t>()};
+        m.clients[client["id"].get<uint64_t>()] = {client["client"].get<std::string>(), client["kernels"].get<uint64_t>(),
+                                                   std::move(late)};
     }
 }
 
@@ -109,6 +119,20 @@ void write_perfetto(const std::string& from, const std::vector<KernelEvent>& eve
     if (!append_kernel_events(to, events, error)) throw UserError(error);
 }
 
+/// A client's clock and the device's have no common zero: an arrival is as long before the doorbell as the client says that it
+/// was late. What passes from the doorbell until the launch returns, a few hundred instructions, is counted as lateness, too.
+void place_arrivals(Measured& m) {
+    std::map<unsigned, size_t> next;
+    for (sim::Sample& s : m.timeline.samples) {
+        const auto client = m.clients.find(s.client);
+        const size_t n = next[s.client]++;
+        if (client == m.clients.end() || n >= client->second.late_us.size())
+            throw EnvironmentError("the device saw kernels that no client has told of");
+        const double late_ns = std::max(0.0, client->second.late_us[n] * 1000);
+        s.arrival = s.t0_doorbell - std::min(s.t0_doorbell, static_cast<uint64_t>(late_ns));
+    }
+}
+
 /// Of experiments that are same_guest().
 std::vector<Measured> measure(const Options& options, const std::vector<const sim::Experiment*>& experiments,
                               const fs::path& client, Progress& progress) {
@@ -116,7 +140,9 @@ std::vector<Measured> measure(const Options& options, const std::vector<const si
     WorkDir work;
     GuestOptions guest_options = options.guest;
     guest_options.deterministic = true;
-    if (guest_options.kfd.empty() && guest_options.kernel_tree.empty()) guest_options.kfd = "lyra";
+    if (guest_options.kfd.empty() && guest_options.kernel_tree.empty() && !first.stock_driver) guest_options.kfd = "lyra";
+    if (!first.firmware.empty())
+        guest_options.device_options.push_back(fmt::format("firmware={}", fmt::join(first.firmware, ",,")));
     guest_options.seed = first.seed;
     guest_options.cus = first.cus;
     if (!options.trace.empty()) guest_options.kernel_events = {"amdkfd"};
@@ -159,12 +185,17 @@ std::vector<Measured> measure(const Options& options, const std::vector<const si
     if (!options.trace.empty()) write_perfetto(guest_options.trace, result.kernel_events, options.trace);
     std::ifstream trace(guest_options.trace);
     try {
-        std::vector<Timeline> timelines = read_timelines(trace, {kWarmUp});
-        if (timelines.size() != measured.size())
-            throw EnvironmentError(fmt::format("the device saw {} experiments, not {}", timelines.size(), measured.size()));
+        std::vector<std::vector<TimelineQueue>> expected;
+        for (const sim::Experiment* e : experiments) {
+            expected.emplace_back();
+            for (const Place& place : places_of(*e))
+                expected.back().push_back({e->clients[place.client].latency_critical, place.warm_up});
+        }
+        std::vector<Timeline> timelines = read_timelines(trace, expected);
         for (size_t n = 0; n < measured.size(); ++n) {
             measured[n].timeline = std::move(timelines[n]);
             measured[n].hash = result.trace->hash;
+            place_arrivals(measured[n]);
         }
     } catch (const std::runtime_error& error) {
         throw EnvironmentError(error.what());
@@ -172,37 +203,68 @@ std::vector<Measured> measure(const Options& options, const std::vector<const si
     return measured;
 }
 
-results::Configuration describe(const sim::Configuration& configuration, const Measured& m) {
-    std::vector<uint64_t> latency, displacing;
-    results::StageSums stages;
-    for (const sim::Sample& s : m.timeline.samples) {
-        latency.push_back(s.t8_first_wave - s.t0_doorbell);
-        if (!s.displaced) continue;
-        displacing.push_back(latency.back());
-        stages.add({s.t0_doorbell, s.t0_doorbell, s.t2_detected, s.t3_requested, s.t4_dequeue, s.t5_saved, s.t6_fence, 0,
-                    s.t8_first_wave});
+/// Throughput of an open-loop client: the kernels that came, over the time in which they were done, and in which they would be
+/// alone.
+void add_open_loop(const std::vector<sim::Sample>& samples, unsigned client, sim::Progress& progress) {
+    uint64_t first = ~uint64_t{0}, last_arrival = 0, last_done = 0, count = 0;
+    for (const sim::Sample& s : samples) {
+        if (s.client != client) continue;
+        first = std::min(first, s.arrival);
+        last_arrival = std::max(last_arrival, s.arrival);
+        last_done = std::max(last_done, s.t9_done);
+        ++count;
     }
-    std::sort(latency.begin(), latency.end());
-    std::sort(displacing.begin(), displacing.end());
-    results::Configuration out;
+    if (count == 0 || last_done <= first || !(progress.alone_turnaround_ns > 0)) return;
+    progress.throughput = static_cast<double>(count) / static_cast<double>(last_done - first);
+    progress.alone_throughput =
+        static_cast<double>(count) / (static_cast<double>(last_arrival - first) + progress.alone_turnaround_ns);
+}
+
+results::SeedRun describe(const sim::Experiment& experiment, const Measured& m) {
+    results::SeedRun out;
+    out.samples = m.timeline.samples;
+    out.duration_ns = m.timeline.duration_ns;
+    const std::vector<Place> places = places_of(experiment);
+    // The device has seen the clients' queues in the order of their warm-up, unless it saw others as well.
+    if (m.timeline.queues.size() != places.size() || m.clients.size() != places.size())
+        throw EnvironmentError(fmt::format("the device saw kernels of {} queues, {} clients ended, and there should be {}",
+                                           m.timeline.queues.size(), m.clients.size(), places.size()));
+    std::map<unsigned, std::pair<uint64_t, uint64_t>> turnaround;  // of samples: sum, count
+    for (const sim::Sample& s : out.samples) {
+        turnaround[s.client].first += s.t9_done - s.arrival;
+        ++turnaround[s.client].second;
+    }
+    for (const auto& [id, client] : m.clients) {
+        const QueueTimes& queue = m.timeline.queues[id];
+        const sim::ClientClass& is = experiment.clients[places[id].client];
+        sim::Progress progress{queue.rate.value_or(0), queue.rate ? queue.alone_rate : 0, queue.turnaround_ns,
+                               queue.alone_turnaround_ns, 1};
+        if (is.latency_critical) {
+            const auto& [sum, count] = turnaround[static_cast<unsigned>(id)];
+            progress.turnaround_ns = count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count);
+            if (is.arrival != sim::Arrival::Closed) add_open_loop(out.samples, static_cast<unsigned>(id), progress);
+        }
+        out.clients.push_back({client.name, is.latency_critical, client.kernels, progress, us(queue.longest_off_ns)});
+    }
+    return out;
+}
+
+/// @param measured  of each seed
+results::Configuration describe(const sim::Configuration& configuration, const std::vector<Measured>& measured) {
+    std::vector<results::SeedRun> runs;
+    uint64_t lost = 0;
+    bool stuck = false;
+    for (const Measured& m : measured) {
+        runs.push_back(describe(configuration.experiment, m));
+        lost += m.lost_work;
+        stuck = stuck || m.stuck;
+    }
+    results::Configuration out = results::summarise(runs);
     out.swept = configuration.swept;
     out.seed = configuration.experiment.seed;
-    out.samples = latency.size();
-    out.preemptions = displacing.size();
-    out.latency = results::describe(latency);
-    out.preemption_latency = results::describe(displacing);
-    out.stages = stages.means();
-    out.best_effort_retained = std::min(m.timeline.retained(), 1.0);
-    out.simulated_ms = us(m.timeline.duration_ns) / 1000;
-    out.lost_work = m.lost_work;
-    out.deadlocked = m.stuck;
-    // The device has seen the clients' queues in the order of their warm-up, unless it saw others as well.
-    const std::vector<uint64_t>& off = m.timeline.longest_off_ns;
-    for (const auto& [id, client] : m.clients) {
-        out.clients.push_back({client.name, client.kernels, {}});
-        if (off.size() == m.clients.size()) out.clients.back().longest_off_us = us(off[out.clients.size() - 1]);
-    }
-    out.trace_hash = fmt::format("{:016x}", m.hash);
+    out.lost_work = lost;
+    out.deadlocked = stuck;
+    out.trace_hash = fmt::format("{:016x}", measured.front().hash);
     return out;
 }
 
@@ -220,9 +282,7 @@ void print(const results::Configuration& row) {
     std::string name;
     for (const auto& [path, value] : row.swept) name += fmt::format("{}{}={}", name.empty() ? "" : " ", path, value);
     if (row.deadlocked.value_or(false)) name += fmt::format("{}deadlocked", name.empty() ? "" : "  ");
-    const results::Latency& latency = row.preemption_latency;
-    fmt::print("{:>9} {:>10.1f} {:>10.1f} {:>10.1f} {:>8.3f} {:>5}  {}\n", row.preemptions, latency.p50.value,
-               latency.p99.value, latency.max, row.best_effort_retained, *row.lost_work, name);
+    fmt::print("{} {:>5}  {}\n", results::result_columns(row), *row.lost_work, name);
 }
 
 int measure_main(Options& options) {
@@ -246,21 +306,34 @@ int measure_main(Options& options) {
             file_of_results.emplace(options.results);
             file_of_results->write(results::to_line(manifest(options, text, configurations.front().experiment)));
         }
-        if (!options.json)
-            fmt::print("{:>9} {:>10} {:>10} {:>10} {:>8} {:>5}\n", "preempted", "p50 us", "p99 us", "max us", "retained",
-                       "lost");
+        if (!options.json) fmt::print("{} {:>5}\n", results::result_heads(), "lost");
         for (sim::Configuration& configuration : configurations) {
             if (options.samples != 0) configuration.experiment.samples = options.samples;
             if (options.seed != 0) configuration.experiment.seed = options.seed;
+            if (options.seeds != 0) configuration.experiment.seeds = options.seeds;
         }
-        Progress progress(configurations.size(), !options.json);
-        for (size_t begin = 0, end = 0; begin < configurations.size(); begin = end) {
+        std::vector<sim::Experiment> runs;  // of each configuration one for each seed
+        std::vector<size_t> last;           // of each configuration the end of its runs
+        for (const sim::Configuration& configuration : configurations) {
+            for (unsigned n = 0; n < configuration.experiment.seeds; ++n) {
+                runs.push_back(configuration.experiment);
+                runs.back().seed += n;
+            }
+            last.push_back(runs.size());
+        }
+        Progress progress(runs.size(), !options.json);
+        std::vector<Measured> measured;
+        size_t done = 0;
+        for (size_t begin = 0, end = 0; begin < runs.size(); begin = end) {
             std::vector<const sim::Experiment*> together;
-            while (end < configurations.size() && same_guest(configurations[begin].experiment, configurations[end].experiment))
-                together.push_back(&configurations[end++].experiment);
-            const std::vector<Measured> measured = measure(options, together, work.path() / "client", progress);
-            for (size_t n = 0; n < measured.size(); ++n) {
-                const results::Configuration row = describe(configurations[begin + n], measured[n]);
+            while (end < runs.size() && same_guest(runs[begin], runs[end])) together.push_back(&runs[end++]);
+            std::vector<Measured> of_guest = measure(options, together, work.path() / "client", progress);
+            std::move(of_guest.begin(), of_guest.end(), std::back_inserter(measured));
+            for (; done < configurations.size() && last[done] <= measured.size(); ++done) {
+                const size_t first = done == 0 ? 0 : last[done - 1];
+                const results::Configuration row = describe(
+                    configurations[done],
+                    {measured.begin() + static_cast<ptrdiff_t>(first), measured.begin() + static_cast<ptrdiff_t>(last[done])});
                 lost |= *row.lost_work != 0;
                 if (options.json)
                     fmt::print("{}", results::to_line(row, false));
@@ -286,6 +359,8 @@ std::function<int()> set_up_measure(CLI::App& app) {
     app.add_option("--samples", options->samples, "kernels of each latency-critical client, in place of the file's")
         ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
     app.add_option("--seed", options->seed, "seed of everything random, in place of the file's")->check(CLI::PositiveNumber);
+    app.add_option("--seeds", options->seeds, "runs of each configuration, with this seed and the following ones")
+        ->check(CLI::Range(1, 1000));
     add_kernel_options(app, options->guest);
     app.get_option("--kfd")->description("the driver: lyra (default), a kernel tree with changes of your own, or a .ko file");
     app.add_option("--timeout", options->guest.timeout_s, "give up a configuration after S seconds")

@@ -4,10 +4,10 @@
 #include <optional>
 
 #include "qemu-hw/include/lyra.h"
-#include "scheduler/sim/metrics.h"
 #include "scheduler/sim/spec.h"
 #include "tools/lyra/cli.h"
 #include "tools/lyra/results.h"
+#include "tools/lyra/summary.h"
 #include "tools/lyra/sweep_jobs.h"
 #include "tools/lyra/work_dir.h"
 
@@ -18,57 +18,81 @@ namespace {
 struct Options {
     std::string spec, results, job;
     uint64_t samples = 0, seed = 0;
+    unsigned seeds = 0;
     bool json = false;
 };
 
 double us(uint64_t ns) { return static_cast<double>(ns) / 1000; }
 
 /// FNV-1a of every time stamp: equal for equal runs.
-uint64_t trace_hash(const sim::Result& result) {
-    uint64_t hash = 0xcbf29ce484222325;
-    const auto mix = [&](uint64_t value) {
-        for (unsigned n = 0; n < 8; ++n) hash = (hash ^ (value >> 8 * n & 0xff)) * 0x100000001b3;
-    };
-    for (const sim::Sample& s : result.samples) {
-        for (const uint64_t at :
-             {s.t0_doorbell, s.t2_detected, s.t3_requested, s.t4_dequeue, s.t5_saved, s.t6_fence, s.t8_first_wave, s.t9_done})
-            mix(at);
+class TraceHash {
+public:
+    void mix(const sim::Result& result) {
+        for (const sim::Sample& s : result.samples) {
+            for (const uint64_t at : {s.t0_doorbell, s.t2_detected, s.t3_requested, s.t4_dequeue, s.t5_saved, s.t6_fence,
+                                      s.t8_first_wave, s.t9_done})
+                for (unsigned n = 0; n < 8; ++n) hash_ = (hash_ ^ (at >> 8 * n & 0xff)) * 0x100000001b3;
+        }
     }
-    return hash;
+    std::string text() const { return fmt::format("{:016x}", hash_); }
+
+private:
+    uint64_t hash_ = 0xcbf29ce484222325;
+};
+
+/// Throughputs are in kernels' time for time.
+results::SeedRun describe(const sim::Experiment& experiment, const sim::Result& result) {
+    results::SeedRun out;
+    out.samples = result.samples;
+    out.duration_ns = result.duration_ns;
+    const auto part = [](uint64_t what, uint64_t of) {
+        return of == 0 ? 0 : static_cast<double>(what) / static_cast<double>(of);
+    };
+    for (unsigned n = 0; n < result.clients.size(); ++n) {
+        const sim::ClientResult& client = result.clients[n];
+        sim::Progress progress;
+        progress.queues = experiment.clients[n].count;
+        progress.throughput = part(client.work_ns, result.duration_ns);
+        progress.turnaround_ns = part(client.turnaround_ns, client.kernels);
+        if (const std::optional<sim::Result> alone = sim::simulate_alone(experiment, n, result.duration_ns)) {
+            progress.alone_throughput = part(alone->clients[0].work_ns, alone->duration_ns);
+            progress.alone_turnaround_ns = part(alone->clients[0].turnaround_ns, alone->clients[0].kernels);
+        }
+        out.clients.push_back({client.name, client.latency_critical, client.kernels, progress, us(client.longest_off_ns)});
+    }
+    return out;
 }
 
 results::Configuration run(const sim::Configuration& configuration) {
-    const sim::Result result = sim::simulate(configuration.experiment);
-    std::vector<uint64_t> latency, displacing, ready;
-    results::StageSums stages;
-    for (const sim::Sample& s : result.samples) {
-        latency.push_back(s.t8_first_wave - s.t0_doorbell);
-        ready.push_back(s.t8_first_wave - s.ready);
-        if (!s.displaced) continue;
-        displacing.push_back(latency.back());
-        // The simulator's doorbell costs the client nothing: t1 is t0.
-        stages.add({s.t0_doorbell, s.t0_doorbell, s.t2_detected, s.t3_requested, s.t4_dequeue, s.t5_saved, s.t6_fence,
-                    s.t7_mapped, s.t8_first_wave});
+    std::vector<results::SeedRun> runs;
+    std::vector<std::vector<uint64_t>> ready;
+    TraceHash hash;
+    results::Waits waits;
+    uint64_t bytes_saved = 0;
+    bool deadlocked = false;
+    for (unsigned n = 0; n < configuration.experiment.seeds; ++n) {
+        sim::Experiment experiment = configuration.experiment;
+        experiment.seed += n;
+        const sim::Result result = sim::simulate(experiment);
+        ready.emplace_back();
+        for (const sim::Sample& s : result.samples) ready.back().push_back(s.t8_first_wave - s.ready);
+        hash.mix(result);
+        bytes_saved += result.bytes_saved;
+        waits.displacements += result.displacements;
+        waits.wasted += result.wasted;
+        waits.rotations += result.rotations;
+        deadlocked = deadlocked || result.deadlocked;
+        runs.push_back(describe(experiment, result));
+        if (interrupted) throw Interrupted();
     }
-    std::sort(latency.begin(), latency.end());
-    std::sort(displacing.begin(), displacing.end());
-    std::sort(ready.begin(), ready.end());
-    results::Configuration out;
+    results::Configuration out = results::summarise(runs);
     out.swept = configuration.swept;
     out.seed = configuration.experiment.seed;
-    out.samples = latency.size();
-    out.preemptions = displacing.size();
-    out.latency = results::describe(latency);
-    out.preemption_latency = results::describe(displacing);
-    out.stages = stages.means();
-    out.best_effort_retained = result.best_effort_retained();
-    out.simulated_ms = us(result.duration_ns) / 1000;
-    out.bytes_saved = result.bytes_saved;
-    out.waits = {results::describe(ready), result.displacements, result.wasted, result.rotations};
-    out.deadlocked = result.deadlocked;
-    for (const sim::ClientResult& client : result.clients)
-        out.clients.push_back({client.name, client.kernels, us(client.longest_off_ns)});
-    out.trace_hash = fmt::format("{:016x}", trace_hash(result));
+    out.bytes_saved = bytes_saved;
+    waits.ready_latency = results::describe(std::move(ready));
+    out.waits = waits;
+    out.deadlocked = deadlocked;
+    out.trace_hash = hash.text();
     return out;
 }
 
@@ -88,9 +112,7 @@ void print(const results::Configuration& row) {
     for (const auto& [path, value] : row.swept) name += fmt::format("{}{}={}", name.empty() ? "" : " ", path, value);
     if (*row.deadlocked) name += fmt::format("{}deadlocked", name.empty() ? "" : "  ");
     if (row.waits->wasted != 0) name += fmt::format("{}{} pre-emptions wasted", name.empty() ? "" : "  ", row.waits->wasted);
-    const results::Latency& latency = row.preemption_latency;
-    fmt::print("{:>9} {:>10.1f} {:>10.1f} {:>10.1f} {:>8.3f}  {}\n", row.preemptions, latency.p50.value, latency.p99.value,
-               latency.max, row.best_effort_retained, name);
+    fmt::print("{}  {}\n", results::result_columns(row), name);
 }
 
 /// Leaves the configuration of a sweep's job, with the job's seed.
@@ -124,10 +146,11 @@ int sim_main(const Options& options) {
         }
         if (!options.results.empty()) write(results::to_line(manifest(options, text, configurations.front().experiment)));
         if (!options.job.empty()) choose_job(options, text, configurations);
-        if (table) fmt::print("{:>9} {:>10} {:>10} {:>10} {:>8}\n", "preempted", "p50 us", "p99 us", "max us", "retained");
+        if (table) fmt::print("{}\n", results::result_heads());
         for (sim::Configuration& configuration : configurations) {
             if (options.samples != 0) configuration.experiment.samples = options.samples;
             if (options.seed != 0) configuration.experiment.seed = options.seed;
+            if (options.seeds != 0) configuration.experiment.seeds = options.seeds;
             const results::Configuration row = run(configuration);
             if (options.json) fmt::print("{}", results::to_line(row, false));
             if (table) print(row);
@@ -154,6 +177,8 @@ std::function<int()> set_up_sim(CLI::App& app) {
                    "kernels of latency-critical clients in each configuration, in place of the file's")
         ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
     app.add_option("--seed", options->seed, "seed of everything random, in place of the file's")->check(CLI::PositiveNumber);
+    app.add_option("--seeds", options->seeds, "runs of each configuration, with this seed and the following ones")
+        ->check(CLI::Range(1, 1000));
     app.add_flag("--json", options->json, "one JSON object a line for each configuration");
     app.add_option("--results", options->results,
                    "write results there, for lyra report (docs/user/results.md); - is standard output")

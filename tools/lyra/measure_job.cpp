@@ -86,7 +86,7 @@ struct Shape {
 /// Groups as large as possible, all alike, so that a compute unit's part of the context is as wanted: registers first, the rest
 /// LDS.
 Shape shape_of(const sim::ClientClass& client, unsigned cus) {
-    if (client.latency_critical) return {};
+    if (client.latency_critical && !client.full_gpu) return {};
     const double wanted = static_cast<double>(client.context_bytes) / kExperimentCus;
     const double waves_wanted = client.context_bytes == 0 ? kMostWaves : wanted / kWaveBytes;
     const unsigned per_cu = static_cast<unsigned>(std::clamp(std::round(waves_wanted), 1.0, static_cast<double>(kMostWaves)));
@@ -96,23 +96,15 @@ Shape shape_of(const sim::ClientClass& client, unsigned cus) {
     return {groups * cus, per_cu / groups, static_cast<unsigned>(std::min(rest / groups, most)) / kLdsGranule * kLdsGranule};
 }
 
-/// A client's place in the script. Latency-critical ones come first, and warm up first: so the others' kernels before the
-/// experiment are undisturbed.
-struct Place {
-    unsigned id = 0;  ///< of all
-    size_t client = 0;  ///< class
-    unsigned number = 0;  ///< in the class
-};
+/// Where the driver's settings are.
+constexpr const char* kFindScheduler =
+    "dir=$(echo /sys/class/drm/card*/device/kfd_sched)\n"
+    "if ! [ -d \"$dir\" ]; then echo 'the driver has no scheduler' >&2; exit 70; fi\n";
 
-std::vector<Place> places_of(const sim::Experiment& e) {
-    std::vector<Place> out;
-    for (const bool critical : {true, false}) {
-        for (size_t c = 0; c < e.clients.size(); ++c) {
-            if (e.clients[c].latency_critical != critical) continue;
-            for (unsigned n = 0; n < e.clients[c].count; ++n) out.push_back({static_cast<unsigned>(out.size()), c, n});
-        }
-    }
-    return out;
+uint64_t warm_up_of(const sim::Experiment& e, const sim::ClientClass& client) {
+    constexpr uint64_t kLeast = 5, kMost = 1000, kCritical = 20;
+    if (client.latency_critical) return kCritical;
+    return std::clamp((e.alone_ns + client.kernel_ns - 1) / client.kernel_ns, kLeast, kMost);
 }
 
 /// The queue that a reference to a class means, for queue n of the referring one.
@@ -129,14 +121,34 @@ bool awaited(const sim::Experiment& e, const std::string& name) {
                        [&](const sim::ClientClass& c) { return c.waits_for == name || c.after == name; });
 }
 
+/// How often each wave of such a kernel goes round, so that it takes kernel_ns alone: 1 KiB of VRAM, or a write and a read of
+/// LDS.
+uint64_t rounds_of(const sim::Experiment& e, const sim::ClientClass& client, const Shape& shape) {
+    constexpr double kBytes = 64 * 16;
+    const double waves = static_cast<double>(shape.groups) * shape.waves, microseconds = us(client.kernel_ns);
+    double rounds = 0;
+    if (client.work == sim::Work::Stream) {
+        const double bytes_per_us = static_cast<double>(e.timing.vram_speed()) * e.cus / kExperimentCus;
+        rounds = microseconds * bytes_per_us / (waves * kBytes);
+    } else {
+        const double accesses =
+            microseconds * static_cast<double>(e.timing.shader_clock_mhz) / static_cast<double>(e.timing.lds_clk);
+        rounds = accesses / (2 * waves / e.cus);
+    }
+    return std::max<uint64_t>(1, static_cast<uint64_t>(std::round(rounds)));
+}
+
 std::string words_of(const sim::Experiment& e, const std::vector<Place>& places, const Place& place) {
     const sim::ClientClass& client = e.clients[place.client];
     const Shape shape = shape_of(client, e.cus);
     std::string words =
         fmt::format("arrival={} rate_hz={} kernel_us={} clock_mhz={} groups={} waves={} lds={} warm_up={} seed={}",
                     arrival_word(client.arrival), client.rate_hz, us(client.kernel_ns), e.timing.shader_clock_mhz, shape.groups,
-                    shape.waves, shape.lds, kWarmUp, e.seed + place.id);
-    if (client.latency_critical) words += fmt::format(" whole_lds=1 samples={}", e.samples);
+                    shape.waves, shape.lds, place.warm_up, e.seed + place.id);
+    if (client.work != sim::Work::Sleep)
+        words +=
+            fmt::format(" work={} rounds={}", client.work == sim::Work::Stream ? "stream" : "lds", rounds_of(e, client, shape));
+    if (client.latency_critical) words += fmt::format(" whole_lds={} samples={}", client.full_gpu ? 0 : 1, e.samples);
     if (client.arrival == sim::Arrival::Bursty)
         words += fmt::format(" burst_hz={} burst_us={} calm_us={}", client.burst_hz, us(client.burst_ns), us(client.calm_ns));
     if (client.arrival == sim::Arrival::Trace) words += fmt::format(" trace=trace.{}", place.id);
@@ -181,17 +193,30 @@ void check_measurable(const sim::Experiment& e) {
         throw UserError("no client is latency_critical: there would be no samples");
 }
 
+std::vector<Place> places_of(const sim::Experiment& e) {
+    std::vector<Place> out;
+    for (const bool critical : {true, false}) {
+        for (size_t c = 0; c < e.clients.size(); ++c) {
+            if (e.clients[c].latency_critical != critical) continue;
+            for (unsigned n = 0; n < e.clients[c].count; ++n)
+                out.push_back({static_cast<unsigned>(out.size()), c, n, warm_up_of(e, e.clients[c])});
+        }
+    }
+    return out;
+}
+
 bool same_guest(const sim::Experiment& a, const sim::Experiment& b) {
 #define TIMING(name, ...) \
     if (a.timing.name != b.timing.name) return false;
 #include "common/timing.def"
 #undef TIMING
-    return a.cus == b.cus && std::equal(a.clients.begin(), a.clients.end(), b.clients.begin(), b.clients.end(),
-                                        [](const sim::ClientClass& x, const sim::ClientClass& y) {
-                                            return x.name == y.name && x.count == y.count && x.process == y.process &&
-                                                   x.queue.priority == y.queue.priority &&
-                                                   x.latency_critical == y.latency_critical;
-                                        });
+    return a.cus == b.cus && a.stock_driver == b.stock_driver && a.firmware == b.firmware &&
+           std::equal(a.clients.begin(), a.clients.end(), b.clients.begin(), b.clients.end(),
+                      [](const sim::ClientClass& x, const sim::ClientClass& y) {
+                          return x.name == y.name && x.count == y.count && x.process == y.process &&
+                                 x.queue.priority == y.queue.priority && x.latency_critical == y.latency_critical &&
+                                 x.cu_mask == y.cu_mask;
+                      });
 }
 
 MeasureJob measure_job(const std::vector<const sim::Experiment*>& experiments) {
@@ -206,11 +231,11 @@ MeasureJob measure_job(const std::vector<const sim::Experiment*>& experiments) {
         std::string key = fmt::format("{:05}", place.id);
         if (!client.process.empty()) key = key_of.try_emplace(client.process, key).first->second;
         std::string& process = processes[key];
-        process +=
-            fmt::format("{} id={} name={} priority={} marks={} awaited={} watch_ms={}", process.empty() ? "./client" : " /",
-                        place.id, shell_quote(client.name), priority_word(client.queue.priority), place.id == 0 ? 1 : 0,
-                        awaited(first, client.name) ? 1 : 0, watch_ms(experiments));
-        for (const sim::Experiment* e : experiments) process += " -- " + words_of(*e, places, place);
+        process += fmt::format("{} id={} name={} priority={} cu_mask={} marks={} awaited={} watch_ms={}",
+                               process.empty() ? "./client" : " /", place.id, shell_quote(client.name),
+                               priority_word(client.queue.priority), client.cu_mask, place.id == 0 ? 1 : 0,
+                               awaited(first, client.name) ? 1 : 0, watch_ms(experiments));
+        for (const sim::Experiment* e : experiments) process += " -- " + words_of(*e, places, places_of(*e)[place.id]);
         if (client.arrival == sim::Arrival::Trace) {
             std::string times;
             for (const uint64_t ns : client.trace_ns) times += fmt::format("{}\n", us(ns));
@@ -218,29 +243,28 @@ MeasureJob measure_job(const std::vector<const sim::Experiment*>& experiments) {
         }
     }
     job.run =
-        "#!/bin/bash\ndir=$(echo /sys/class/drm/card*/device/kfd_sched)\n"
-        "if ! [ -d \"$dir\" ]; then echo 'the driver has no scheduler' >&2; exit 70; fi\n"
+        std::string("#!/bin/bash\n") +
+        (first.stock_driver ? "none() { :; }\n" : std::string(kFindScheduler) + "none() { echo none >$dir/policy; }\n") +
         // Nobody polls while clients are measured: they say in a pipe what has happened.
         "mkfifo events; exec 3<>events; declare -A happened\n"
         "alive() { for pid in $pids; do kill -0 $pid 2>/dev/null || exit 71; done; }\n"
         "wait_for() { while ! [ \"${happened[$1]}\" ]; do if read -r -t 5 -u 3 event; then happened[$event]=1; stuck $event; "
         "else alive; fi; done; }\n"
-        // An experiment in which nothing goes on is ended: without a policy all queues come back.
-        "stuck() { if [ $1 = stuck.$now ] && ! [ -e halt.$now ]; then echo stuck $now; touch halt.$now; echo none "
-        ">$dir/policy; fi; }\n";
+        // An experiment in which nothing goes on is ended.
+        "stuck() { if [ $1 = stuck.$now ] && ! [ -e halt.$now ]; then echo stuck $now; touch halt.$now; none; fi; }\n";
     for (const auto& [key, process] : processes)
         job.run += fmt::format("{} >out.{} 2>err.{} &\npids=\"$pids $!\"\n", process, key, key);
     for (size_t n = 0; n < experiments.size(); ++n) {
         job.run += fmt::format("now={}\n", n);
         for (const Place& place : places) job.run += fmt::format("touch warm.{0}.{1}\nwait_for ready.{0}.{1}\n", n, place.id);
-        job.run += settings(*experiments[n]) + fmt::format("touch start.{}\n", n);
+        job.run += (first.stock_driver ? "" : settings(*experiments[n])) + fmt::format("touch start.{}\n", n);
         for (const Place& place : places) job.run += fmt::format("wait_for done.{}.{}\n", n, place.id);
-        job.run += fmt::format("echo none >$dir/policy\necho measured {} >&2\n", n);
+        job.run += fmt::format("none\necho measured {} >&2\n", n);
     }
-    job.run +=
-        "touch end\nstatus=0\nfor pid in $pids; do wait $pid || status=$?; done\n"
-        "cat err.* >&2\ncat out.*\nmount -t debugfs debugfs /sys/kernel/debug\n"
-        "sed 's/^/sched: /' /sys/kernel/debug/kfd/sched >&2\nexit $status\n";
+    job.run += "touch end\nstatus=0\nfor pid in $pids; do wait $pid || status=$?; done\ncat err.* >&2\ncat out.*\n";
+    if (!first.stock_driver)
+        job.run += "mount -t debugfs debugfs /sys/kernel/debug\nsed 's/^/sched: /' /sys/kernel/debug/kfd/sched >&2\n";
+    job.run += "exit $status\n";
     return job;
 }
 

@@ -9,7 +9,6 @@
 
 namespace lyra::cli {
 
-inline constexpr uint64_t kWarmUp = 5;    ///< kernels of each client before an experiment
 /// The GPU of an experiment. The guest's has [guest] cus of them, with as much of the bandwidth and of the context.
 inline constexpr unsigned kExperimentCus = 64;
 
@@ -23,6 +22,15 @@ struct MeasureJob {
     std::string run;                                          ///< needs `client` beside it
     std::vector<std::pair<std::string, std::string>> files;   ///< further ones, name and content
 };
+
+/// The clients' queues in the order in which they begin: those of latency-critical ones first.
+struct Place {
+    unsigned id = 0;      ///< of all
+    size_t client = 0;    ///< class
+    unsigned number = 0;  ///< in the class
+    uint64_t warm_up = 0;  ///< kernels before the samples, while nobody else runs: enough to know how fast it is alone
+};
+std::vector<Place> places_of(const sim::Experiment& experiment);
 
 /// Runs experiments that all are same_guest(). Its output is the clients' lines of JSON, and "stuck N" for an experiment in
 /// which nothing went on any more and which was ended; its errors have "measured N" when an experiment is over.

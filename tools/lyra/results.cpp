@@ -26,14 +26,18 @@ constexpr unsigned kSteps = 200;  ///< of the distribution
 
 double us(uint64_t ns) { return static_cast<double>(ns) / 1000; }
 
+void put(ordered_json& out, const std::string& name, const std::optional<Percentile>& value) {
+    out[name] = nullptr;
+    if (!value) return;
+    out[name] = value->value;
+    out[name + "_95"] = {value->low, value->high};
+}
+
 ordered_json latency_json(const Latency& latency) {
     ordered_json out;
-    const std::pair<const char*, const Percentile*> all[] = {
+    const std::pair<const char*, const std::optional<Percentile>*> all[] = {
         {"p50", &latency.p50}, {"p95", &latency.p95}, {"p99", &latency.p99}, {"p99.9", &latency.p999}};
-    for (const auto& [name, percentile] : all) {
-        out[name] = percentile->value;
-        out[std::string(name) + "_95"] = {percentile->low, percentile->high};
-    }
+    for (const auto& [name, percentile] : all) put(out, name, *percentile);
     out["max"] = latency.max;
     return out;
 }
@@ -50,17 +54,25 @@ std::string hash_text(std::string_view text) {
     return fmt::format("{:016x}", hash);
 }
 
-Latency describe(const std::vector<uint64_t>& sorted_ns) {
-    const auto at = [&](double percent) {
-        const sim::Percentile p = sim::percentile(sorted_ns, percent);
-        return Percentile{us(p.value), us(p.low), us(p.high)};
+Latency describe(std::vector<std::vector<uint64_t>> runs) {
+    std::vector<uint64_t> all;
+    for (std::vector<uint64_t>& run : runs) {
+        std::sort(run.begin(), run.end());
+        all.insert(all.end(), run.begin(), run.end());
+    }
+    if (all.empty()) return {};
+    std::sort(all.begin(), all.end());
+    const std::vector<double> percents = {50, 95, 99, 99.9};
+    const std::vector<sim::Percentile> found = sim::percentiles(runs, percents);
+    const auto told = [&](size_t n) -> std::optional<Percentile> {
+        if (!sim::enough_for(all.size(), percents[n])) return std::nullopt;
+        return Percentile{us(found[n].value), us(found[n].low), us(found[n].high)};
     };
-    Latency out{at(50), at(95), at(99), at(99.9), at(100).value, {}};
-    if (sorted_ns.empty()) return out;
+    Latency out{told(0), told(1), told(2), told(3), us(all.back()), {}};
     for (unsigned n = 0; n <= kSteps; ++n) {
         // Rank ceil(n / steps * count), in whole numbers; the first is the smallest value.
-        const size_t rank = std::max<size_t>((n * sorted_ns.size() + kSteps - 1) / kSteps, 1);
-        out.cdf.push_back(us(sorted_ns[rank - 1]));
+        const size_t rank = std::max<size_t>((n * all.size() + kSteps - 1) / kSteps, 1);
+        out.cdf.push_back(us(all[rank - 1]));
     }
     return out;
 }
@@ -103,11 +115,14 @@ std::string to_line(const Configuration& configuration, bool all) {
     out["configuration"] = ordered_json::object();
     for (const auto& [path, value] : configuration.swept) out["configuration"][path] = value;
     if (all) out["seed"] = configuration.seed;
+    out["seeds"] = configuration.seeds;
     out["samples"] = configuration.samples;
-    out["latency_us"] = latency_json(configuration.latency);
     out["preemptions"] = configuration.preemptions;
-    out["preemption_latency_us"] = latency_json(configuration.preemption_latency);
-    out["best_effort_retained"] = configuration.best_effort_retained;
+    for (const NamedLatency& each : kLatencies)
+        out[each.name + std::string(each.unit)] = latency_json(configuration.*each.which);
+    put(out, "best_effort_retained", configuration.best_effort_retained);
+    put(out, "stp", configuration.stp);
+    put(out, "antt", configuration.antt);
     out["simulated_ms"] = configuration.simulated_ms;
     if (configuration.bytes_saved) out["bytes_saved"] = *configuration.bytes_saved;
     if (configuration.lost_work) out["lost_work"] = *configuration.lost_work;
@@ -128,8 +143,10 @@ std::string to_line(const Configuration& configuration, bool all) {
     if (configuration.stages) {
         for (size_t n = 0; n < kStages.size(); ++n) out["stages_us"][kStages[n]] = (*configuration.stages)[n];
     }
-    if (!configuration.latency.cdf.empty()) out["latency_cdf_us"] = configuration.latency.cdf;
-    if (!configuration.preemption_latency.cdf.empty()) out["preemption_latency_cdf_us"] = configuration.preemption_latency.cdf;
+    for (const NamedLatency& each : kLatencies) {
+        const Latency& latency = configuration.*each.which;
+        if (!latency.cdf.empty()) out[fmt::format("{}_cdf{}", each.name, each.unit)] = latency.cdf;
+    }
     return line_of(out);
 }
 

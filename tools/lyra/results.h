@@ -14,7 +14,7 @@
 
 namespace lyra::results {
 
-inline constexpr unsigned kFormat = 1;
+inline constexpr unsigned kFormat = 2;
 
 /// Parts of the time line from doorbell to first wave, in their order: the stamps t0 to t8 are their ends.
 inline constexpr std::array<const char*, 8> kStages = {"submit", "detect", "request", "wait",
@@ -35,14 +35,15 @@ struct Manifest {
     bool operator==(const Manifest&) const = default;
 };
 
-/// A percentile and its 95 % interval, us.
+/// A statistic and its 95 % interval; of a latency in us.
 struct Percentile {
     double value = 0, low = 0, high = 0;
 };
 
-/// Percentiles of a set of latencies, us.
+/// Percentiles of a set of latencies, us. One that so few samples cannot tell is not there: p99 needs 1,000 of them, p99.9
+/// 10,000.
 struct Latency {
-    Percentile p50, p95, p99, p999;
+    std::optional<Percentile> p50, p95, p99, p999;
     double max = 0;
     std::vector<double>
         cdf;  ///< at equal steps of probability, from the smallest (0) to the largest (1); empty without samples
@@ -64,18 +65,36 @@ struct Waits {
 
 struct Configuration {
     std::vector<std::pair<std::string, std::string>> swept;  ///< path and value, as in the file's [sweep]
-    uint64_t seed = 0, samples = 0, preemptions = 0;
-    Latency latency, preemption_latency;  ///< of all samples; of those that pre-empted a queue
-    std::optional<StageMeans> stages;     ///< means over the latter
-    double best_effort_retained = 0;      ///< 0 to 1
+    uint64_t seed = 0, seeds = 1;  ///< the first one, and how many runs with it and the following ones
+    uint64_t samples = 0, preemptions = 0;
+    Latency latency, preemption_latency;  ///< doorbell to first wave: of all samples; of those that pre-empted a queue
+    Latency arrival_latency, resident_latency, completion;  ///< from the intended arrival: to first wave, all waves, end
+    Latency slowdown;                     ///< completion as multiple of its mean alone; no unit
+    std::optional<StageMeans> stages;     ///< means over the pre-emptions
+    /// Sum over best-effort clients of their throughput, each as part of what one queue of it does alone. Nothing when that is
+    /// not known.
+    std::optional<Percentile> best_effort_retained;
+    std::optional<Percentile> stp, antt;  ///< of all clients: system throughput, average normalized turnaround time
     double simulated_ms = 0;
     std::optional<uint64_t> bytes_saved;  ///< when it is known
     std::optional<uint64_t> lost_work;  ///< when it was looked for
     std::optional<Waits> waits;
-    std::optional<bool> deadlocked;     ///< nothing went on any more; when it was looked for
+    std::optional<bool> deadlocked;  ///< nothing went on any more; when it was looked for
     std::vector<Client> clients;
     std::string trace_hash;
 };
+
+/// The latencies of a configuration: their names in a file are name + unit, and name + "_cdf" + unit.
+struct NamedLatency {
+    const char *name, *unit;
+    Latency Configuration::* which;
+};
+inline constexpr NamedLatency kLatencies[] = {{"latency", "_us", &Configuration::latency},
+                                              {"preemption_latency", "_us", &Configuration::preemption_latency},
+                                              {"arrival_latency", "_us", &Configuration::arrival_latency},
+                                              {"resident_latency", "_us", &Configuration::resident_latency},
+                                              {"completion", "_us", &Configuration::completion},
+                                              {"slowdown", "", &Configuration::slowdown}};
 
 struct RunResults {
     Manifest manifest;
@@ -85,8 +104,8 @@ struct RunResults {
 /// FNV-1a of the bytes, 16 hexadecimal digits.
 std::string hash_text(std::string_view text);
 
-/// Percentiles and distribution of latencies. @param sorted_ns ascending
-Latency describe(const std::vector<uint64_t>& sorted_ns);
+/// Percentiles and distribution of latencies. @param runs  those of each seed, in any order; ns
+Latency describe(std::vector<std::vector<uint64_t>> runs);
 
 /// Means of the stages over samples. A stamp that did not happen, or only after the first wave, did not delay that wave: its
 /// stage has no length, so that the stages of a sample add up to its latency.
@@ -124,7 +143,7 @@ public:
     AtomicFile& operator=(const AtomicFile&) = delete;
 
     void write(std::string_view text);  ///< throws Error
-    void commit();                      ///< throws Error
+    void commit();  ///< throws Error
 
 private:
     [[noreturn]] void fail(const char* what) const;

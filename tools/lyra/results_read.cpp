@@ -90,8 +90,9 @@ Manifest read_manifest(const Object& in) {
     return m;
 }
 
-Percentile read_percentile(const Object& in, const std::string& name) {
+std::optional<Percentile> read_percentile(const Object& in, const std::string& name) {
     const std::string interval = name + "_95";
+    if (in.get(name.c_str()).is_null()) return std::nullopt;
     const ordered_json& bounds = in.list(interval.c_str(), 2);
     if (bounds.size() != 2) throw Error(in.full(interval) + " has to be two numbers");
     const Percentile p{in.number(name.c_str()), Object::to_number(bounds[0], in.full(interval)),
@@ -100,20 +101,23 @@ Percentile read_percentile(const Object& in, const std::string& name) {
     return p;
 }
 
-Latency read_latency(const Object& line, const char* key, const char* cdf, bool samples) {
-    const Object in = line.object(key);
+/// @param cdf  key of the distribution; "" for a latency that has none in the file
+Latency read_latency(const Object& line, const std::string& key, const std::string& cdf) {
+    const Object in = line.object(key.c_str());
     Latency out{read_percentile(in, "p50"),   read_percentile(in, "p95"), read_percentile(in, "p99"),
                 read_percentile(in, "p99.9"), in.number("max"),           {}};
-    if (out.p50.value > out.p95.value || out.p95.value > out.p99.value || out.p99.value > out.p999.value ||
-        out.p999.value > out.max)
-        throw Error(std::string(key) + ": the percentiles do not ascend");
-    if (!samples) return out;
-    for (const ordered_json& point : line.list(cdf, kMostPoints)) {
-        out.cdf.push_back(Object::to_number(point, cdf));
-        if (out.cdf.size() > 1 && out.cdf.back() < out.cdf[out.cdf.size() - 2])
-            throw Error(std::string(cdf) + " does not ascend");
+    double before = 0;
+    for (const std::optional<Percentile>& each : {out.p50, out.p95, out.p99, out.p999, {Percentile{out.max}}}) {
+        if (!each) continue;
+        if (each->value < before) throw Error(key + ": the percentiles do not ascend");
+        before = each->value;
     }
-    if (out.cdf.size() < 2) throw Error(std::string(cdf) + " needs two points at least");
+    if (cdf.empty() || !out.p50) return out;
+    for (const ordered_json& point : line.list(cdf.c_str(), kMostPoints)) {
+        out.cdf.push_back(Object::to_number(point, cdf));
+        if (out.cdf.size() > 1 && out.cdf.back() < out.cdf[out.cdf.size() - 2]) throw Error(cdf + " does not ascend");
+    }
+    if (out.cdf.size() < 2) throw Error(cdf + " needs two points at least");
     return out;
 }
 
@@ -125,22 +129,28 @@ Configuration read_configuration(const Object& in) {
         c.swept.emplace_back(path, value.get<std::string>());
     }
     c.seed = in.whole("seed");
+    c.seeds = in.whole("seeds");
     c.samples = in.whole("samples");
     c.preemptions = in.whole("preemptions");
     if (c.preemptions > c.samples) throw Error("more preemptions than samples");
-    c.latency = read_latency(in, "latency_us", "latency_cdf_us", c.samples != 0);
-    c.preemption_latency = read_latency(in, "preemption_latency_us", "preemption_latency_cdf_us", c.preemptions != 0);
+    for (const NamedLatency& each : kLatencies)
+        c.*each.which =
+            read_latency(in, fmt::format("{}{}", each.name, each.unit), fmt::format("{}_cdf{}", each.name, each.unit));
+    if (c.latency.p50.has_value() != (c.samples != 0) || c.preemption_latency.p50.has_value() != (c.preemptions != 0))
+        throw Error("samples have no percentile, or percentiles no samples");
     if (in.has("stages_us")) {
         const Object stages = in.object("stages_us");
         c.stages.emplace();
         for (size_t n = 0; n < kStages.size(); ++n) (*c.stages)[n] = stages.number(kStages[n]);
     }
-    c.best_effort_retained = in.number("best_effort_retained", 1.000001);  // rounding
+    c.best_effort_retained = read_percentile(in, "best_effort_retained");
+    c.stp = read_percentile(in, "stp");
+    c.antt = read_percentile(in, "antt");
     c.simulated_ms = in.number("simulated_ms");
     if (in.has("bytes_saved")) c.bytes_saved = in.whole("bytes_saved");
     if (in.has("lost_work")) c.lost_work = in.whole("lost_work");
     if (in.has("displacements"))
-        c.waits = {read_latency(in, "ready_latency_us", nullptr, false), in.whole("displacements"), in.whole("wasted"),
+        c.waits = {read_latency(in, "ready_latency_us", ""), in.whole("displacements"), in.whole("wasted"),
                    in.whole("rotations")};
     if (in.has("deadlocked")) c.deadlocked = in.flag("deadlocked");
     for (const ordered_json& each : in.list("clients", kMostEntries)) {

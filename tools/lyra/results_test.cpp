@@ -30,10 +30,13 @@ RunResults example() {
     std::vector<uint64_t> all(1000), some(400);
     std::iota(all.begin(), all.end(), 1);
     std::iota(some.begin(), some.end(), 600);
-    c.latency = describe(all);
-    c.preemption_latency = describe(some);
+    c.latency = c.arrival_latency = c.resident_latency = c.completion = describe({all});
+    c.preemption_latency = describe({some});
+    c.slowdown = describe({{all.begin(), all.begin() + 500}, {all.begin() + 500, all.end()}});
     c.stages = StageMeans{0, 0.25, 0.1, 0, 0.3, 0, 0, 0.15};
-    c.best_effort_retained = 0.987;
+    c.best_effort_retained = Percentile{0.987, 0.98, 0.99};
+    c.stp = Percentile{1.2, 1.2, 1.2};
+    c.seeds = 10;
     c.simulated_ms = 12.5;
     c.bytes_saved = 1u << 30;
     c.clients = {{"be", 12, 99.5}};
@@ -89,14 +92,32 @@ TEST(Results, AreReadAsWritten) {
 TEST(Results, DistributionHasEqualSteps) {
     std::vector<uint64_t> values(400);
     std::iota(values.begin(), values.end(), 1);
-    const Latency latency = describe(values);
+    const Latency latency = describe({values});
     ASSERT_EQ(latency.cdf.size(), 201u);
     EXPECT_DOUBLE_EQ(latency.cdf[0], 0.001);
     for (size_t n = 1; n <= 200; ++n) EXPECT_DOUBLE_EQ(latency.cdf[n], 0.002 * static_cast<double>(n));
-    EXPECT_DOUBLE_EQ(latency.p99.value, latency.cdf[198]);
+    EXPECT_DOUBLE_EQ(latency.p95.value().value, latency.cdf[190]);
     EXPECT_DOUBLE_EQ(latency.max, latency.cdf[200]);
-    EXPECT_EQ(describe({5}).cdf, std::vector<double>(201, 0.005));
+    EXPECT_EQ(describe({{5}}).cdf, std::vector<double>(201, 0.005));
     EXPECT_TRUE(describe({}).cdf.empty());
+    EXPECT_TRUE(describe({{}, {}}).cdf.empty());
+}
+
+TEST(Results, PercentilesNeedTenValuesAboveThem) {
+    std::vector<uint64_t> values(9999);
+    std::iota(values.begin(), values.end(), 1);
+    const Latency many = describe({values});
+    EXPECT_TRUE(many.p99);
+    EXPECT_FALSE(many.p999);
+    const Latency few = describe({{values.begin(), values.begin() + 999}});
+    EXPECT_TRUE(few.p50 && few.p95);
+    EXPECT_FALSE(few.p99);
+    values.push_back(10000);
+    EXPECT_EQ(describe({values}).p999.value().value, 9.99);
+    EXPECT_EQ(
+        describe({{values.begin(), values.begin() + 400}, {values.begin() + 400, values.begin() + 1000}}).p99.value().value,
+        0.99)
+        << "what all seeds have together counts";
 }
 
 TEST(Results, StagesAddUpToTheLatency) {
@@ -134,7 +155,7 @@ TEST(Results, SayWhatIsWrongAndWhere) {
         {good.substr(0, good.find('\n') + 1), "the run has no configuration"},
         {good + good.substr(0, good.find('\n') + 1), "the run has no configuration"},
         {good.substr(good.find('\n') + 1), "r.jsonl:1: not a file of results"},
-        {changed(1, "/lyra_results", 2), "format 2 of results, this program knows format 1"},
+        {changed(1, "/lyra_results", 1), "format 1 of results, this program knows format 2"},
         {changed(1, "/spec", "samples = 3\n"), "spec_hash is not that of spec"},
         {changed(1, "/source", "oracle"), "source has to be"},
         {changed(1, "/timing/packet_ns", -1), "timing.packet_ns has to be a whole number"},
@@ -148,7 +169,11 @@ TEST(Results, SayWhatIsWrongAndWhere) {
         {changed(2, "/latency_cdf_us", {1}), "needs two points"},
         {changed(2, "/latency_cdf_us", 3), "has to be a list"},
         {changed(2, "/stages_us/save", -3), "stages_us.save has to be a number"},
-        {changed(2, "/best_effort_retained", 1.5), "best_effort_retained has to be a number"},
+        {changed(2, "/best_effort_retained", -1), "best_effort_retained has to be a number"},
+        {changed(2, "/best_effort_retained", 1.5), "best_effort_retained does not lie in its interval"},
+        {changed(2, "/seeds", -1), "seeds has to be a whole number"},
+        {changed(2, "/arrival_latency_us/p50", nullptr), ""},
+        {changed(2, "/latency_us/p50", nullptr), "samples have no percentile"},
         {changed(2, "/configuration/\033[2J", 1), "configuration.?[2J has to be a string"},
         {changed(2, "/clients/0/name", nullptr), "clients.name has to be a string"},
     };

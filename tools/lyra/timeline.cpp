@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <map>
+#include <stdexcept>
+
+#include <fmt/format.h>
 
 #include "common/trace_text.h"
 #include "cp-firmware-model/packets/pm4.h"
@@ -17,7 +20,7 @@ constexpr uint64_t kAqlKernelDispatch = 2;   // HSA_PACKET_TYPE_KERNEL_DISPATCH
 /// Follows the device from event to event.
 class Reader {
 public:
-    explicit Reader(const TimelineOptions& options) : options_(options) {}
+    explicit Reader(const std::vector<std::vector<TimelineQueue>>& experiments) : expected_(experiments) {}
 
     void take(const TraceRecord& e) {
         if (begin_ns_ == 0) begin_ns_ = e.time_ns;
@@ -29,6 +32,7 @@ public:
             case EventId::packet: packet(e); break;
             case EventId::dispatch_begin: begin(e); break;
             case EventId::dispatch_started: started(e); break;
+            case EventId::dispatch_resident: resident(e); break;
             case EventId::dispatch_end: end(e); break;
             default: break;
         }
@@ -36,6 +40,9 @@ public:
 
     std::vector<Timeline> finish() {
         if (!marked_) finish_experiment();
+        if (experiments_.size() != expected_.size())
+            throw std::runtime_error(
+                fmt::format("the device saw {} experiments, not {}", experiments_.size(), expected_.size()));
         return std::move(experiments_);
     }
 
@@ -44,13 +51,10 @@ private:
         if (marked_) finish_experiment();
         marked_ = true;
         out_ = {};
-        seen_.clear();
-        last_begin_.clear();
         running_.clear();
-        periods_.clear();
-        order_.clear();
+        tracks_.clear();
         off_.clear();
-        last_asked_ns_ = last_unmapped_ns_ = first_begin_ = last_end_ = 0;
+        last_asked_ns_ = last_unmapped_ns_ = 0;
         begin_ns_ = now_ns_;
         begun_ = false;
     }
@@ -59,13 +63,14 @@ private:
         out_.samples.erase(
             std::remove_if(out_.samples.begin(), out_.samples.end(), [](const sim::Sample& s) { return s.t9_done == 0; }),
             out_.samples.end());
-        if (!periods_.empty()) out_.alone_ns = *std::min_element(periods_.begin(), periods_.end());
-        if (out_.best_effort > 0) out_.best_effort_ns = last_end_ - first_begin_;
+        uint64_t first = ~uint64_t{0}, last = 0;
         for (const sim::Sample& s : out_.samples) {
-            const uint64_t from = std::max(s.t8_first_wave, first_begin_), to = std::min(s.t9_done, last_end_);
-            if (from < to) out_.critical_ns += to - from;
+            first = std::min(first, s.t0_doorbell);
+            last = std::max(last, s.t9_done);
         }
-        for (const uint64_t doorbell : order_) out_.longest_off_ns.push_back(off_[doorbell].longest_ns);
+        out_.queues.resize(tracks_.size());
+        for (const auto& [doorbell, track] : tracks_)
+            out_.queues[track.number] = times_of(track, first, last, off_[doorbell].longest_ns);
         out_.duration_ns = now_ns_ - begin_ns_;
         experiments_.push_back(std::move(out_));
     }
@@ -77,14 +82,65 @@ private:
     /// restored.
     struct Kernel {
         size_t sample = SIZE_MAX;  ///< of a latency-critical one
-        uint64_t begin_ns = 0;
+        uint64_t rung_ns = 0;
     };
+    /// A client's queue.
+    struct Track {
+        size_t number = 0;  ///< of the client
+        TimelineQueue expected;
+        struct Ended {
+            uint64_t ns, turnaround_ns;
+        };
+        std::vector<Ended> ended;  ///< its kernels, the warm-up first
+    };
+
+    /// Kernels that ended between the two times, and those of the warm-up, which begins with code that is not there yet: the
+    /// first one does not count.
+    static QueueTimes times_of(const Track& track, uint64_t first, uint64_t last, uint64_t longest_off_ns) {
+        QueueTimes out;
+        out.longest_off_ns = longest_off_ns;
+        std::vector<Track::Ended> alone, beside;
+        for (size_t n = 0; n < track.ended.size(); ++n) {
+            const Track::Ended& each = track.ended[n];
+            if (n < track.expected.warm_up && n > 0) alone.push_back(each);
+            if (n >= track.expected.warm_up && each.ns > first && each.ns <= last) beside.push_back(each);
+        }
+        const auto turnaround_of = [](const std::vector<Track::Ended>& all) {
+            uint64_t sum = 0;
+            for (const Track::Ended& each : all) sum += each.turnaround_ns;
+            return all.empty() ? 0 : static_cast<double>(sum) / static_cast<double>(all.size());
+        };
+        const auto rate_of = [](const std::vector<Track::Ended>& all) {
+            const uint64_t ns = all.size() > 1 ? all.back().ns - all.front().ns : 0;
+            return ns == 0 ? 0 : static_cast<double>(all.size() - 1) / static_cast<double>(ns);
+        };
+        out.alone_turnaround_ns = turnaround_of(alone);
+        out.alone_rate = rate_of(alone);
+        out.turnaround_ns = turnaround_of(beside);
+        // Nobody ends kernels who does not get to run; who has not had the time to end one is something else.
+        const double window = last > first ? static_cast<double>(last - first) : 0;
+        if (beside.size() > 1)
+            out.rate = rate_of(beside);
+        else if (window * out.alone_rate >= 10)
+            out.rate = static_cast<double>(beside.size()) / window;
+        return out;
+    }
+
+    Track& track_of(uint64_t doorbell) {
+        const auto [it, added] = tracks_.try_emplace(doorbell);
+        if (!added) return it->second;
+        it->second.number = tracks_.size() - 1;
+        const size_t experiment = experiments_.size();
+        if (experiment < expected_.size() && it->second.number < expected_[experiment].size())
+            it->second.expected = expected_[experiment][it->second.number];
+        return it->second;
+    }
 
     /// What a queue has to do, and how long it had no slot for it.
     struct Off {
         uint64_t rung = 0, read = 0;  ///< packets that doorbells told of, and that were read
         bool off = false;
-        uint64_t since_ns = 0;        ///< of a queue that is off: 0 when it has nothing to do
+        uint64_t since_ns = 0;  ///< of a queue that is off: 0 when it has nothing to do
         uint64_t longest_ns = 0;
     };
 
@@ -158,22 +214,24 @@ private:
     void begin(const TraceRecord& e) {
         const uint64_t queue = e.args[1], groups = e.args[2], doorbell = doorbell_[queue];
         Kernel kernel;
-        kernel.begin_ns = e.time_ns;
         const uint64_t rung = rung_for(doorbell, position_[queue]);
+        kernel.rung_ns = rung != 0 ? rung : e.time_ns;
         if (groups == kMarkGroups) return mark();
-        if (std::find(order_.begin(), order_.end(), doorbell) == order_.end()) order_.push_back(doorbell);
-        if (groups > 1) {
-            if (const auto it = last_begin_.find(doorbell); it != last_begin_.end() && !begun_)
-                periods_.push_back(e.time_ns - it->second);
-            last_begin_[doorbell] = e.time_ns;
-        } else if (seen_[doorbell]++ >= options_.warm_up) {
+        if (groups == kClientGroups) {
+            track_of(doorbell);
+            return;
+        }
+        const auto found = tracks_.find(doorbell);
+        if (found == tracks_.end()) return;
+        const Track& track = found->second;
+        if (track.expected.critical && track.ended.size() >= track.expected.warm_up) {
             sim::Sample s;
-            s.t0_doorbell = rung != 0 ? rung : e.time_ns;
+            s.client = static_cast<unsigned>(track.number);
+            s.t0_doorbell = kernel.rung_ns;
             // The queue had no slot, or went to the hardware anew with the others, before its packet was read.
             if (last_unmapped_ns_ > s.t0_doorbell) note_unmap(s, last_asked_ns_, last_unmapped_ns_);
             kernel.sample = out_.samples.size();
             out_.samples.push_back(s);
-            if (!begun_) first_begin_ = s.t0_doorbell;
             begun_ = true;
         }
         running_[doorbell] = kernel;
@@ -193,47 +251,40 @@ private:
         s.t5_saved = std::min(s.t5_saved, e.time_ns);
     }
 
+    /// The last work-group of the grid has been placed.
+    void resident(const TraceRecord& e) {
+        const auto it = running_.find(doorbell_[e.args[1]]);
+        if (it == running_.end() || it->second.sample == SIZE_MAX) return;
+        sim::Sample& s = out_.samples[it->second.sample];
+        if (s.resident == 0) s.resident = e.time_ns;
+    }
+
     void end(const TraceRecord& e) {
         const auto it = running_.find(doorbell_[e.args[1]]);
         if (it == running_.end()) return;
-        if (it->second.sample != SIZE_MAX) {
-            out_.samples[it->second.sample].t9_done = e.time_ns;
-        } else if (begun_ && last_begin_.contains(it->first)) {
-            // One that had begun before the samples did a part of its work then: the next one is the first.
-            if (out_.best_effort == 0 && it->second.begin_ns < first_begin_) {
-                first_begin_ = e.time_ns;
-            } else {
-                ++out_.best_effort;
-            }
-            last_end_ = e.time_ns;
-        }
+        if (it->second.sample != SIZE_MAX) out_.samples[it->second.sample].t9_done = e.time_ns;
+        track_of(it->first).ended.push_back({e.time_ns, e.time_ns - std::min(e.time_ns, it->second.rung_ns)});
         running_.erase(it);
     }
 
-    TimelineOptions options_;
+    const std::vector<std::vector<TimelineQueue>>& expected_;
     Timeline out_;
     std::vector<Timeline> experiments_;
     std::map<uint64_t, std::vector<Ring>> rung_;  // by doorbell
     std::map<uint64_t, uint64_t> doorbell_, position_;  // by queue
-    std::map<uint64_t, uint64_t> seen_, last_begin_;  // by doorbell
+    std::map<uint64_t, Track> tracks_;  // by doorbell
     std::map<uint64_t, Kernel> running_;  // by doorbell
     std::map<uint64_t, Off> off_;  // by doorbell
-    std::vector<uint64_t> periods_, order_;  // order_: doorbells, by their queues' first kernels
     uint64_t hiq_ = ~uint64_t{0};
-    uint64_t last_asked_ns_ = 0, last_unmapped_ns_ = 0, first_begin_ = 0, last_end_ = 0;
+    uint64_t last_asked_ns_ = 0, last_unmapped_ns_ = 0;
     uint64_t begin_ns_ = 0, now_ns_ = 0;
     bool begun_ = false, marked_ = false;
 };
 
 }  // namespace
 
-double Timeline::retained() const {
-    if (alone_ns == 0 || best_effort == 0 || best_effort_ns <= critical_ns) return 0;
-    return static_cast<double>(best_effort) * static_cast<double>(alone_ns) / static_cast<double>(best_effort_ns - critical_ns);
-}
-
-std::vector<Timeline> read_timelines(std::istream& in, const TimelineOptions& options) {
-    Reader reader(options);
+std::vector<Timeline> read_timelines(std::istream& in, const std::vector<std::vector<TimelineQueue>>& experiments) {
+    Reader reader(experiments);
     read_text_trace(in, [&](const TraceRecord& record) { reader.take(record); });
     return reader.finish();
 }

@@ -9,11 +9,17 @@
 namespace lyra::cli {
 namespace {
 
-Timeline read(const std::string& text, uint64_t warm_up = 0) {
+constexpr TimelineQueue kCritical{true, 0}, kBestEffort{false, 0};
+
+std::vector<Timeline> read_all(const std::string& text, const std::vector<std::vector<TimelineQueue>>& experiments) {
     std::string tabs = text;
     for (char& c : tabs) c = c == ' ' ? '\t' : c;
     std::istringstream in(tabs);
-    return read_timelines(in, {warm_up}).at(0);
+    return read_timelines(in, experiments);
+}
+
+Timeline read(const std::string& text, const std::vector<TimelineQueue>& queues = {kBestEffort, kCritical}) {
+    return read_all(text, {queues}).at(0);
 }
 
 // Queue 1: best effort, doorbell 0x100; queue 2: latency-critical, 0x200; queue 9: HIQ, 0x8.
@@ -23,6 +29,10 @@ const std::string kMapped = R"(10 queue_mapped 9 0 8 1
 20 queue_mapped 1 8 256 2
 21 queue_mapped 2 9 512 3
 30 packet 9 0 165 0
+31 dispatch_begin 7001 1 4098 1
+32 dispatch_end 7001 1
+33 dispatch_begin 7002 2 4098 1
+34 dispatch_end 7002 2
 )";
 
 TEST(Timeline, FollowsAPreemptionFromDoorbellToFirstWave) {
@@ -103,8 +113,7 @@ TEST(Timeline, WithoutAnUnmapNobodyWasDisplaced) {
 2001 packet 2 1 2 1
 2002 dispatch_begin 2 2 1 8192
 2003 dispatch_started 2 2
-)",
-                            0);
+)");
     ASSERT_EQ(t.samples.size(), 1u) << "the second has not ended";
     EXPECT_FALSE(t.samples[0].displaced);
 }
@@ -135,41 +144,75 @@ TEST(Timeline, MarksDivideExperiments) {
     };
     for (const unsigned kernels : {3u, 2u}) {
         kernel(kMarkGroups);
+        kernel(kClientGroups);
         for (unsigned n = 0; n < kernels; ++n) kernel(1);
     }
     kernel(kMarkGroups);
     kernel(1);
-    for (char& c : text) c = c == ' ' ? '\t' : c;
-    std::istringstream in(text);
-    const std::vector<Timeline> experiments = read_timelines(in, {1});
+    const std::vector<std::vector<TimelineQueue>> expected(2, {{true, 1}});
+    const std::vector<Timeline> experiments = read_all(text, expected);
+    EXPECT_THROW(read_all(text, {expected.front()}), std::runtime_error) << "what was expected is not what was seen";
     ASSERT_EQ(experiments.size(), 2u) << "what is before the first mark and after the last is none";
     ASSERT_EQ(experiments[0].samples.size(), 2u) << "each has a warm-up";
-    EXPECT_EQ(experiments[0].samples[0].t8_first_wave, 301u);
+    EXPECT_EQ(experiments[0].samples[0].t8_first_wave, 401u);
     ASSERT_EQ(experiments[1].samples.size(), 1u);
-    EXPECT_EQ(experiments[1].samples[0].t8_first_wave, 701u);
+    EXPECT_EQ(experiments[1].samples[0].t8_first_wave, 901u);
 }
 
-TEST(Timeline, WarmUpIsNoSampleAndRetainedIsWorkOverTimeLeft) {
+TEST(Timeline, HowFastAClientIsAloneAndBesideOthers) {
     std::string text = kMapped;
     uint64_t dispatch = 1;
-    const auto effort = [&](uint64_t begin, uint64_t end) {
-        text += std::to_string(begin) + " dispatch_begin " + std::to_string(dispatch) + " 1 64 4096\n";
-        text += std::to_string(end) + " dispatch_end " + std::to_string(dispatch++) + " 1\n";
+    const auto kernel = [&](unsigned queue, uint64_t rung, uint64_t begin, uint64_t end) {
+        const unsigned doorbell = queue == 1 ? 256 : 512;
+        const uint64_t nth = dispatch++;
+        text += std::to_string(rung) + " doorbell " + std::to_string(doorbell) + " " + std::to_string(nth) + "\n";
+        const std::string of = " " + std::to_string(nth) + " " + std::to_string(queue);
+        text += std::to_string(begin) + " packet " + std::to_string(queue) + " 1 2 " + std::to_string(nth) + "\n";
+        text += std::to_string(begin) + " dispatch_begin" + of + " 64 4096\n";
+        text += std::to_string(begin) + " dispatch_started" + of + "\n";
+        text += std::to_string(begin + 2) + " dispatch_resident" + of + "\n";
+        text += std::to_string(end) + " dispatch_end" + of + "\n";
     };
-    text += "90 dispatch_begin 900 2 1 1\n95 dispatch_end 900 2\n";  // warm-up of the critical queue
-    for (uint64_t n = 0; n < 4; ++n) effort(1000 + n * 100, 1100 + n * 100);
-    text +=
-        "1401 doorbell 512 1\n1402 packet 2 1 2 1\n1403 dispatch_begin 901 2 1 1\n1404 dispatch_started 901 2\n1414 "
-        "dispatch_end 901 2\n";
-    effort(1420, 1520);
-    effort(1520, 1670);  // lost half of its time
-    const Timeline t = read(text, 1);
-    ASSERT_EQ(t.samples.size(), 1u);
-    EXPECT_EQ(t.alone_ns, 100u);
-    EXPECT_EQ(t.best_effort, 2u);
-    EXPECT_EQ(t.critical_ns, 10u);
-    EXPECT_EQ(t.best_effort_ns, 1670u - 1401u);
-    EXPECT_DOUBLE_EQ(t.retained(), 200.0 / (1670 - 1401 - 10));
+    // The warm-up of the critical queue, the first kernel of which is slow, then of the other one; then both.
+    kernel(2, 50, 55, 300);
+    kernel(2, 400, 405, 420);
+    kernel(2, 500, 505, 520);
+    for (uint64_t n = 0; n < 4; ++n) kernel(1, 995 + n * 100, 1000 + n * 100, 1090 + n * 100);
+    kernel(1, 1395, 1400, 1600);  // not in its warm-up, and before the first sample: with somebody beside it, perhaps
+    kernel(2, 1701, 1703, 1714);
+    kernel(1, 1720, 1730, 1870);
+    kernel(1, 1880, 1890, 2070);
+    kernel(1, 2080, 2090, 2270);
+    kernel(2, 2290, 2295, 2300);
+    kernel(1, 2400, 2410, 2500);  // after the last sample
+    text += "2600 queue_mapped 5 8 768 9\n2601 dispatch_begin 900 5 32 1\n2602 dispatch_end 900 5\n";  // the runtime's own
+    const Timeline t = read(text, {{false, 4}, {true, 3}});
+    ASSERT_EQ(t.samples.size(), 2u);
+    EXPECT_EQ(t.samples[0].t0_doorbell, 1701u);
+    EXPECT_EQ(t.samples[0].resident, 1705u);
+    EXPECT_EQ(t.samples[0].client, 1u);
+    ASSERT_EQ(t.queues.size(), 2u);
+    EXPECT_DOUBLE_EQ(t.queues[1].alone_turnaround_ns, 20);
+    EXPECT_DOUBLE_EQ(t.queues[0].alone_turnaround_ns, 95);
+    EXPECT_DOUBLE_EQ(t.queues[0].alone_rate, 0.01);
+    EXPECT_DOUBLE_EQ(t.queues[0].rate.value(), 2.0 / (2270 - 1870)) << "from end to end, of those that ended meanwhile";
+    EXPECT_DOUBLE_EQ(t.queues[0].turnaround_ns, (150 + 190 + 190) / 3.0);
+}
+
+TEST(Timeline, WhoEndsNothingInALongTimeIsSlow) {
+    std::string text = kMapped;
+    uint64_t dispatch = 1;
+    const auto kernel = [&](unsigned queue, uint64_t begin, uint64_t end) {
+        const std::string of = " " + std::to_string(dispatch++) + " " + std::to_string(queue);
+        text += std::to_string(begin) + " dispatch_begin" + of + " 64 4096\n";
+        text += std::to_string(end) + " dispatch_end" + of + "\n";
+    };
+    for (uint64_t n = 0; n < 4; ++n) kernel(1, 100 + n * 100, 190 + n * 100);
+    kernel(2, 1000, 1010);
+    const std::string soon = text;
+    kernel(2, 2100, 2110);
+    EXPECT_EQ(read(text, {{false, 4}, {true, 0}}).queues[0].rate, 0.0);
+    EXPECT_FALSE(read(soon, {{false, 4}, {true, 0}}).queues[0].rate);
 }
 
 TEST(Timeline, HowLongAQueueHadWorkAndNoSlot) {
@@ -196,9 +239,9 @@ TEST(Timeline, HowLongAQueueHadWorkAndNoSlot) {
 9030 queue_unmapped 5
 9050 queue_mapped 6 8 512 2
 )");
-    ASSERT_EQ(t.longest_off_ns.size(), 2u);
-    EXPECT_EQ(t.longest_off_ns[0], 700u) << "an idle queue counts from its doorbell: 400";
-    EXPECT_EQ(t.longest_off_ns[1], 20u) << "packets that nobody has read";
+    ASSERT_EQ(t.queues.size(), 2u);
+    EXPECT_EQ(t.queues[0].longest_off_ns, 700u) << "an idle queue counts from its doorbell: 400";
+    EXPECT_EQ(t.queues[1].longest_off_ns, 20u) << "packets that nobody has read";
 }
 
 TEST(Timeline, RefusesWhatIsNoTrace) {

@@ -59,6 +59,21 @@ struct Options {
     }
 };
 
+/// A grid of so many empty work-groups, which no experiment has, tells the reader of the device's events that one begins or
+/// ends.
+constexpr unsigned kMarkGroups = 4099;
+/// One of so many tells whose queue it is; the runtime has others. It is the first of a client in an experiment.
+constexpr unsigned kClientGroups = 4098;
+
+constexpr unsigned kStep = 1664525, kAdd = 1013904223;
+/// Registers that a wave has whatever it does: 24.
+#define LYRA_HOLD(value) asm volatile("" : "+v"(value) : : "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23")
+
+__device__ void count(unsigned wave, unsigned value, unsigned* waves_done, unsigned* sums) {
+    atomicAdd(&sums[wave], value);
+    if (threadIdx.x % kWave == 0) atomicAdd(&waves_done[wave], 1u);
+}
+
 /// Waits without using anything, and counts itself in its group's and its wave's cell. One wave of each group sleeps, the
 /// others wait for it at a barrier: they are as much to save, and cost an emulator nothing meanwhile.
 __global__ void work(unsigned sleeps, unsigned* waves_done, unsigned* sums) {
@@ -70,23 +85,77 @@ __global__ void work(unsigned sleeps, unsigned* waves_done, unsigned* sums) {
     if (threadIdx.x < kWave) {
         for (unsigned n = 0; n < sleeps; ++n) {
             asm volatile("s_sleep 127" : "+v"(value) : : "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23");
-            value = value * 1664525u + 1013904223u;
+            value = value * kStep + kAdd;
         }
     }
     __syncthreads();
     // The neighbour's word has to have survived, too.
-    const unsigned other = lds[threadIdx.x ^ 1];
-    atomicAdd(&sums[wave], value ^ other);
-    if (threadIdx.x % kWave == 0) atomicAdd(&waves_done[wave], 1u);
+    count(wave, value ^ lds[threadIdx.x ^ 1], waves_done, sums);
 }
 
-unsigned expected_sum(unsigned group, unsigned group_size, unsigned wave_in_group, unsigned sleeps) {
+/// What a lane finds in its 16 bytes of each KiB of the data, as one number.
+__host__ __device__ unsigned of_lane(unsigned lane) { return (lane + 1) + 3 * (lane ^ 5) + 5 * (2 * lane) + 7 * (lane * lane); }
+__global__ void fill(uint4* data) {
+    const unsigned at = blockIdx.x * blockDim.x + threadIdx.x, lane = at % kWave;
+    data[at] = make_uint4(lane + 1, lane ^ 5, 2 * lane, lane * lane);
+}
+
+/// As work(), but all waves load, a KiB a round. @param data  of 1 << kib KiB
+__global__ void load(unsigned rounds, const uint4* data, unsigned kib, unsigned* waves_done, unsigned* sums) {
+    extern __shared__ unsigned lds[];
+    const unsigned wave = (blockIdx.x * blockDim.x + threadIdx.x) / kWave, lane = threadIdx.x % kWave;
+    unsigned value = threadIdx.x + wave;
+    lds[threadIdx.x] = value;
+    __syncthreads();
+    for (unsigned n = 0; n < rounds; ++n) {
+        const uint4 each = data[((wave * 61 + n) & ((1u << kib) - 1)) * kWave + lane];
+        value += each.x + 3 * each.y + 5 * each.z + 7 * each.w;
+        LYRA_HOLD(value);
+    }
+    __syncthreads();
+    count(wave, value ^ lds[threadIdx.x ^ 1], waves_done, sums);
+}
+
+/// As work(), but all waves write a word of LDS and read it again, round by round.
+__global__ void local(unsigned rounds, unsigned* waves_done, unsigned* sums) {
+    extern __shared__ unsigned lds[];
+    const unsigned wave = (blockIdx.x * blockDim.x + threadIdx.x) / kWave;
+    volatile unsigned* own = lds + threadIdx.x;
+    unsigned value = threadIdx.x + wave;
+    for (unsigned n = 0; n < rounds; ++n) {
+        *own = value;
+        value = *own * kStep + kAdd;
+        LYRA_HOLD(value);
+    }
+    *own = threadIdx.x + wave;
+    __syncthreads();
+    count(wave, value ^ lds[threadIdx.x ^ 1], waves_done, sums);
+}
+
+enum class Kind { Sleep, Stream, Lds };
+
+/// So many times value * kStep + kAdd, as one such step.
+struct Steps {
+    explicit Steps(unsigned rounds) {
+        for (unsigned n = 0; n < rounds; ++n) {
+            step *= kStep;
+            add = add * kStep + kAdd;
+        }
+    }
+    unsigned step = 1, add = 0;
+};
+
+/// Of a wave whose lanes did so many rounds.
+unsigned expected_sum(Kind kind, unsigned group, unsigned group_size, unsigned wave_in_group, unsigned rounds,
+                      const Steps& steps) {
+    const bool stepped = kind == Kind::Lds || (kind == Kind::Sleep && wave_in_group == 0);
     unsigned sum = 0;
     const unsigned wave = group * (group_size / kWave) + wave_in_group;
     for (unsigned lane = 0; lane < kWave; ++lane) {
         const unsigned thread = wave_in_group * kWave + lane;
         unsigned value = thread + wave;
-        for (unsigned n = 0; n < sleeps && wave_in_group == 0; ++n) value = value * 1664525u + 1013904223u;
+        if (stepped) value = value * steps.step + steps.add;
+        if (kind == Kind::Stream) value += rounds * of_lane(lane);
         sum += value ^ ((thread ^ 1) + wave);
     }
     return sum;
@@ -122,9 +191,6 @@ void tell(const std::string& event) {
     if (pipe >= 0) close(pipe);
 }
 
-/// A grid of so many empty work-groups, which no experiment has, tells the reader of the device's events that one begins or
-/// ends.
-constexpr unsigned kMarkGroups = 4099;
 __global__ void empty() {}
 
 /// What stays from experiment to experiment: the queue.
@@ -136,7 +202,13 @@ public:
         check(hipDeviceGetStreamPriorityRange(&least, &greatest), "hipDeviceGetStreamPriorityRange");
         const std::string priority = o.text("priority", "normal");
         const int value = priority == "high" ? greatest : priority == "low" ? least : 0;
-        check(hipStreamCreateWithPriority(&stream_, hipStreamNonBlocking, value), "hipStreamCreateWithPriority");
+        if (const auto mask = static_cast<uint64_t>(o.number("cu_mask", 0))) {
+            // Such a stream has no priority of its own.
+            const uint32_t words[] = {static_cast<uint32_t>(mask), static_cast<uint32_t>(mask >> 32)};
+            check(hipExtStreamCreateWithCUMask(&stream_, 2, words), "hipExtStreamCreateWithCUMask");
+        } else {
+            check(hipStreamCreateWithPriority(&stream_, hipStreamNonBlocking, value), "hipStreamCreateWithPriority");
+        }
         if (const auto groups = static_cast<unsigned>(o.number("idle_groups", 0))) add_idle_queue(greatest, groups);
     }
 
@@ -246,23 +318,50 @@ public:
           group_size_(static_cast<unsigned>(o.number("waves", 1)) * kWave),
           lds_(o.number("whole_lds", 0) != 0 ? kWholeLds
                                              : std::max(static_cast<unsigned>(o.number("lds", 0)), group_size_ * 4)),
-          stream_(stream), own_(own), done_(size_t{groups_} * group_size_ / kWave),
-          sums_(size_t{groups_} * group_size_ / kWave) {
+          kind_(o.text("work", "sleep") == "stream" ? Kind::Stream
+                : o.text("work", "sleep") == "lds"  ? Kind::Lds
+                                                    : Kind::Sleep),
+          rounds_(kind_ == Kind::Sleep ? sleeps_ : static_cast<unsigned>(o.number("rounds", 1))), stream_(stream), own_(own),
+          done_(size_t{groups_} * group_size_ / kWave), sums_(size_t{groups_} * group_size_ / kWave) {
+        const Steps steps(kind_ == Kind::Stream ? 0 : rounds_);
         for (unsigned group = 0; group < groups_; ++group)
             for (unsigned wave = 0; wave < group_size_ / kWave; ++wave)
-                expected_.push_back(expected_sum(group, group_size_, wave, sleeps_));
+                expected_.push_back(expected_sum(kind_, group, group_size_, wave, rounds_, steps));
+        if (kind_ != Kind::Stream) {
+            empty<<<kClientGroups, kWave, 0, stream_>>>();
+            check(hipGetLastError(), "launch");
+            check(hipStreamSynchronize(stream_), "hipStreamSynchronize");
+            return;
+        }
+        check(hipMalloc(reinterpret_cast<void**>(&data_), size_t{1024} * kClientGroups), "hipMalloc");
+        fill<<<kClientGroups, kWave, 0, stream_>>>(data_);
+        check(hipGetLastError(), "launch");
+        check(hipStreamSynchronize(stream_), "hipStreamSynchronize");
     }
+    ~Client() {
+        if (data_) check(hipFree(data_), "hipFree");
+    }
+    Client(const Client&) = delete;
+    Client& operator=(const Client&) = delete;
 
     /// One kernel, from the doorbell to the host's knowing that it is done.
-    void run() {
+    /// @return when the launch had returned, us
+    double run() {
         for (size_t wave = 0; wave < expected_.size(); ++wave) done_[wave] = sums_[wave] = 0;
-        work<<<groups_, group_size_, lds_, stream_>>>(sleeps_, done_.get(), sums_.get());
+        if (kind_ == Kind::Stream)
+            load<<<groups_, group_size_, lds_, stream_>>>(rounds_, data_, kKib, done_.get(), sums_.get());
+        else if (kind_ == Kind::Lds)
+            local<<<groups_, group_size_, lds_, stream_>>>(rounds_, done_.get(), sums_.get());
+        else
+            work<<<groups_, group_size_, lds_, stream_>>>(rounds_, done_.get(), sums_.get());
         check(hipGetLastError(), "launch");
+        const double launched = now_us();
         if (own_) own_->launched(stream_);
         check(hipStreamSynchronize(stream_), "hipStreamSynchronize");
         if (own_) own_->done();
         ++kernels_;
         for (size_t wave = 0; wave < expected_.size(); ++wave) lost_ += done_[wave] != 1 || sums_[wave] != expected_[wave];
+        return launched;
     }
 
     uint64_t kernels() const { return kernels_; }
@@ -270,7 +369,12 @@ public:
     unsigned sleeps() const { return sleeps_; }
 
 private:
+    static constexpr unsigned kKib = 12;  ///< of the data, as a power of two: 4 MiB
+
     unsigned sleeps_, groups_, group_size_, lds_;
+    Kind kind_;
+    unsigned rounds_;
+    uint4* data_ = nullptr;
     hipStream_t stream_;
     Link* own_;  ///< nullptr: not reported
     Counters done_, sums_;
@@ -300,19 +404,28 @@ public:
     template <class Ended>
     bool wait(Ended ended) {
         if (kind_ == "closed") return true;
-        if (kind_ == "dependent") return after_ && after_->wait_for_next(seen_, ended);
-        if (kind_ == "trace") {
-            if (at_ == trace_us_.size()) return false;
-            sleep_until(start_us_ + trace_us_[at_++]);
+        if (kind_ == "dependent") {
+            if (!after_ || !after_->wait_for_next(seen_, ended)) return false;
+            due_us_ = now_us();
             return true;
         }
-        sleep_until(next_us_);
+        if (kind_ == "trace") {
+            if (at_ == trace_us_.size()) return false;
+            due_us_ = start_us_ + trace_us_[at_++];
+            sleep_until(due_us_);
+            return true;
+        }
+        due_us_ = next_us_;
+        sleep_until(due_us_);
         if (kind_ == "bursty")
             next_us_ = next_in_bursts(next_us_);
         else
             next_us_ += kind_ == "poisson" ? exponential(period_us_) : period_us_;
         return true;
     }
+
+    /// When the kernel that wait() has waited for was to come; 0: a closed client's comes when it is launched.
+    double due_us() const { return due_us_; }
 
 private:
     static double period_us(double rate_hz) { return 1e6 / std::max(rate_hz, 1e-3); }
@@ -333,7 +446,7 @@ private:
     double period_us_, burst_period_us_, burst_us_, calm_us_;
     std::mt19937_64 random_;
     Link* after_;
-    double start_us_ = 0, next_us_ = 0, phase_end_us_ = 0;
+    double start_us_ = 0, next_us_ = 0, phase_end_us_ = 0, due_us_ = 0;
     bool bursting_ = false;
     uint64_t seen_ = 0;
     std::vector<double> trace_us_;
@@ -367,21 +480,25 @@ uint64_t experiment(const Options& options, Stream& stream, Links& links, const 
     const auto ended = [&] { return there(files.halt) || there(files.stop); };
     Link* const waits_for = link_of(links, options.text("waits_for", ""));
     Arrivals arrivals(options, link_of(links, options.text("after", "")));
+    std::vector<double> late_us;  // of each sample: from its arrival until it was launched
     const double start = now_us();
     while (samples != 0 ? client.kernels() - warm_up < samples && !there(files.halt) : !ended()) {
         if (!arrivals.wait(ended)) break;
         if (waits_for && !waits_for->let_wait(stream.get(), ended)) break;
-        client.run();
+        const double launched = client.run();
+        if (samples != 0) late_us.push_back(arrivals.due_us() == 0 ? 0 : launched - arrivals.due_us());
         ++kernels_of_all;
     }
     const double end = now_us();
     if (samples != 0) make_file(files.stop);
     std::printf(
-        "{\"experiment\":%zu,\"id\":%llu,\"client\":\"%s\",\"kernels\":%llu,\"lost_work\":%llu,\"seconds\":%.6f,\"sleeps\":%u}"
-        "\n",
+        "{\"experiment\":%zu,\"id\":%llu,\"client\":\"%s\",\"kernels\":%llu,\"lost_work\":%llu,\"seconds\":%.6f,\"sleeps\":%u,"
+        "\"late_us\":[",
         number, static_cast<unsigned long long>(options.number("id", 0)), options.text("name", "").c_str(),
         static_cast<unsigned long long>(client.kernels() - warm_up), static_cast<unsigned long long>(client.lost()),
         (end - start) / 1e6, client.sleeps());
+    for (size_t n = 0; n < late_us.size(); ++n) std::printf(n == 0 ? "%.3f" : ",%.3f", late_us[n]);
+    std::printf("]}\n");
     std::fflush(stdout);
     if (files.pipe) tell(files.done);
     return client.lost();

@@ -88,11 +88,11 @@ std::map<std::string, std::vector<Member>> groups_of(const RunResults& run, cons
 }
 
 Series series_of(const std::string& name, unsigned colour, const std::vector<Member>& members, const Shown& what,
-                 results::Percentile Latency::* percentile) {
+                 std::optional<results::Percentile> Latency::* percentile) {
     Series out{name, fmt::format("c{}", colour), {}, false, true, true};
     for (const Member& m : members) {
-        const results::Percentile& p = what.of(*m.configuration).*percentile;
-        out.points.push_back({m.x, p.value, p.low, p.high});
+        const std::optional<results::Percentile>& p = what.of(*m.configuration).*percentile;
+        if (p) out.points.push_back({m.x, p->value, p->low, p->high});
     }
     return out;
 }
@@ -165,6 +165,8 @@ std::string parameter_figure(const RunResults& run, const std::string& parameter
         }
         more = left_out(numbers.size(), groups.size(), "combinations");
     }
+    std::erase_if(series, [](const Series& each) { return each.points.empty(); });
+    if (series.empty()) return "";
     const bool only_p99 = groups.size() > 1;
     std::string out;
     if (context) out = context_figure(parameter, id + "-fit", series, what);
@@ -265,17 +267,23 @@ std::string parameter_figures(const RunResults& run, const std::string& id) {
 }
 
 std::string retained_figure(const RunResults& run, const std::string& id) {
-    const std::vector<size_t> numbers = chosen(run.configurations.size(), kMostBars);
-    std::vector<Bar> bars;
-    for (const size_t n : numbers) {
-        const Configuration& c = run.configurations[n];
-        bars.push_back({label_of(run, c),
-                        {{c.best_effort_retained, "c1", label_of(run, c)}},
-                        fmt::format("{:.2f} %", c.best_effort_retained * 100)});
+    std::vector<const Configuration*> with;
+    for (const Configuration& c : run.configurations) {
+        if (c.best_effort_retained) with.push_back(&c);
     }
-    const std::string says = "Part of the time that latency-critical kernels left over which became work of the others." +
-                             left_out(numbers.size(), run.configurations.size(), "configurations");
-    const Axis x{"throughput retained", false, 0, 1, percent_text};
+    if (with.empty()) return "";
+    const std::vector<size_t> numbers = chosen(with.size(), kMostBars);
+    std::vector<Bar> bars;
+    double most = 1;
+    for (const size_t n : numbers) {
+        const double retained = with[n]->best_effort_retained->value;
+        most = std::max(most, retained);
+        bars.push_back(
+            {label_of(run, *with[n]), {{retained, "c1", label_of(run, *with[n])}}, fmt::format("{:.2f} %", retained * 100)});
+    }
+    const std::string says = "Throughput of the best-effort clients, each as part of what one queue of it does alone." +
+                             left_out(numbers.size(), with.size(), "configurations");
+    const Axis x{"throughput retained", false, 0, most, percent_text};
     return figure("Throughput retained", says, bar_chart({id, "Throughput retained", says}, x, bars), "");
 }
 

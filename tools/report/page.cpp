@@ -91,8 +91,8 @@ std::string about(const NamedRun& named) {
         samples += c.samples;
         preemptions += c.preemptions;
         if (!what.has(c)) continue;
-        p50.push_back(what.of(c).p50.value);
-        p99.push_back(what.of(c).p99.value);
+        for (const auto& [values, percentile] : {std::pair(&p50, what.of(c).p50), std::pair(&p99, what.of(c).p99)})
+            if (percentile) values->push_back(percentile->value);
     }
     std::string out = "<dl>\n";
     out +=

@@ -22,7 +22,7 @@ Latency latency_of(double scale) {
     std::vector<uint64_t> ns;
     for (uint64_t n = 1; n <= 2000; ++n)
         ns.push_back(static_cast<uint64_t>(scale * 1000 * (50 + std::pow(1.003, static_cast<double>(n)))));
-    return results::describe(ns);
+    return results::describe({ns});
 }
 
 Configuration configuration(std::vector<std::pair<std::string, std::string>> swept, double scale) {
@@ -31,7 +31,8 @@ Configuration configuration(std::vector<std::pair<std::string, std::string>> swe
     c.samples = c.preemptions = 2000;
     c.latency = c.preemption_latency = latency_of(scale);
     c.stages = results::StageMeans{0, 10 * scale, 5, 0, 40 * scale, 0, 2.5, 2.5};
-    c.best_effort_retained = 0.975;
+    c.arrival_latency = c.resident_latency = c.completion = c.latency;
+    c.best_effort_retained = results::Percentile{0.975, 0.97, 0.98};
     c.trace_hash = "00ff";
     c.clients = {{"effort", 3, 1500}};
     return c;
@@ -149,7 +150,7 @@ TEST(Report, ParametersAreAxes) {
     const double kernels[] = {10, 1000, 100000};
     for (size_t n = 0; n < 3; ++n) {
         EXPECT_NEAR(x.value(p99[n].first) / kernels[n], 1, 1e-3);
-        EXPECT_NEAR(y.value(p99[n].second) / run.run.configurations[n].preemption_latency.p99.value, 1, 0.01);
+        EXPECT_NEAR(y.value(p99[n].second) / run.run.configurations[n].preemption_latency.p99.value().value, 1, 0.01);
     }
     EXPECT_NE(svg.find(">100 ms<"), std::string::npos);
 }
@@ -160,7 +161,7 @@ TEST(Report, ContextBytesHaveTheirLine) {
         Configuration c =
             configuration({{"client.effort.context_bytes", std::to_string(static_cast<uint64_t>(mib * 1048576))}}, 1);
         for (const auto p : {&Latency::p50, &Latency::p95, &Latency::p99, &Latency::p999})
-            c.preemption_latency.*p = {20 + 3.5 * mib, 20 + 3.5 * mib, 20 + 3.5 * mib};
+            c.preemption_latency.*p = results::Percentile{20 + 3.5 * mib, 20 + 3.5 * mib, 20 + 3.5 * mib};
         all.push_back(c);
     }
     const std::string page = html({run_of("sim", all)});

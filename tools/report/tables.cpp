@@ -24,9 +24,12 @@ constexpr size_t kMostOverlaid = 4;
 
 std::string us_text(double us) { return fmt::format("{:.1f}", us); }
 
-std::string with_interval(const Percentile& p) {
-    return fmt::format("{} <small>{}–{}</small>", us_text(p.value), us_text(p.low), us_text(p.high));
+std::string with_interval(const std::optional<Percentile>& p) {
+    return p ? fmt::format("{} <small>{}–{}</small>", us_text(p->value), us_text(p->low), us_text(p->high)) : "–";
 }
+
+std::string part_text(const std::optional<Percentile>& p) { return p ? fmt::format("{:.2f} %", p->value * 100) : "–"; }
+std::string ratio_text(const std::optional<Percentile>& p) { return p ? fmt::format("{:.3f}", p->value) : "–"; }
 
 /// Heads and cells that tell which configuration a row is about.
 std::vector<std::string> swept_heads(const RunResults& run) {
@@ -52,7 +55,7 @@ std::string latency_table(const RunResults& run, const char* caption, const Late
         std::vector<std::string> row = swept_cells(run, c, text);
         const Latency& l = c.*which;
         row.push_back(std::to_string(c.*count));
-        for (const Percentile& p : {l.p50, l.p95, l.p99, l.p999}) row.push_back(c.*count == 0 ? "–" : with_interval(p));
+        for (const auto& p : {l.p50, l.p95, l.p99, l.p999}) row.push_back(with_interval(p));
         row.push_back(c.*count == 0 ? "–" : us_text(l.max));
         rows.push_back(std::move(row));
     }
@@ -81,14 +84,16 @@ std::string stages_table(const RunResults& run) {
 std::string other_table(const RunResults& run) {
     Rows rows{swept_heads(run)};
     const size_t text = rows[0].size();
-    rows[0].insert(rows[0].end(), {"retained", "lost work", "MiB saved", "modelled s", "seed", "trace hash"});
+    rows[0].insert(rows[0].end(),
+                   {"retained", "STP", "ANTT", "lost work", "MiB saved", "modelled s", "seed", "seeds", "trace hash"});
     for (const Configuration& c : run.configurations) {
         std::vector<std::string> row = swept_cells(run, c, text);
-        row.insert(row.end(), {fmt::format("{:.2f} %", c.best_effort_retained * 100),
+        row.insert(row.end(), {part_text(c.best_effort_retained), ratio_text(c.stp), ratio_text(c.antt),
                                c.lost_work ? std::to_string(*c.lost_work) : "not looked for",
                                c.bytes_saved ? fmt::format("{:.0f}", static_cast<double>(*c.bytes_saved) / 1048576)
                                              : std::string("not known"),
-                               fmt::format("{:.2f}", c.simulated_ms / 1000), std::to_string(c.seed), escape(c.trace_hash)});
+                               fmt::format("{:.2f}", c.simulated_ms / 1000), std::to_string(c.seed), std::to_string(c.seeds),
+                               escape(c.trace_hash)});
         rows.push_back(std::move(row));
     }
     return table("Throughput, work and what is needed to repeat it", rows, text);
@@ -176,6 +181,14 @@ std::string tables(const RunResults& run) {
                          &Configuration::preemption_latency, &Configuration::preemptions) +
            latency_table(run, "Latency of all samples, µs, with 95 % intervals", &Configuration::latency,
                          &Configuration::samples) +
+           latency_table(run, "From the intended arrival to the first wave, µs", &Configuration::arrival_latency,
+                         &Configuration::samples) +
+           latency_table(run, "From the intended arrival until all waves are resident, µs", &Configuration::resident_latency,
+                         &Configuration::samples) +
+           latency_table(run, "From the intended arrival to completion, µs", &Configuration::completion,
+                         &Configuration::samples) +
+           latency_table(run, "Completion as multiple of its mean alone (slowdown)", &Configuration::slowdown,
+                         &Configuration::samples) +
            stages_table(run) + other_table(run) + client_table(run);
 }
 
@@ -212,16 +225,15 @@ std::string comparison(const NamedRun& first, const NamedRun& second) {
         const std::string &name = a.run.manifest.name, &other = b.run.manifest.name;
         if (pair.first->swept.empty() && name != other) row[0] = escape(name + ", " + other);
         for (const auto percentile : {&Latency::p50, &Latency::p99}) {
-            if (!what.has(*pair.first) || !what.has(*pair.second)) {
+            if (!(what.of(*pair.first).*percentile) || !(what.of(*pair.second).*percentile)) {
                 row.insert(row.end(), 4, "–");
                 continue;
             }
-            const Percentile &p = what.of(*pair.first).*percentile, &q = what.of(*pair.second).*percentile;
+            const Percentile &p = *(what.of(*pair.first).*percentile), &q = *(what.of(*pair.second).*percentile);
             row.insert(row.end(),
                        {us_text(p.value), us_text(q.value), difference(p.value, q.value), overlap(p, q) ? "yes" : "no"});
         }
-        for (const Configuration* c : {pair.first, pair.second})
-            row.push_back(fmt::format("{:.2f} %", c->best_effort_retained * 100));
+        for (const Configuration* c : {pair.first, pair.second}) row.push_back(part_text(c->best_effort_retained));
         rows.push_back(std::move(row));
     }
     return out +
