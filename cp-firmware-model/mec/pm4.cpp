@@ -20,7 +20,6 @@ using Handler = PacketResult (*)(Pm4Processor&, Hqd&, const pm4::Packet&);
 constexpr Handler kHandlers[] = {
 #define PM4(name, opcode, min, max, senders, handler) &Pm4Handlers::handler,
 #include "cp-firmware-model/packets/pm4.def"
-#undef PM4
 };
 
 }  // namespace
@@ -267,8 +266,8 @@ void Pm4Processor::interrupt(const Hqd& hqd, uint8_t source, uint32_t vmid, uint
 
 PacketResult Pm4Processor::stop(Hqd& hqd, Fault fault, std::string_view detail) {
     report(env_, fault, detail);
-    const uint32_t doorbell_slot = hqd.doorbell_bytes() / 8 & 0x3ff;
-    interrupt(hqd, ih_source::kCpBadOpcode, vmid(hqd), hqd.kind == QueueKind::User ? doorbell_slot : 0);
+    const uint32_t context = (hqd.doorbell_bytes() / 8 & 0x3ff) | pm4::exception_of(fault) << 10;
+    interrupt(hqd, ih_source::kCpBadOpcode, vmid(hqd), hqd.kind == QueueKind::User ? context : 0);
     hqd.regs[kHqdError] |= kErrorPacket;
     hqd.ib_stack.clear();
     hqd.packet_progress = 0;

@@ -63,7 +63,8 @@ public:
     /// Forget what a killed queue had in flight: no end-of-pipe action of it happens any more.
     void forget(Hqd& hqd);
 
-    /// Stop a queue: report, CP_BAD_OPCODE interrupt, HQD_ERROR.
+    /// Stop a queue: report, CP_BAD_OPCODE interrupt, HQD_ERROR. The interrupt of a user queue has an exception code.
+    /// @source docs/spec/front-end.md 3.1
     PacketResult stop(Hqd& hqd, Fault fault, std::string_view detail);
 
 private:

@@ -11,14 +11,16 @@ using pm4::Opcode;
 class BadPm4 : public CpRig {
 protected:
     BadPm4() { start_user(); }
-    /// The queue stopped with this fault, its slot is still taken, and a bad-opcode interrupt names its process.
-    void expect_stopped(Fault fault) {
+    /// The queue stopped with this fault, its slot is still taken, and a bad-opcode interrupt tells its process.
+    /// @param exception KFD's code
+    void expect_stopped(Fault fault, uint32_t exception) {
         EXPECT_NE(settle(), RunState::Busy);
         EXPECT_EQ(faults(fault), 1u) << fault_info(fault).name;
         EXPECT_EQ(reg(0xc91c, {1, 0, 2, 0}), 1u);
         EXPECT_NE(reg(0xc9e0, {1, 0, 2, 0}), 0u);
         ASSERT_EQ(interrupts(183), 1u);
         EXPECT_EQ(bus.interrupts.back().pasid, 0x8001);
+        EXPECT_EQ(bus.interrupts.back().data[0], (user.doorbell / 8 & 0x3ff) | exception << 10);
         submit(user, write_data(kScratch + 0x80, {1}));
         settle();
         EXPECT_EQ(word(kScratch + 0x80), 0u) << "a stopped queue went on";
@@ -33,33 +35,33 @@ protected:
 
 TEST_F(BadPm4, UnknownOpcodeStopsTheQueue) {
     submit(user, {0xc000ff00, 0});
-    expect_stopped(Fault::UnknownOpcode);
+    expect_stopped(Fault::UnknownOpcode, 20);
 }
 
 TEST_F(BadPm4, SchedulerPacketsAreNotForUsers) {
     submit(user, unmap(2));
-    expect_stopped(Fault::UnknownOpcode);
+    expect_stopped(Fault::UnknownOpcode, 20);
 }
 
 TEST_F(BadPm4, OldPacketTypesStopTheQueue) {
     submit(user, {0x40000000});
-    expect_stopped(Fault::PacketType);
+    expect_stopped(Fault::PacketType, 20);
 }
 
 TEST_F(BadPm4, PacketLongerThanTheRingStopsTheQueue) {
     submit(user, {pm4::header(Opcode::WRITE_DATA, 600), 5 << 8});
-    expect_stopped(Fault::ShortPacket);
+    expect_stopped(Fault::ShortPacket, 20);
 }
 
 TEST_F(BadPm4, PacketCutByItsBufferStopsTheQueue) {
     put_words(kIb, {pm4::header(Opcode::WRITE_DATA, 4), 5 << 8, lo32(kScratch)});
     submit(user, indirect(kIb, 3));
-    expect_stopped(Fault::ShortPacket);
+    expect_stopped(Fault::ShortPacket, 20);
 }
 
 TEST_F(BadPm4, BufferOutsideMemoryStopsTheQueue) {
     submit(user, indirect(0x7000000000, 16));
-    expect_stopped(Fault::RingUnreadable);
+    expect_stopped(Fault::RingUnreadable, 0);
 }
 
 TEST_F(BadPm4, RingThatDisappearsStopsTheQueue) {
@@ -74,7 +76,7 @@ TEST_F(BadPm4, BufferThatCallsItselfIsStopped) {
     const Words self = indirect(kIb, 4);
     put_words(kIb, self);
     submit(user, self);
-    expect_stopped(Fault::IndirectDepth);
+    expect_stopped(Fault::IndirectDepth, 20);
 }
 
 TEST_F(BadPm4, ChainThatClosesIsStopped) {
@@ -82,18 +84,35 @@ TEST_F(BadPm4, ChainThatClosesIsStopped) {
     put_words(kIb, self);
     submit(user, self);
     settle(10000);
-    expect_stopped(Fault::IndirectDepth);
+    expect_stopped(Fault::IndirectDepth, 20);
 }
 
 TEST_F(BadPm4, BadGroupStopsTheQueue) {
     submit(user, packet(Opcode::SET_SH_REG, {0x207, 1025, 1, 1}));
     submit(user, packet(Opcode::DISPATCH_DIRECT, {1, 1, 1, 1}));
-    expect_stopped(Fault::AqlWorkgroupSize);
+    expect_stopped(Fault::AqlWorkgroupSize, 21);
+}
+
+TEST_F(BadPm4, TooMuchGroupMemoryStopsTheQueue) {
+    // COMPUTE_PGM_RSRC2.LDS_SIZE 23:15, of 512 bytes each.
+    submit(user, packet(Opcode::SET_SH_REG, {0x213, 129u << 15}));
+    submit(user, packet(Opcode::SET_SH_REG, {0x207, 64, 1, 1}));
+    submit(user, packet(Opcode::DISPATCH_DIRECT, {1, 1, 1, 1}));
+    expect_stopped(Fault::AqlGroupMemory, 17);
+}
+
+/// The driver's own rings have no process that could be told; the driver goes by the ring.
+TEST_F(BadPm4, AKernelQueueHasNoExceptionCode) {
+    start_kcq();
+    submit(kcq, {0xc000ff00, 0});
+    settle();
+    ASSERT_EQ(interrupts(183), 1u);
+    EXPECT_EQ(bus.interrupts.back().data[0], 0u);
 }
 
 TEST_F(BadPm4, GroupOfNothingStopsTheQueue) {
     submit(user, packet(Opcode::DISPATCH_DIRECT, {1, 1, 1, 1}));
-    expect_stopped(Fault::AqlWorkgroupSize);
+    expect_stopped(Fault::AqlWorkgroupSize, 21);
 }
 
 TEST_F(BadPm4, RingWaitsForTheRestOfAPacketAndCountsItOnce) {

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "common/bits.h"
+#include "common/fault.h"
 #include "cp-firmware-model/queue/hqd.h"
 
 namespace lyra::pm4 {
@@ -28,7 +29,6 @@ enum Sender : uint8_t {
 enum class Opcode : uint8_t {
 #define PM4(name, opcode, min, max, senders, handler) name = opcode,
 #include "cp-firmware-model/packets/pm4.def"
-#undef PM4
 };
 
 struct PacketInfo {
@@ -41,7 +41,6 @@ struct PacketInfo {
 inline constexpr PacketInfo kPackets[] = {
 #define PM4(name, opcode, min, max, senders, handler) {#name, opcode, min, max, senders},
 #include "cp-firmware-model/packets/pm4.def"
-#undef PM4
 };
 
 inline constexpr uint8_t kNoRow = 0xff;
@@ -60,6 +59,16 @@ inline constexpr std::array<uint8_t, 256> kRowOfOpcode = [] {
 inline const PacketInfo* info(uint8_t opcode) {
     const uint8_t row = kRowOfOpcode[opcode];
     return row == kNoRow ? nullptr : &kPackets[row];
+}
+
+/// KFD's exception code for a fault that stops a user queue, 0 = none.
+constexpr uint32_t exception_of(Fault fault) {
+    switch (fault) {
+#define PM4_ERROR(fault, exception) \
+    case Fault::fault: return exception;
+#include "cp-firmware-model/packets/pm4.def"
+        default: return 0;
+    }
 }
 
 /// Type-3 header: type 31:30, body dwords - 1 29:16, opcode 15:8. @source Linux 6.12 soc15d.h PACKET3()

@@ -98,5 +98,25 @@ TEST_F(KFDExceptionTest, SdmaQueueException) {
     EXPECT_SUCCESS(queue.destroy());
 }
 
+/// Not in kfdtest: the process of a queue that a packet has stopped learns which of its queues it is, and why.
+TEST_F(KFDExceptionTest, BadPacket) {
+    expect_faults({"UnknownOpcode", "PacketType"});
+    UserQueue good, bad, worse;
+    for (UserQueue* queue : {&good, &bad, &worse}) ASSERT_SUCCESS(queue->create(process()));
+    bad.place_and_submit({0xc000ff00, 0});
+    worse.place_and_submit({0x40000000});
+    ASSERT_TRUE(gpu().wait([&] { return process().packet_errors().size() == 2; }, kTimeoutMs));
+    std::map<uint32_t, uint32_t> errors;
+    for (const auto& [doorbell, exception] : process().packet_errors()) errors[doorbell] = exception;
+    constexpr uint32_t kUnsupportedPacket = 20;
+    const std::map<uint32_t, uint32_t> expected{{bad.kernel_queue().doorbell_id, kUnsupportedPacket},
+                                                {worse.kernel_queue().doorbell_id, kUnsupportedPacket}};
+    EXPECT_EQ(errors, expected);
+    const GpuBuffer to = buffer();
+    good.place_and_submit(pm4::write_data(to.va, {0x5a}));
+    EXPECT_TRUE(wait_value(words(to), 0x5a));
+    for (UserQueue* queue : {&good, &bad, &worse}) EXPECT_SUCCESS(queue->destroy());
+}
+
 }  // namespace
 }  // namespace lyra::kfd

@@ -15,6 +15,8 @@ constexpr uint32_t kKiqBytes = 4096, kHiqBytes = 2048, kKiqDoorbell = 0, kHiqDoo
 constexpr uint64_t kKiqMs = 1000;
 constexpr uint16_t kFirstPasid = 0x8001;
 constexpr uint32_t kFirstKfdVmid = 8, kLastKfdVmid = 15;
+/// KFD_EC_MASK_PACKET. @source Linux 6.12 kfd_ioctl.h
+constexpr uint32_t kFirstPacketException = 16, kLastPacketException = 23;
 
 uint32_t hqd_register(uint32_t mqd_dword) { return reg::kMqdBaseAddr + 4 * (mqd_dword - v9_mqd::kMqdBaseAddr); }
 
@@ -169,7 +171,10 @@ void Driver::handle(const InterruptVector& vector) {
     } else if (from_fault_unit) {
         memory_fault(vector, *process);
     } else if (vector.client == ih::kGrbmCp && vector.source == ih::kCpBadOpcode) {
-        process->note_bad_opcode();
+        const uint32_t exception = vector.data[0] >> 10 & 0xffff;
+        if (exception >= kFirstPacketException && exception <= kLastPacketException) {
+            process->note_packet_error(vector.data[0] & 0x3ff, exception);
+        }
     } else {
         ++stray_;
     }

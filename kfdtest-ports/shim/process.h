@@ -59,10 +59,11 @@ public:
 
     // What interrupts have told.
     void note_memory_fault() { ++memory_faults_; }
-    void note_bad_opcode() { ++bad_opcodes_; }
+    void note_packet_error(uint32_t doorbell, uint32_t exception) { packet_errors_.push_back({doorbell, exception}); }
     void note_sq_interrupt(uint32_t context0, uint32_t context1) { sq_interrupts_.push_back({context0, context1}); }
     uint64_t memory_faults() const { return memory_faults_; }
-    uint64_t bad_opcodes() const { return bad_opcodes_; }
+    /// Number of the queue's doorbell in the slice, and KFD's exception code.
+    const std::vector<std::array<uint32_t, 2>>& packet_errors() const { return packet_errors_; }
     const std::vector<std::array<uint32_t, 2>>& sq_interrupts() const { return sq_interrupts_; }
 
 private:
@@ -79,7 +80,8 @@ private:
     GpuBuffer handler_;
     uint64_t doorbells_va_ = 0;
     uint64_t tba_ = 0, tma_ = 0;
-    uint64_t memory_faults_ = 0, bad_opcodes_ = 0;
+    uint64_t memory_faults_ = 0;
+    std::vector<std::array<uint32_t, 2>> packet_errors_;
     std::vector<std::array<uint32_t, 2>> sq_interrupts_;
     bool ok_ = false;
 };
