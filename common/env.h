@@ -39,6 +39,8 @@ struct Env {
     Timing timing;
     Firmware firmware;
     FpExceptions fp_exceptions = FpExceptions::Auto;
+    /// Registers and LDS that nobody has initialized hold a pattern at launch, not 0. A device has it when it is asked for.
+    bool poison = true;
     VirtualClock clock;  ///< on: the device has its own time
     SharedBandwidth vram_traffic, system_traffic;
     const uint8_t* vram = nullptr;  ///< host memory, to tell it from system memory; nullptr: all memory is VRAM

@@ -188,7 +188,7 @@ TEST_F(SaveArea, ShowsRegistersAndCountsEqualLanes) {
     const std::string text = dump_image(image, read, {true, true});
     EXPECT_NE(text.find("wave 2: group 0 (3,0,0) number 2"), std::string::npos) << text;
     EXPECT_NE(text.find("exec 0x0003ffffffffffff"), std::string::npos);
-    EXPECT_NE(text.find("  v31   00000000*64\n"), std::string::npos);
+    EXPECT_NE(text.find("  v31   7fb5a5a5*64\n"), std::string::npos);
     EXPECT_NE(text.find("  lds   00000000 00000005 "), std::string::npos);
     EXPECT_EQ(dump_image(image, read, {}).find("v31"), std::string::npos);
 }

@@ -73,7 +73,7 @@ TEST_F(Log, VectorRegistersByLane) {
         v_min_u32 v4, 2, v0
         v_mov_b32 v4, v4)");
     EXPECT_EQ(changes(lines[0]), "v3{0-63:00000005}");
-    EXPECT_EQ(changes(lines[2]), "v4{1:00000001 2-4:00000002}");
+    EXPECT_EQ(changes(lines[2]), "v4{0:00000000 1:00000001 2-4:00000002}");
     EXPECT_EQ(changes(lines[3]), "");
 }
 

@@ -4,7 +4,46 @@
 
 namespace lyra::gcn::test {
 
+/// Of registers and LDS that nothing has initialized. A compute unit of its own has it, a device when it is asked for.
+constexpr uint32_t kPattern = 0x7fb5a5a5;
+
 class Cu : public Machine {};
+
+/// The wave before has left other values, which must not be seen either.
+TEST_F(Cu, UninitializedRegistersAndLdsArePoisoned) {
+    for (const bool poison : {true, false}) {
+        env.poison = poison;
+        WorkgroupLaunch launch = simple(
+            "v_mov_b32 v5, 77\n v_mov_b32 v1, 77\n s_mov_b32 s20, 77\n s_mov_b64 vcc, 77\n s_mov_b32 m0, -1\n"
+            "v_lshlrev_b32 v2, 2, v0\n ds_write_b32 v2, v5");
+        launch.lds_bytes = 512;
+        run(launch);
+        ASSERT_EQ(v(5, 9), 77u);
+        launch = simple("s_mov_b32 m0, -1\n v_lshlrev_b32 v2, 2, v0\n ds_read_b32 v6, v2\n s_waitcnt lgkmcnt(0)");
+        launch.lds_bytes = 512;
+        run(launch);
+        const uint32_t found = poison ? kPattern : 0;
+        for (const unsigned lane : {0u, 9u, 63u}) {
+            EXPECT_EQ(v(0, lane), lane);
+            for (const unsigned n : {1u, 5u, 6u, 31u}) EXPECT_EQ(v(n, lane), found) << n;
+        }
+        EXPECT_EQ(s(2), 0u) << "the work-group's position";
+        for (const unsigned n : {3u, 20u, 101u}) EXPECT_EQ(s(n), found) << n;
+        EXPECT_EQ(services.last.vcc(), make64(found, found));
+    }
+}
+
+TEST_F(Cu, WorkItemIdsOfZeroAreWritten) {
+    WorkgroupLaunch launch = simple("s_nop 0");
+    launch.group_size = {8, 4, 1};
+    launch.group_valid = launch.group_size;
+    launch.rsrc2 |= 2 << 11;
+    run(launch);
+    for (const unsigned lane : {0u, 7u, 31u}) {
+        EXPECT_EQ(v(1, lane), lane / 8);
+        EXPECT_EQ(v(2, lane), 0u);
+    }
+}
 
 TEST_F(Cu, LaunchSetsRegistersAsTheDescriptorAsks) {
     WorkgroupLaunch launch = simple("s_nop 0");
@@ -22,7 +61,7 @@ TEST_F(Cu, LaunchSetsRegistersAsTheDescriptorAsks) {
     const Wave& wave = cu.wave(2);
     EXPECT_EQ(wave.wave_in_group, 2);
     EXPECT_EQ(wave.exec, 0xfffu);
-    const uint32_t expect[] = {lo32(kData), hi32(kData), 11, 12, 13, 3, 0x2400, 0};
+    const uint32_t expect[] = {lo32(kData), hi32(kData), 11, 12, 13, 3, 0x2400, kPattern};
     for (unsigned n = 0; n < 8; ++n) EXPECT_EQ(wave.read_scalar(n), expect[n]) << n;
     EXPECT_EQ(cu.wave(0).read_scalar(5), 0x80000003u);
     for (unsigned lane = 0; lane < 12; ++lane) {

@@ -80,9 +80,8 @@ void set_work_item_ids(Wave& wave, const WorkgroupLaunch& launch, unsigned posit
         const auto end = static_cast<uint32_t>(std::min<uint64_t>(kLanes, uint64_t{lane} + size[0] - x));
         uint32_t* const xs = wave.vgpr[0].lane;
         for (uint32_t l = lane; l < end; ++l) xs[l] = x + (l - lane);
-        // The registers are 0.
-        if (components > 1 && y != 0) std::fill(wave.vgpr[1].lane + lane, wave.vgpr[1].lane + end, y);
-        if (components > 2 && z != 0) std::fill(wave.vgpr[2].lane + lane, wave.vgpr[2].lane + end, z);
+        if (components > 1) std::fill(wave.vgpr[1].lane + lane, wave.vgpr[1].lane + end, y);
+        if (components > 2) std::fill(wave.vgpr[2].lane + lane, wave.vgpr[2].lane + end, z);
         lane = end;
         x = 0;
         if (++y < size[1]) continue;
@@ -111,12 +110,13 @@ Workgroup& ComputeUnit::take_group(uint64_t dispatch, const Plan& plan) {
     group.has_barrier_slot = plan.waves > 1;
     storage_->barriers_taken += group.has_barrier_slot;
     for (unsigned i = 0; i < plan.lds_granules; ++i) storage_->lds_taken.set(plan.lds_base / kLdsGranule + i);
-    // Undefined on hardware; zero makes runs repeatable and shows no one another's data.
-    std::memset(storage_->lds.data() + plan.lds_base, 0, group.lds_bytes);
+    // Undefined on hardware; one value makes runs repeatable and shows no one another's data.
+    const uint32_t value = env_.poison ? kPoison : 0;
+    for (uint32_t at = 0; at < group.lds_bytes; at += 4) std::memcpy(storage_->lds.data() + plan.lds_base + at, &value, 4);
     return group;
 }
 
-/// Slot and registers of wave `number`; registers and everything else are zero.
+/// Slot and registers of wave `number`. General registers and VCC hold the pattern of Env::poison, everything else is zero.
 Wave& ComputeUnit::take_wave(const Needs& needs, const Plan& plan, unsigned number) {
     const WavePlace place = plan.place[number];
     const unsigned simd = place.slot % kSimdsPerCu;
@@ -133,7 +133,12 @@ Wave& ComputeUnit::take_wave(const Needs& needs, const Plan& plan, unsigned numb
     wave.lds_base = plan.lds_base;
     wave.lds_bytes = plan.lds_granules * kLdsGranule;
     wave.vgpr = storage_->vgprs[simd].data() + place.first_vgpr;
-    std::memset(wave.vgpr, 0, wave.vgpr_count * sizeof(VgprRow));
+    const uint32_t value = env_.poison ? kPoison : 0;
+    for (unsigned n = 0; n < wave.vgpr_count; ++n) std::fill(std::begin(wave.vgpr[n].lane), std::end(wave.vgpr[n].lane), value);
+    if (env_.poison) {
+        std::fill_n(wave.sgpr.begin(), wave.special_base(), value);
+        wave.set_vcc(make64(value, value));
+    }
     return wave;
 }
 

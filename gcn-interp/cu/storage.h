@@ -26,6 +26,9 @@ struct RegisterMaps {
     std::array<unsigned, kSimdsPerCu> sgprs{};  ///< taken, TTMPs among them
 };
 
+/// What poisoned registers and LDS hold: no canonical address, a signalling NaN as f32 and f64, no small integer.
+inline constexpr uint32_t kPoison = 0x7fb5a5a5;
+
 struct ComputeUnit::Storage {
     Storage(MemoryPort& memory, Chip chip) : code(memory, chip, false), tracked_code(memory, chip, true), pages(memory) {}
 

@@ -35,6 +35,7 @@ struct LyraState {
     char *timing;
     char *fp_exceptions;
     char *firmware;
+    bool poison;
     char *stats_path;
 
     lyra_device *device; /* NULL before realize and after exit */

@@ -268,6 +268,7 @@ static lyra_device *lyra_make(LyraState *s, Error **errp)
     config.timing = s->timing;
     config.fp_exceptions = s->fp_exceptions;
     config.firmware = s->firmware;
+    config.poison = s->poison;
     device = lyra_create(&config, &lyra_glue_host_ops, s, memory_region_get_ram_ptr(&s->vram), message, sizeof(message));
     if (!device) {
         error_setg(errp, "%s", message[0] ? message : "the device cannot be made");
@@ -407,6 +408,7 @@ static const Property lyra_properties[] = {
     DEFINE_PROP_STRING("timing", LyraState, timing),
     DEFINE_PROP_STRING("fp-exceptions", LyraState, fp_exceptions),
     DEFINE_PROP_STRING("firmware", LyraState, firmware),
+    DEFINE_PROP_BOOL("poison", LyraState, poison, false),
     DEFINE_PROP_STRING("stats", LyraState, stats_path),
 };
 
@@ -423,6 +425,7 @@ static const struct {
     {"fp-exceptions", "auto: tracked for waves that can tell (default); always: for all, which makes them slow"},
     {"firmware",
      "Assumptions about the scheduler's firmware to replace, NAME=CHOICE; divided by commas (docs/design/firmware.md)"},
+    {"poison", "on: registers and LDS that a program has not initialized hold a pattern; off: 0 (default)"},
     {"stats", "File that gets all counters of the device when it ends"},
     {"trace", "File for a Perfetto trace of doorbells, packets, dispatches, waves and interrupts"},
 };

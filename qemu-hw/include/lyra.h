@@ -109,6 +109,11 @@ typedef struct lyra_config {
      * defaults depend on virtual_time.
      */
     const char *firmware;
+    /**
+     * Vector and scalar registers and LDS that nothing initializes hold a pattern when a wave starts, as hardware leaves there
+     * what was there before. false: they are 0, and a program that forgets to initialize them seems to work.
+     */
+    bool poison;
 } lyra_config;
 
 /** One range of guest RAM that the host has mapped. Ranges must not overlap. */

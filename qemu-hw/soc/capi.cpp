@@ -146,6 +146,7 @@ struct lyra_device {
     /// What the chip finds when it is made. @return whether it has virtual time
     bool prepare(const lyra_config& config) {
         env.fp_exceptions = *fp_exceptions_of(config);
+        env.poison = config.poison;
         if (config.timing) env.timing.set(config.timing);
         env.firmware = Firmware::defaults(config.virtual_time);
         if (config.firmware) env.firmware.set(config.firmware);

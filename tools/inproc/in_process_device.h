@@ -32,6 +32,7 @@ struct InProcessOptions {
     uint32_t compute_units = 8;
     uint32_t threads = 1;                        ///< of the host, that run waves; 0: as many as it has processors
     std::string fp_exceptions = "auto";          ///< or "always"
+    bool poison = true;                          ///< uninitialized registers and LDS hold a pattern
     std::string trace_path;                      ///< empty: no trace
     bool virtual_time = false;                   ///< its own clock: run() moves it
     std::string timing;                          ///< timing parameters to replace, "name=value,..."

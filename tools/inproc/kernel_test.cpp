@@ -271,6 +271,22 @@ constexpr BadPacket kBadPackets[] = {
 INSTANTIATE_TEST_SUITE_P(Aql, BadDispatch, testing::ValuesIn(kBadPackets),
                          [](const auto& each) { return std::string(each.param.name); });
 
+TEST(Device, PoisonIsWhatUninitializedMemoryHolds) {
+    for (const bool poison : {false, true}) {
+        InProcessOptions options;
+        options.poison = poison;
+        KernelRunner runner(LYRA_TEST_KERNELS, options);
+        ASSERT_EQ(runner.error(), "");
+        const uint32_t n = 64;
+        const GpuBuffer found = runner.buffer(std::vector<uint32_t>(n, 1));
+        LaunchShape launch = shape(1, n);
+        launch.dynamic_group_bytes = n * 4;
+        ASSERT_EQ(runner.run(runner.packet("uninitialized", launch, {argument(found.va), argument(uint32_t{0})})),
+                  RunOutcome::Done);
+        for (uint32_t i = 0; i < n; ++i) ASSERT_EQ(KernelRunner::content<uint32_t>(found)[i], poison ? 0x7fb5a5a5u : 0u) << i;
+    }
+}
+
 TEST(Device, RefusesImpossibleConfigurations) {
     std::string error;
     InProcessOptions options;

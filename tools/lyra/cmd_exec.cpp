@@ -29,7 +29,7 @@ struct Options {
     uint64_t vram_bytes = uint64_t{1} << 30;
     double timeout_s = 60;
     std::vector<std::string> timing;
-    bool stats = false, json = false, deterministic = false, histogram = false;
+    bool stats = false, json = false, deterministic = false, histogram = false, poison = false;
 };
 
 struct Buffer {
@@ -153,6 +153,7 @@ private:
         options.compute_units = options_.compute_units;
         options.threads = options_.host_threads;
         options.fp_exceptions = options_.fp_exceptions;
+        options.poison = options_.poison;
         options.trace_path = options_.trace;
         options.commit_log_path = options_.commit_log == "-" ? "/dev/stdout" : options_.commit_log;
         options.histogram = options_.histogram;
@@ -386,6 +387,7 @@ std::function<int()> set_up_exec(CLI::App& app) {
         ->check(CLI::IsMember({"auto", "always"}))
         ->capture_default_str()
         ->type_name("WHEN");
+    app.add_flag("--poison", options->poison, "uninitialized registers and LDS hold a pattern, not 0");
     app.add_option("--timeout", options->timeout_s, "give up after S seconds")
         ->check(CLI::PositiveNumber)
         ->capture_default_str()

@@ -547,6 +547,8 @@ std::function<int()> set_up_test(CLI::App& app) {
     app.footer(footer);
     return [options, seed] {
         options->seed_given = seed->count() != 0;
+        // In front of the user's, so that these have the last word.
+        options->guest.device_options.insert(options->guest.device_options.begin(), "poison=on");
         return run(*options);
     };
 }

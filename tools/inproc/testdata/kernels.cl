@@ -55,3 +55,6 @@ __kernel void illegal(__global int* x) {
     __asm__ volatile(".long 0xffffffff");
     x[0] = 1;
 }
+
+// LDS as it is found.
+__kernel void uninitialized(__global uint* x, __local uint* found) { x[ITEM] = found[ITEM]; }
