@@ -11,7 +11,7 @@ namespace lyra {
 namespace {
 
 constexpr uint64_t Timing::* kMembers[] = {
-#define TIMING(name, value, smallest, largest, kind, text, source) &Timing::name,
+#define TIMING(name, ...) &Timing::name,
 #include "common/timing.def"
 #undef TIMING
 };

@@ -13,21 +13,23 @@ enum class TimingKind : uint8_t { Fact, Estimate };
 
 struct TimingInfo {
     const char* name;
-    uint64_t value, smallest, largest;
+    uint64_t value, low, high;  ///< low, high: where the true value may well lie
+    const char* range;          ///< why there
+    uint64_t smallest, largest;
     TimingKind kind;
     const char* text;
     const char* source;
 };
 
 inline constexpr TimingInfo kTimings[] = {
-#define TIMING(name, value, smallest, largest, kind, text, source) \
-    {#name, value, smallest, largest, TimingKind::kind, text, source},
+#define TIMING(name, value, low, high, range, smallest, largest, kind, text, source) \
+    {#name, value, low, high, range, smallest, largest, TimingKind::kind, text, source},
 #include "common/timing.def"
 #undef TIMING
 };
 
 struct Timing {
-#define TIMING(name, value, smallest, largest, kind, text, source) uint64_t name = value;
+#define TIMING(name, value, ...) uint64_t name = value;
 #include "common/timing.def"
 #undef TIMING
 

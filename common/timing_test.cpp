@@ -20,11 +20,18 @@ TEST(Timing, PageHasEveryRowAndNoOther) {
         if (line.starts_with("| `")) rows.insert(line);
     }
     for (const TimingInfo& info : kTimings) {
-        const std::string row = fmt::format("| `{}` | {} | {} | {} | {} |", info.name, info.value,
+        const std::string range = info.low == info.high ? "" : fmt::format("{} to {}: {}", info.low, info.high, info.range);
+        const std::string row = fmt::format("| `{}` | {} | {} | {} | {} | {} |", info.name, info.value, range,
                                             info.kind == TimingKind::Fact ? "fact" : "estimate", info.text, info.source);
         EXPECT_EQ(rows.erase(row), 1u) << "docs/design/timing.md lacks\n" << row;
         EXPECT_GE(info.value, info.smallest);
         EXPECT_LE(info.value, info.largest);
+        EXPECT_LE(info.low, info.value) << info.name;
+        EXPECT_GE(info.high, info.value) << info.name;
+        EXPECT_GE(info.low, info.smallest) << info.name;
+        EXPECT_LE(info.high, info.largest) << info.name;
+        EXPECT_EQ(info.low == info.high, *info.range == '\0') << info.name << " has a range and no reason, or the reverse";
+        if (info.kind == TimingKind::Fact) EXPECT_EQ(info.low, info.high) << info.name;
     }
     for (const std::string& row : rows) ADD_FAILURE() << "not in common/timing.def:\n" << row;
 }

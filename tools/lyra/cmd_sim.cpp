@@ -19,7 +19,7 @@ struct Options {
     std::string spec, results, job;
     uint64_t samples = 0, seed = 0;
     unsigned seeds = 0;
-    bool json = false;
+    bool json = false, sensitivity = false;
 };
 
 double us(uint64_t ns) { return static_cast<double>(ns) / 1000; }
@@ -63,7 +63,7 @@ results::SeedRun describe(const sim::Experiment& experiment, const sim::Result& 
     return out;
 }
 
-results::Configuration run(const sim::Configuration& configuration) {
+results::Configuration run(const sim::Configuration& configuration, bool sensitivity) {
     std::vector<results::SeedRun> runs;
     std::vector<std::vector<uint64_t>> ready;
     TraceHash hash;
@@ -93,6 +93,7 @@ results::Configuration run(const sim::Configuration& configuration) {
     out.waits = waits;
     out.deadlocked = deadlocked;
     out.trace_hash = hash.text();
+    if (sensitivity) out.band = results::band_of(configuration.experiment);
     return out;
 }
 
@@ -113,6 +114,15 @@ void print(const results::Configuration& row) {
     if (*row.deadlocked) name += fmt::format("{}deadlocked", name.empty() ? "" : "  ");
     if (row.waits->wasted != 0) name += fmt::format("{}{} pre-emptions wasted", name.empty() ? "" : "  ", row.waits->wasted);
     fmt::print("{}  {}\n", results::result_columns(row), name);
+}
+
+void print(const results::Band& band) {
+    const auto p99 = [](const results::Quantiles& q) { return q.p99 ? fmt::format("{:.1f}", *q.p99) : "-"; };
+    fmt::print("    arrival p50 {:.1f} us, with all uncertain times at their ends {:.1f} to {:.1f}; p99 {}, {} to {}\n",
+               band.nominal.p50, band.least.p50, band.most.p50, p99(band.nominal), p99(band.least), p99(band.most));
+    for (const results::SensitivityRow& row : band.rows)
+        fmt::print("    {:<24} {:>8} to {:<8} p50 {:>9.1f} to {:<9.1f} p99 {:>9} to {}\n", row.name, row.low, row.high,
+                   row.at_low.p50, row.at_high.p50, p99(row.at_low), p99(row.at_high));
 }
 
 /// Leaves the configuration of a sweep's job, with the job's seed.
@@ -151,9 +161,10 @@ int sim_main(const Options& options) {
             if (options.samples != 0) configuration.experiment.samples = options.samples;
             if (options.seed != 0) configuration.experiment.seed = options.seed;
             if (options.seeds != 0) configuration.experiment.seeds = options.seeds;
-            const results::Configuration row = run(configuration);
+            const results::Configuration row = run(configuration, options.sensitivity);
             if (options.json) fmt::print("{}", results::to_line(row, false));
             if (table) print(row);
+            if (table && row.band) print(*row.band);
             if (!options.results.empty()) write(results::to_line(row));
             if (interrupted) throw Interrupted();
         }
@@ -180,6 +191,8 @@ std::function<int()> set_up_sim(CLI::App& app) {
     app.add_option("--seeds", options->seeds, "runs of each configuration, with this seed and the following ones")
         ->check(CLI::Range(1, 1000));
     app.add_flag("--json", options->json, "one JSON object a line for each configuration");
+    app.add_flag("--sensitivity", options->sensitivity,
+                 "also vary each uncertain time over the range where it may lie (docs/design/timing.md)");
     app.add_option("--results", options->results,
                    "write results there, for lyra report (docs/user/results.md); - is standard output")
         ->type_name("FILE.jsonl");

@@ -33,6 +33,12 @@ void put(ordered_json& out, const std::string& name, const std::optional<Percent
     out[name + "_95"] = {value->low, value->high};
 }
 
+ordered_json quantiles_json(const Quantiles& q) {
+    ordered_json out{{"p50", q.p50}, {"p99", nullptr}};
+    if (q.p99) out["p99"] = *q.p99;
+    return out;
+}
+
 ordered_json latency_json(const Latency& latency) {
     ordered_json out;
     const std::pair<const char*, const std::optional<Percentile>*> all[] = {
@@ -137,6 +143,20 @@ std::string to_line(const Configuration& configuration, bool all) {
     for (const Client& client : configuration.clients) {
         out["clients"].push_back({{"name", client.name}, {"kernels", client.kernels}});
         if (client.longest_off_us) out["clients"].back()["longest_off_us"] = *client.longest_off_us;
+    }
+    if (const std::optional<Band>& band = configuration.band) {
+        out["band"] = {{"nominal", quantiles_json(band->nominal)},
+                       {"least", quantiles_json(band->least)},
+                       {"most", quantiles_json(band->most)}};
+        out["sensitivity"] = ordered_json::array();
+        for (const SensitivityRow& row : band->rows)
+            out["sensitivity"].push_back({{"parameter", row.name},
+                                          {"low", row.low},
+                                          {"high", row.high},
+                                          {"at_low", quantiles_json(row.at_low)},
+                                          {"at_high", quantiles_json(row.at_high)}});
+    } else {
+        out["band"] = nullptr;
     }
     out["trace_hash"] = configuration.trace_hash;
     if (!all) return line_of(out);

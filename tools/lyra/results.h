@@ -55,6 +55,22 @@ struct Client {
     std::optional<double> longest_off_us;  ///< wanted to run, and was not on the hardware; when it is known
 };
 
+/// p50 and p99 of arrival_latency, us; a p99 that so few samples cannot tell is not there.
+struct Quantiles {
+    double p50 = 0;
+    std::optional<double> p99;
+};
+/// How much of them hangs on what nobody has measured (scheduler/sim/sensitivity.h).
+struct SensitivityRow {
+    std::string name;
+    uint64_t low = 0, high = 0;
+    Quantiles at_low, at_high;
+};
+struct Band {
+    Quantiles nominal, least, most;    ///< as the simulator has them
+    std::vector<SensitivityRow> rows;  ///< the largest first
+};
+
 /// What only the simulator knows: of clients that wait for each other, and of queues that do not all fit.
 struct Waits {
     Latency ready_latency;       ///< from when nothing but the hardware kept a kernel any more, to its first wave
@@ -81,6 +97,7 @@ struct Configuration {
     std::optional<Waits> waits;
     std::optional<bool> deadlocked;  ///< nothing went on any more; when it was looked for
     std::vector<Client> clients;
+    std::optional<Band> band;  ///< when it was asked for
     std::string trace_hash;
 };
 

@@ -121,6 +121,12 @@ Latency read_latency(const Object& line, const std::string& key, const std::stri
     return out;
 }
 
+Quantiles read_quantiles(const Object& in) {
+    Quantiles out{in.number("p50"), {}};
+    if (!in.get("p99").is_null()) out.p99 = in.number("p99");
+    return out;
+}
+
 Configuration read_configuration(const Object& in) {
     Configuration c;
     const Object swept = in.object("configuration");
@@ -157,6 +163,18 @@ Configuration read_configuration(const Object& in) {
         const Object client(each, "clients");
         c.clients.push_back({client.text("name"), client.whole("kernels"), {}});
         if (client.has("longest_off_us")) c.clients.back().longest_off_us = client.number("longest_off_us");
+    }
+    if (!in.get("band").is_null()) {
+        const Object band = in.object("band");
+        c.band = Band{read_quantiles(band.object("nominal")),
+                      read_quantiles(band.object("least")),
+                      read_quantiles(band.object("most")),
+                      {}};
+        for (const ordered_json& each : in.list("sensitivity", kMostEntries)) {
+            const Object row(each, "sensitivity");
+            c.band->rows.push_back({row.text("parameter"), row.whole("low"), row.whole("high"),
+                                    read_quantiles(row.object("at_low")), read_quantiles(row.object("at_high"))});
+        }
     }
     c.trace_hash = in.text("trace_hash");
     return c;

@@ -44,6 +44,8 @@ RunResults example() {
     run.configurations = {c, c};
     run.configurations[1].swept[0].second = "20";
     run.configurations[1].lost_work = 3;
+    run.configurations[1].band =
+        Band{{49, 60.5}, {20, 30}, {180, 300}, {{"vram_efficiency_percent", 40, 90, {70, 90}, {30, std::nullopt}}}};
     return run;
 }
 
@@ -176,6 +178,9 @@ TEST(Results, SayWhatIsWrongAndWhere) {
         {changed(2, "/latency_us/p50", nullptr), "samples have no percentile"},
         {changed(2, "/configuration/\033[2J", 1), "configuration.?[2J has to be a string"},
         {changed(2, "/clients/0/name", nullptr), "clients.name has to be a string"},
+        {changed(3, "/band/most/p50", "much"), "band.most.p50 has to be a number"},
+        {changed(3, "/sensitivity/0/low", -1), "sensitivity.low has to be a whole number"},
+        {changed(3, "/sensitivity", 1), "sensitivity has to be a list"},
     };
     for (const auto& each : cases)
         EXPECT_FALSE(lacks(error_of(each.text), each.says)) << error_of(each.text) << "\nexpected: " << each.says;

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "scheduler/sim/sensitivity.h"
+
 namespace lyra::results {
 
 namespace {
@@ -82,6 +84,19 @@ Configuration summarise(const std::vector<SeedRun>& runs) {
     out.best_effort_retained = statistic(retained, runs.size());
     out.stp = statistic(stp, runs.size());
     out.antt = statistic(antt, runs.size());
+    return out;
+}
+
+Band band_of(const sim::Experiment& experiment) {
+    const auto in_us = [](const sim::Quantiles& q) {
+        Quantiles out{static_cast<double>(q.p50) / 1000, {}};
+        if (q.p99) out.p99 = static_cast<double>(*q.p99) / 1000;
+        return out;
+    };
+    const sim::Sensitivity s = sim::sensitivity(experiment);
+    Band out{in_us(s.nominal), in_us(s.least), in_us(s.most), {}};
+    for (const sim::SensitivityRow& row : s.rows)
+        out.rows.push_back({row.name, row.low, row.high, in_us(row.at_low), in_us(row.at_high)});
     return out;
 }
 

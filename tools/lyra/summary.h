@@ -27,6 +27,10 @@ struct SeedRun {
 /// @param runs  of the same clients in the same order
 Configuration summarise(const std::vector<SeedRun>& runs);
 
+/// How much an experiment's latency hangs on uncertain times, by the simulator.
+/// @throws std::invalid_argument  what is wrong with the experiment
+Band band_of(const sim::Experiment& experiment);
+
 /// A line of the table that both print, and its heads. A dash is a percentile that so few samples cannot tell.
 std::string result_heads();
 std::string result_columns(const Configuration& row);

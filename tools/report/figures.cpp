@@ -266,6 +266,40 @@ std::string parameter_figures(const RunResults& run, const std::string& id) {
     return out;
 }
 
+std::string sensitivity_figures(const RunResults& run, const std::string& id) {
+    constexpr size_t kMostRows = 12, kMostFigures = 8;
+    std::string out;
+    unsigned number = 0;
+    for (const Configuration& c : run.configurations) {
+        if (!c.band || c.band->rows.empty() || number == kMostFigures) continue;
+        const double nominal = c.band->nominal.p50;
+        std::vector<Bar> bars;
+        std::vector<double> ends = {c.band->least.p50, c.band->most.p50};
+        const auto add = [&](const std::string& name, double low, double high, const std::string& text) {
+            const double least = std::min({low, high, nominal}), most = std::max({low, high, nominal});
+            bars.push_back({name, {{least, "none", name}, {nominal - least, "c1", name}, {most - nominal, "c8", name}}, text});
+        };
+        add("all at once", c.band->least.p50, c.band->most.p50,
+            fmt::format("{} to {}", time_text(c.band->least.p50), time_text(c.band->most.p50)));
+        for (const results::SensitivityRow& row : c.band->rows) {
+            if (bars.size() > kMostRows) break;
+            add(row.name, row.at_low.p50, row.at_high.p50, fmt::format("{} to {}", row.low, row.high));
+            ends.insert(ends.end(), {row.at_low.p50, row.at_high.p50});
+        }
+        const std::string heading = "What the latency hangs on" + (c.swept.empty() ? "" : ": " + label_of(run, c));
+        const std::string says = fmt::format(
+            "Median from the intended arrival to the first wave, {} with the table's values, when each uncertain time has the "
+            "least and the largest of its plausible values, which stand beside the bar. By the simulator.",
+            time_text(nominal));
+        const std::string figure_id = fmt::format("{}-{}", id, ++number);
+        out +=
+            figure(heading, says,
+                   bar_chart({figure_id, heading, says}, linear_axis("median of the arrival latency", ends, time_text), bars),
+                   legend(std::vector<BarPart>{{0, "c1", "sooner"}, {0, "c8", "later"}}));
+    }
+    return out;
+}
+
 std::string retained_figure(const RunResults& run, const std::string& id) {
     std::vector<const Configuration*> with;
     for (const Configuration& c : run.configurations) {

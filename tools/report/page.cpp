@@ -41,7 +41,7 @@ svg .name, svg .value { fill: var(--text); }
 svg .value { font-variant-numeric: tabular-nums; }
 .grid { stroke: var(--grid); } .axis { stroke: var(--axis); fill: none; }
 .line { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; } .dashed { stroke-dasharray: 6 5; }
-.whisker { fill: none; stroke-width: 1.5; } .dot { stroke: var(--page); stroke-width: 1.5; }
+.area.none { fill: none; } .whisker { fill: none; stroke-width: 1.5; } .dot { stroke: var(--page); stroke-width: 1.5; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1.25rem; margin: .5rem 0; font-size: .92rem; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 table { border-collapse: collapse; margin: 1.75rem 0 0; font-size: .85rem; font-variant-numeric: tabular-nums; }
@@ -120,8 +120,8 @@ std::string section(const NamedRun& named, size_t number) {
     const std::string id = fmt::format("run{}", number);
     return fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n", id, escape(run.manifest.name)) + about(named) +
            cdf_figure(run, id + "-cdf") + stages_figure(run, id + "-stages") + parameter_figures(run, id + "-parameter") +
-           retained_figure(run, id + "-retained") + "<h3 class=\"numbers\">Numbers</h3>\n" + tables(run) +
-           inputs(run.manifest) + "</section>\n";
+           sensitivity_figures(run, id + "-sensitivity") + retained_figure(run, id + "-retained") +
+           "<h3 class=\"numbers\">Numbers</h3>\n" + tables(run) + inputs(run.manifest) + "</section>\n";
 }
 
 }  // namespace

@@ -52,6 +52,8 @@ std::string figure(const std::string& heading, const std::string& says, const st
 std::string cdf_figure(const results::RunResults& run, const std::string& id);
 std::string stages_figure(const results::RunResults& run, const std::string& id);
 std::string parameter_figures(const results::RunResults& run, const std::string& id);
+/// A tornado plot for each configuration that has a band.
+std::string sensitivity_figures(const results::RunResults& run, const std::string& id);
 std::string retained_figure(const results::RunResults& run, const std::string& id);
 std::string tables(const results::RunResults& run);
 std::string comparison(const NamedRun& first, const NamedRun& second);

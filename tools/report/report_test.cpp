@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <regex>
 #include <sstream>
@@ -321,6 +322,26 @@ TEST(Names, AreForPeople) {
               (std::vector<std::string>{"a.kernel", "b.kernel", "period"}));
     EXPECT_EQ(short_names({"x", "x"}).size(), 2u);
     EXPECT_EQ(escape("a<b>&\"'\n\x01"), "a&lt;b&gt;&amp;&quot;&#39;\n\xef\xbf\xbd");
+}
+
+/// A tornado plot: each bar goes from where the median is least to where it is largest, around the nominal one.
+TEST(Report, SensitivityIsATornado) {
+    NamedRun run = run_of("sim", {configuration({}, 1)});
+    EXPECT_EQ(sensitivity_figures(run.run, "s"), "") << "nobody asked";
+    run.run.configurations[0].band = results::Band{{50, {}}, {25, {}}, {200, {}}, {{"vram_speed", 4, 9, {100, {}}, {40, {}}}}};
+    const std::string page = html({run});
+    EXPECT_NE(page.find("What the latency hangs on"), std::string::npos);
+    EXPECT_NE(page.find("vram_speed"), std::string::npos);
+    const std::string figure = sensitivity_figures(run.run, "s");
+    const std::regex bar("<rect class=\"area (none|c1|c8)\"[^>]* width=\"([0-9.]+)\"");
+    std::map<std::string, std::vector<double>> width;
+    for (std::sregex_iterator it(figure.begin(), figure.end(), bar), end; it != end; ++it)
+        width[(*it)[1]].push_back(std::stod((*it)[2]));
+    ASSERT_EQ(width["none"].size(), 2u);
+    // All at once: 25 to 50 to 200; the row: 40 to 50 to 100. The legend's samples come first.
+    const auto last_two = [&](const char* colour) { return std::vector<double>(width[colour].end() - 2, width[colour].end()); };
+    EXPECT_NEAR(last_two("c8")[0] / last_two("c8")[1], 3, 0.2);
+    EXPECT_NEAR(last_two("c1")[0] / last_two("c1")[1], 2.5, 0.2);
 }
 
 }  // namespace
