@@ -154,6 +154,12 @@ unsigned Dispatcher::waves_live_total() const {
     return n;
 }
 
+unsigned Dispatcher::waves_on_engine(unsigned engine) const {
+    unsigned n = 0;
+    for (const auto& [id, q] : queues_) n += engine < q->waves_on_engine.size() ? q->waves_on_engine[engine] : 0;
+    return n;
+}
+
 bool Dispatcher::only_halted_waves(uint32_t queue_id) const {
     bool halted = false;
     for (const auto& cu : cus_) {

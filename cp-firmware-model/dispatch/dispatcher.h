@@ -145,6 +145,7 @@ public:
 
     /// SPI_CSQ_WF_ACTIVE_COUNT-like view for KFD's cu_occupancy.
     unsigned waves_live_total() const;
+    unsigned waves_on_engine(unsigned engine) const;  ///< 0 of an engine that the chip does not have
     const gcn::ComputeUnit& cu(unsigned index) const { return *cus_[index]; }
 
     // gcn::CuServices

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cp-firmware-model/mec/aql_ring.h"
 #include "cp-firmware-model/mqd/mqd.h"
 #include "cp-firmware-model/queue/hqd_reset.h"
 
@@ -304,6 +305,21 @@ void Mec::set_pipe_weights(unsigned me, const PipeWeights& weights) {
 bool Mec::quantum_runs(const Hqd& hqd) const {
     const bool holds = pipes_[pipe_number(hqd.me, hqd.pipe)].hold.queue == hqd.id();
     return hqd.active() && holds && hqd.last == RunState::Busy && priority_of(hqd).quantum_ns != 0;
+}
+
+bool Mec::busy(const Hqd& hqd) const {
+    if (!hqd.active()) return false;
+    if (hqd.dequeue != Dequeue::None || hqd.restoring) return true;
+    if (!hqd.dispatches.empty() || !hqd.end_of_pipe.empty() || !hqd.in_flight.empty()) return true;
+    if (hqd.state == HqdState::Stopped || halted_[hqd.me]) return false;
+    const uint64_t fetched_dw = hqd.aql() ? hqd.fetch_index * aql::kPacketDwords : hqd.rptr_dw;
+    return !hqd.ib_stack.empty() || (hqd.wptr_dw > fetched_dw && !hqd.head_examined_empty);
+}
+
+uint32_t Mec::busy_pipes() const {
+    uint32_t pipes = 0;
+    for (const Hqd& hqd : slots_) pipes |= uint32_t{busy(hqd)} << pipe_number(hqd.me, hqd.pipe);
+    return pipes;
 }
 
 RunState Mec::step_queue(Hqd& hqd, unsigned max_packets) {

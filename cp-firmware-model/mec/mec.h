@@ -84,6 +84,11 @@ public:
     /// The queue has its pipe now, and its quantum counts.
     bool quantum_runs(const Hqd& hqd) const;
 
+    /// The queue has packets to execute, or work of its packets has not ended.
+    bool busy(const Hqd& hqd) const;
+    /// Bit per pipe, those of the second micro engine from kPipesPerMec on: one of its queues is busy.
+    uint32_t busy_pipes() const;
+
     void halt(unsigned me, bool halted) { halted_[me & 3] = halted; }  ///< me 0: the gfx ring
     bool halted(unsigned me) const { return halted_[me & 3]; }
 

@@ -351,6 +351,55 @@ void CpRegisters::write_gdbg(const Access& access, uint32_t value) {
     dispatcher_.set_debug(controls);
 }
 
+// --- who is busy ---
+
+/// A micro engine is busy while a queue of it has packets to execute, or work of them that has not ended; an idle queue in its
+/// slot does not count, nor one that a bad packet has stopped. The SPI is busy while waves are resident.
+/// The blocks of graphics, caches and the RLC are never busy. @source Linux 6.12 gc_9_0_sh_mask.h (fields)
+uint32_t CpRegisters::read_grbm_status(const Access&) {
+    constexpr uint32_t kSpiBusy = 1u << 22, kCpBusy = 1u << 29, kGuiActive = 1u << 31;
+    const uint32_t status =
+        (dispatcher_.waves_live_total() != 0 ? kSpiBusy : 0) | (mec_.busy_pipes() != 0 || mec_.busy(mec_.gfx()) ? kCpBusy : 0);
+    return status | (status != 0 ? kGuiActive : 0);
+}
+
+uint32_t CpRegisters::read_grbm_status2(const Access&) {
+    constexpr uint32_t kCpfBusy = 1u << 28, kCpcBusy = 1u << 29, kCpgBusy = 1u << 30;
+    return (mec_.busy_pipes() != 0 ? kCpfBusy | kCpcBusy : 0) | (mec_.busy(mec_.gfx()) ? kCpfBusy | kCpgBusy : 0);
+}
+
+uint32_t CpRegisters::read_grbm_engine(const Access& access) {
+    constexpr uint32_t kSpiBusy = 1u << 27;
+    const uint32_t byte = kRows[access.row].byte;
+    const unsigned engine = byte < GRBM_STATUS_SE2 ? (byte - GRBM_STATUS_SE0) / 4 : 2 + (byte - GRBM_STATUS_SE2) / 4;
+    return dispatcher_.waves_on_engine(engine) != 0 ? kSpiBusy : 0;
+}
+
+uint32_t CpRegisters::read_cpc_status(const Access&) {
+    constexpr uint32_t kMec1Busy = 1u << 0, kMec2Busy = 1u << 1, kCpcBusy = 1u << 31;
+    const uint32_t pipes = mec_.busy_pipes();
+    const uint32_t status =
+        (bits(pipes, 0, kPipesPerMec) ? kMec1Busy : 0) | (bits(pipes, kPipesPerMec, kPipesPerMec) ? kMec2Busy : 0);
+    return status | (status != 0 ? kCpcBusy : 0);
+}
+
+/// MEC1_PIPEn_BUSY from bit 10 on, MEC2_PIPEn_BUSY from bit 26 on.
+uint32_t CpRegisters::read_cpc_busy(const Access&) {
+    const uint32_t pipes = mec_.busy_pipes();
+    return bits(pipes, 0, kPipesPerMec) << 10 | bits(pipes, kPipesPerMec, kPipesPerMec) << 26;
+}
+
+uint32_t CpRegisters::read_cpf_status(const Access&) {
+    constexpr uint32_t kHqdBusy = 1u << 15, kGfxBusy = 1u << 26, kComputeBusy = 1u << 27, kCpfBusy = 1u << 31;
+    const uint32_t status = (mec_.busy_pipes() != 0 ? kHqdBusy | kComputeBusy : 0) | (mec_.busy(mec_.gfx()) ? kGfxBusy : 0);
+    return status | (status != 0 ? kCpfBusy : 0);
+}
+
+uint32_t CpRegisters::read_cp_stat(const Access&) {
+    constexpr uint32_t kMeBusy = 1u << 17, kCpBusy = 1u << 31;
+    return mec_.busy(mec_.gfx()) ? kMeBusy | kCpBusy : 0;
+}
+
 /// Waves are not told apart by shader engine: engine 0 shows them all, so that the driver's sum is right.
 bool CpRegisters::counts_waves_here() {
     const uint32_t index = bus_.read_register(kGrbmGfxIndex);

@@ -41,6 +41,13 @@ public:
     uint32_t read_gws(const Access& access);
     uint32_t read_wf_status(const Access& access);
     uint32_t read_wf_count(const Access& access);
+    uint32_t read_grbm_status(const Access& access);
+    uint32_t read_grbm_status2(const Access& access);
+    uint32_t read_grbm_engine(const Access& access);
+    uint32_t read_cpc_status(const Access& access);
+    uint32_t read_cpc_busy(const Access& access);
+    uint32_t read_cpf_status(const Access& access);
+    uint32_t read_cp_stat(const Access& access);
     void write_plain(const Access& access, uint32_t value);
     void write_none(const Access& access, uint32_t value);
     void write_mec_cntl(const Access& access, uint32_t value);

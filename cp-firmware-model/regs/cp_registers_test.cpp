@@ -26,7 +26,17 @@ protected:
         return ring;
     }
     static constexpr GrbmSelect kSlot{1, 2, 3, 0};
+    /// GRBM_STATUS, GRBM_STATUS2, CP_CPC_STATUS, CP_CPC_BUSY_STAT, CP_CPF_STATUS, CP_STAT, GRBM_STATUS_SE0 to SE3.
+    static constexpr uint32_t kStatus[] = {0x8010, 0x8008, 0x8210, 0x8214, 0x821c, 0x8680, 0x8014, 0x8018, 0x8038, 0x803c};
+    std::vector<uint32_t> status() {
+        std::vector<uint32_t> values;
+        for (const uint32_t byte : kStatus) values.push_back(reg(byte));
+        return values;
+    }
+    static const std::vector<uint32_t> kIdle;
 };
+
+const std::vector<uint32_t> CpRegs::kIdle = std::vector<uint32_t>(std::size(kStatus));
 
 TEST_F(CpRegs, ResetValuesAreThoseOfTheChip) {
     EXPECT_EQ(reg(0xc924, kSlot), 0x0be05301u);
@@ -48,6 +58,76 @@ TEST_F(CpRegs, QueueRegistersAreBanked) {
     set_reg(0xc2d0, 5, {1, 1, 0, 0});
     EXPECT_EQ(reg(0xc2d0, {1, 1, 0, 0}), 5u);
     EXPECT_EQ(reg(0xc2d0, {1, 2, 0, 0}), 0u);
+}
+
+TEST_F(CpRegs, StatusIsBusyWhileWavesAreResident) {
+    EXPECT_EQ(status(), kIdle);
+    start_user();
+    EXPECT_EQ(status(), kIdle) << "queues that have nothing to do are mapped";
+    plan({.forever = true});
+    submit(user, dispatch(1));
+    settle();
+    // The only group is on the first engine, its queue on ME1 pipe 0.
+    const std::vector<uint32_t> one{1u << 31 | 1u << 29 | 1u << 22,
+                                    1u << 29 | 1u << 28,
+                                    1u << 31 | 1u,
+                                    1u << 10,
+                                    1u << 31 | 1u << 27 | 1u << 15,
+                                    0,
+                                    1u << 27,
+                                    0,
+                                    0,
+                                    0};
+    EXPECT_EQ(status(), one);
+    submit(user, dispatch(1));
+    settle();
+    EXPECT_EQ(reg(0x8018), 1u << 27) << "the chip of the bench has two engines";
+    EXPECT_EQ(reg(0x8038), 0u);
+    // What the driver does to a queue that hangs: unmap it with a reset.
+    submit(hiq, unmap(3, 1));
+    settle();
+    EXPECT_EQ(status(), kIdle);
+    // A wave that ends.
+    plan({.instructions = 10});
+    run_list({map_process(0x8001), map_queue(user)});
+    submit(user, dispatch(4));
+    settle();
+    EXPECT_EQ(status(), kIdle);
+}
+
+TEST_F(CpRegs, StatusIsBusyWhilePacketsAreExecuted) {
+    start_user();
+    // It waits for memory, so that nothing but its packet is unfinished.
+    submit(user, packet(Opcode::WAIT_REG_MEM, {3 | 1 << 4, lo32(kScratch), 0, 1, ~0u, 4}));
+    settle();
+    EXPECT_EQ(reg(0x8010), 1u << 31 | 1u << 29);
+    EXPECT_EQ(reg(0x8014), 0u);
+    bus.memory.put<uint32_t>(kScratch, 1);
+    settle();
+    EXPECT_EQ(status(), kIdle);
+    // Packets that nobody fetches: the driver halts the micro engines before it takes the chip down.
+    set_reg(0x8234, 0x50000000);
+    submit(user, write_data(kScratch, {2}));
+    EXPECT_EQ(status(), kIdle);
+    set_reg(0x8234, 0);
+    EXPECT_NE(status(), kIdle);
+    settle();
+    EXPECT_EQ(status(), kIdle);
+    // A packet that stops its queue.
+    submit(user, {0xc000ff00, 0});
+    settle();
+    EXPECT_EQ(status(), kIdle);
+}
+
+TEST_F(CpRegs, StatusTellsTheGfxRingFromTheComputeQueues) {
+    TestRing ring = start_gfx();
+    submit(ring, packet(Opcode::WAIT_REG_MEM, {3 | 1 << 4, lo32(kScratch), 0, 1, ~0u, 4}));
+    settle();
+    EXPECT_EQ(status(), (std::vector<uint32_t>{1u << 31 | 1u << 29, 1u << 30 | 1u << 28, 0, 0, 1u << 31 | 1u << 26,
+                                               1u << 31 | 1u << 17, 0, 0, 0, 0}));
+    bus.memory.put<uint32_t>(kScratch, 1);
+    settle();
+    EXPECT_EQ(status(), kIdle);
 }
 
 TEST_F(CpRegs, OtherRegistersAreLeftToTheChip) {

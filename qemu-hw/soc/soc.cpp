@@ -24,7 +24,10 @@ constexpr uint32_t kSdma0Base = 0x1260, kSdma1Base = 0x1860, kSdmaSpan = 0x300;
 struct Range {
     uint32_t dw, count;
 };
-constexpr Range kCpRanges[] = {{0x8200 / 4, 0x600 / 4},   // CP_MEC_CNTL, CP_ME_CNTL
+constexpr Range kCpRanges[] = {{0x8008 / 4, 1},           // GRBM_STATUS2
+                               {0x8010 / 4, 3},           // GRBM_STATUS, GRBM_STATUS_SE0, SE1
+                               {0x8038 / 4, 2},           // GRBM_STATUS_SE2, SE3
+                               {0x8200 / 4, 0x600 / 4},   // CP_MEC_CNTL, CP_ME_CNTL
                                {0x8de0 / 4, 0x20 / 4},    // SQ_IND, SQ_CMD
                                {0x9360 / 4, 0x60 / 4},    // SPI_CSQ_WF_ACTIVE
                                {0xb800 / 4, 0x180 / 4},   // COMPUTE

@@ -91,8 +91,11 @@ TEST_F(Kernel, HostCanReleaseASpinningKernel) {
     RunLimits limits;
     limits.instructions = 100000;
     ASSERT_EQ(runner_.run(packet, limits), RunOutcome::OutOfBudget);
+    constexpr uint32_t kGrbmStatus = 0x8010, kGuiActive = 1u << 31;
+    EXPECT_TRUE(runner_.device().read_register(kGrbmStatus) & kGuiActive);
     *reinterpret_cast<volatile int*>(x.host) = 1;
     EXPECT_EQ(runner_.queue().wait(packet.completion_signal), RunOutcome::Done);
+    EXPECT_EQ(runner_.device().read_register(kGrbmStatus), 0u);
 }
 
 TEST_F(Kernel, ManyPacketsWrapTheRing) {
