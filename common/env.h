@@ -41,6 +41,7 @@ struct Env {
     FpExceptions fp_exceptions = FpExceptions::Auto;
     /// Registers and LDS that nobody has initialized hold a pattern at launch, not 0. A device has it when it is asked for.
     bool poison = true;
+    bool ih_overflow = false;  ///< a full interrupt ring is overwritten, where the guest has enabled it
     VirtualClock clock;  ///< on: the device has its own time
     SharedBandwidth vram_traffic, system_traffic;
     const uint8_t* vram = nullptr;  ///< host memory, to tell it from system memory; nullptr: all memory is VRAM

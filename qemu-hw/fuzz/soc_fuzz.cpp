@@ -42,6 +42,8 @@ struct Device {
         lyra_config_init(&config);
         config.vram_bytes = kVram;
         config.compute_units = 4;
+        config.poison = true;
+        config.ih_overflow = true;  // where IH_RB_CNTL has it enabled
         lyra_host_ops ops{};
         ops.now_ns = [](void* self) { return static_cast<Device*>(self)->now; };
         ops.log = [](void*, lyra_log_level, const char*) {};

@@ -36,6 +36,7 @@ struct LyraState {
     char *fp_exceptions;
     char *firmware;
     bool poison;
+    bool ih_overflow;
     char *stats_path;
 
     lyra_device *device; /* NULL before realize and after exit */

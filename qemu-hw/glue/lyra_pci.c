@@ -269,6 +269,7 @@ static lyra_device *lyra_make(LyraState *s, Error **errp)
     config.fp_exceptions = s->fp_exceptions;
     config.firmware = s->firmware;
     config.poison = s->poison;
+    config.ih_overflow = s->ih_overflow;
     device = lyra_create(&config, &lyra_glue_host_ops, s, memory_region_get_ram_ptr(&s->vram), message, sizeof(message));
     if (!device) {
         error_setg(errp, "%s", message[0] ? message : "the device cannot be made");
@@ -409,6 +410,7 @@ static const Property lyra_properties[] = {
     DEFINE_PROP_STRING("fp-exceptions", LyraState, fp_exceptions),
     DEFINE_PROP_STRING("firmware", LyraState, firmware),
     DEFINE_PROP_BOOL("poison", LyraState, poison, false),
+    DEFINE_PROP_BOOL("ih-overflow", LyraState, ih_overflow, false),
     DEFINE_PROP_STRING("stats", LyraState, stats_path),
 };
 
@@ -426,6 +428,7 @@ static const struct {
     {"firmware",
      "Assumptions about the scheduler's firmware to replace, NAME=CHOICE; divided by commas (docs/design/firmware.md)"},
     {"poison", "on: registers and LDS that a program has not initialized hold a pattern; off: 0 (default)"},
+    {"ih-overflow", "on: a full interrupt ring is overwritten; off: interrupts wait in the device (default)"},
     {"stats", "File that gets all counters of the device when it ends"},
     {"trace", "File for a Perfetto trace of doorbells, packets, dispatches, waves and interrupts"},
 };

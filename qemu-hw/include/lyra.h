@@ -114,6 +114,11 @@ typedef struct lyra_config {
      * what was there before. false: they are 0, and a program that forgets to initialize them seems to work.
      */
     bool poison;
+    /**
+     * Interrupts that find their ring full overwrite the oldest ones, and the driver is told by RB_OVERFLOW, as on hardware.
+     * false: they wait in the device, up to 65,536, and none is lost.
+     */
+    bool ih_overflow;
 } lyra_config;
 
 /** One range of guest RAM that the host has mapped. Ranges must not overlap. */

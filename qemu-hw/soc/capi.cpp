@@ -147,6 +147,7 @@ struct lyra_device {
     bool prepare(const lyra_config& config) {
         env.fp_exceptions = *fp_exceptions_of(config);
         env.poison = config.poison;
+        env.ih_overflow = config.ih_overflow;
         if (config.timing) env.timing.set(config.timing);
         env.firmware = Firmware::defaults(config.virtual_time);
         if (config.firmware) env.firmware.set(config.firmware);

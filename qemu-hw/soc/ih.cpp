@@ -20,11 +20,13 @@ constexpr uint32_t kRbCntl = 0x4480 / 4, kRbBase = 0x4484 / 4, kRbBaseHi = 0x448
 using RbEnable = Bits<0, 1>;
 using RbSize = Bits<1, 5>;
 using WptrWriteback = Bits<8, 1>;
+using OverflowEnable = Bits<16, 1>;
 using EnableIntr = Bits<17, 1>;
 using DoorbellOffset = Bits<0, 26>;
 using DoorbellEnable = Bits<28, 1>;
 
 constexpr uint32_t kVectorBytes = 32;
+constexpr uint32_t kRbOverflow = 1;  ///< of IH_RB_WPTR
 // More than any driver leaves unread; past it a guest has stopped listening.
 constexpr size_t kBacklogVectors = 65536;
 
@@ -46,7 +48,7 @@ void InterruptHandler::write(uint32_t dw, uint32_t value) {
     if (dw == kRbCntl) {
         const bool was_on = RbEnable::get(control());
         registers_.store(dw, value & 0x7fffffff);  // bit 31 is the overflow-clear pulse
-        if (bit(value, 31)) registers_.store(kRbWptr, registers_.stored(kRbWptr) & ~1u);
+        if (bit(value, 31)) registers_.store(kRbWptr, registers_.stored(kRbWptr) & ~kRbOverflow);
         if (!was_on && RbEnable::get(value)) flush();
         return;
     }
@@ -90,8 +92,15 @@ void InterruptHandler::flush() {
     const uint64_t base = (uint64_t{registers_.stored(kRbBase)} << 8) | (uint64_t{registers_.stored(kRbBaseHi) & 0xff} << 40);
     uint64_t wptr = registers_.stored(kRbWptr) & mask & ~uint64_t{kVectorBytes - 1};
     const uint64_t rptr = registers_.stored(kRbRptr) & mask & ~uint64_t{kVectorBytes - 1};
+    uint32_t overflow = registers_.stored(kRbWptr) & kRbOverflow;
     bool wrote = false;
-    while (!backlog_.empty() && ((wptr + kVectorBytes) & mask) != rptr) {
+    while (!backlog_.empty()) {
+        if (overrun_ || ((wptr + kVectorBytes) & mask) == rptr) {
+            if (!env_.ih_overflow || !OverflowEnable::get(control())) break;
+            report(env_, Fault::InterruptRingFull, fmt::format("the vector at {:#x} is lost", (wptr + kVectorBytes) & mask));
+            overrun_ = true;
+            overflow = kRbOverflow;
+        }
         store(base + wptr, backlog_.front().data(), kVectorBytes);
         backlog_.pop_front();
         wptr = (wptr + kVectorBytes) & mask;
@@ -99,9 +108,9 @@ void InterruptHandler::flush() {
         wrote = true;
     }
     if (!wrote) return;
-    registers_.store(kRbWptr, static_cast<uint32_t>(wptr));
+    const uint32_t value = static_cast<uint32_t>(wptr) | overflow;
+    registers_.store(kRbWptr, value);
     if (WptrWriteback::get(control())) {
-        const uint32_t value = static_cast<uint32_t>(wptr);
         store(make64(registers_.stored(kWptrAddrLo), registers_.stored(kWptrAddrHi) & 0xffff), &value, 4);
     }
     if (!EnableIntr::get(control())) return;
@@ -121,6 +130,7 @@ void InterruptHandler::store(uint64_t bus, const void* data, size_t size) {
 
 void InterruptHandler::rptr_moved(uint32_t value) {
     registers_.store(kRbRptr, value);
+    overrun_ = false;
     flush();
     // MSI is edge triggered: whatever the driver has not yet read needs another one.
     const uint64_t mask = ring_bytes() - 1;
@@ -138,6 +148,9 @@ bool InterruptHandler::doorbell(uint32_t byte_offset, uint32_t value) {
     return true;
 }
 
-void InterruptHandler::reset() { backlog_.clear(); }
+void InterruptHandler::reset() {
+    backlog_.clear();
+    overrun_ = false;
+}
 
 }  // namespace lyra

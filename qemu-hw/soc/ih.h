@@ -13,7 +13,9 @@
 
 namespace lyra {
 
-/// vega10_ih ring 0. Vectors wait in the device while the ring is full, so none is lost unless the guest stops for good.
+/// vega10_ih ring 0. Vectors wait in the device while the ring is full, so none is lost unless the guest stops for good. With
+/// Env::ih_overflow, and where the guest has enabled it, the oldest ones in the ring are overwritten instead and RB_OVERFLOW of
+/// the write pointer says so until the guest clears it. @source Linux 6.12 vega10_ih_get_wptr()
 /// Rings 1 and 2 (retry-fault delegation) are plain registers: the device never writes to them.
 class InterruptHandler : public RegisterBlock {
 public:
@@ -42,6 +44,7 @@ private:
     RegisterFile& registers_;
     BusMemory& bus_;
     std::deque<Vector> backlog_;
+    bool overrun_ = false;  ///< the write pointer has passed the read pointer: the ring is full until that one moves
 };
 
 }  // namespace lyra

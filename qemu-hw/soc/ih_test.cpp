@@ -23,7 +23,24 @@ protected:
         registers.write(0x4498 / 4, 0x9000);        // write-back address
         enable(7);                                  // 2^7 dwords = 16 vectors
     }
-    void enable(uint32_t log2_dwords) { registers.write(0x4480 / 4, 1 | log2_dwords << 1 | 1 << 8 | 1 << 17 | 1 << 21); }
+    void enable(uint32_t log2_dwords, bool overflow = false) {
+        registers.write(0x4480 / 4, 1 | log2_dwords << 1 | 1 << 8 | uint32_t{overflow} << 16 | 1 << 17 | 1 << 21);
+    }
+    /// What the driver does with its ring of 16 vectors. @source Linux 6.12 vega10_ih_get_wptr()
+    /// @return context id of each vector that it finds
+    std::vector<uint32_t> drain(uint32_t& rptr) {
+        uint32_t wptr = load(0x8000);
+        if (wptr & 1 && (wptr = registers.read(0x4490 / 4)) & 1) {
+            wptr &= ~1u;
+            rptr = (wptr + 32) & 511;
+            const uint32_t control = registers.read(0x4480 / 4);
+            registers.write(0x4480 / 4, control | 1u << 31);
+            registers.write(0x4480 / 4, control);
+        }
+        std::vector<uint32_t> found;
+        for (; rptr != (wptr & 511); rptr = (rptr + 32) & 511) found.push_back(ring_dword(rptr / 4 + 4));
+        return found;
+    }
     uint32_t ring_dword(size_t n) { return load(n * 4); }
     uint32_t load(size_t at) {
         uint32_t v;
@@ -52,6 +69,68 @@ TEST_F(IhTest, WritesTheVectorThenThePointerThenTheMsi) {
     EXPECT_EQ(registers.read(0x4490 / 4), 32u);
     EXPECT_EQ(load(0x8000), 32u);
     EXPECT_EQ(host.msis, 1u);
+}
+
+std::vector<uint32_t> from_to(uint32_t first, uint32_t last) {
+    std::vector<uint32_t> numbers;
+    for (uint32_t n = first; n <= last; ++n) numbers.push_back(n);
+    return numbers;
+}
+
+TEST_F(IhTest, AFullRingIsOverwrittenAndTheDriverCatchesUp) {
+    env.ih_overflow = true;
+    enable(7, true);
+    for (uint32_t n = 0; n < 15; ++n) ih.raise(eop(n));
+    EXPECT_EQ(registers.read(0x4490 / 4), 15u * 32) << "full, and nothing is lost yet";
+    for (uint32_t n = 15; n < 20; ++n) ih.raise(eop(n));
+    EXPECT_EQ(registers.read(0x4490 / 4), 4u * 32 | 1);
+    EXPECT_EQ(load(0x8000), 4u * 32 | 1);
+    EXPECT_EQ(env.stats.get(Fault::InterruptRingFull), 5u);
+    EXPECT_EQ(env.stats.get(Stat::interrupts), 20u);
+    uint32_t rptr = 0;
+    EXPECT_EQ(drain(rptr), from_to(5, 19)) << "the newest that a ring of 16 holds";
+    EXPECT_EQ(registers.read(0x4490 / 4), 4u * 32);
+    registers.write(0x448c / 4, rptr);
+    // From now on as if nothing had been.
+    for (uint32_t n = 20; n < 35; ++n) ih.raise(eop(n));
+    EXPECT_EQ(drain(rptr), from_to(20, 34));
+    EXPECT_EQ(env.stats.get(Fault::InterruptRingFull), 5u);
+}
+
+TEST_F(IhTest, OverflowIsToldAgainUntilTheReadPointerMoves) {
+    env.ih_overflow = true;
+    enable(7, true);
+    for (uint32_t n = 0; n < 16; ++n) ih.raise(eop(n));
+    uint32_t rptr = 0;
+    EXPECT_EQ(drain(rptr), from_to(1, 15));
+    ih.raise(eop(16));
+    EXPECT_TRUE(registers.read(0x4490 / 4) & 1) << "the ring is still full: the driver has not said what it has read";
+    EXPECT_EQ(drain(rptr), from_to(2, 16));
+    registers.write(0x448c / 4, rptr);
+    ih.raise(eop(17));
+    EXPECT_EQ(drain(rptr), from_to(17, 17));
+    // The driver starts the ring anew.
+    for (uint32_t n = 0; n < 40; ++n) ih.raise(eop(n));
+    registers.write(0x448c / 4, 0);
+    registers.write(0x4490 / 4, 0);
+    rptr = 0;
+    ih.raise(eop(50));
+    EXPECT_EQ(drain(rptr), from_to(50, 50));
+}
+
+TEST_F(IhTest, OverflowIsTheDevicesAndTheDriversChoice) {
+    for (const bool device : {false, true}) {
+        env.ih_overflow = device;
+        enable(7, !device);
+        for (uint32_t n = 0; n < 20; ++n) ih.raise(eop(n));
+        uint32_t rptr = 0;
+        EXPECT_EQ(drain(rptr), from_to(0, 14));
+        registers.write(0x448c / 4, rptr);
+        EXPECT_EQ(drain(rptr), from_to(15, 19)) << "they waited in the device";
+        EXPECT_EQ(env.stats.get(Fault::InterruptRingFull), 0u);
+        registers.write(0x4490 / 4, 0);
+        registers.write(0x448c / 4, 0);
+    }
 }
 
 /// An entry as the driver takes it apart. @source Linux 6.12 amdkfd/soc15_int.h
