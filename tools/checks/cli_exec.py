@@ -194,7 +194,7 @@ for example in sorted(set(os.listdir(EXAMPLES)) - set(GUEST_ONLY)):
     check(f"{example}: all samples",
           len(rows) > 0 and all(row["samples"] == 1000 * row["seeds"] or row["deadlocked"] for row in rows))
 for example in GUEST_ONLY:
-    expect(f"sim {example}", call("sim", os.path.join(EXAMPLES, example)), 2, "", "only lyra measure can do that")
+    expect(f"sim {example}", call("sim", os.path.join(EXAMPLES, example)), 2, None, "only lyra measure can do that")
 stuck = [row for row in simulate("inversion.toml") if row["deadlocked"]]
 check("sim: inversion", len(stuck) == 2 and all(row["configuration"]["detection.runnable_test"] == "false" for row in stuck), stuck)
 check("sim: equal seeds", simulate("notify.toml") == simulate("notify.toml"))
