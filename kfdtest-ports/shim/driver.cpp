@@ -65,8 +65,14 @@ void Driver::set_up_contexts() {
     }
 }
 
-/// @source Linux 6.12 sdma_v4_0.c sdma_v4_0_enable(), sdma_v4_0_ctx_switch_enable(), sdma_v4_0_set_trap_irq_state()
+/// @source Linux 6.12 sdma_v4_0.c sdma_v4_0_enable(), sdma_v4_0_ctx_switch_enable(), sdma_v4_0_set_trap_irq_state();
+/// nbio_v7_4.c
 void Driver::start_sdma() {
+    constexpr uint32_t kDoorbell = 0xf0, kDoorbells = 2;  // 64-bit doorbells, AMDGPU_DOORBELL64_sDMA_ENGINE0
+    for (uint32_t engine = 0; engine < 2; ++engine) {
+        gpu_->write_register(reg::kSdma0DoorbellRange + 4 * engine,
+                             (kDoorbell + kDoorbells * engine) * 2 << 2 | kDoorbells * 2 << 16);
+    }
     for (const uint32_t cntl : {reg::kSdma0Cntl, reg::kSdma1Cntl}) {
         gpu_->write_register(cntl, gpu_->read_register(cntl) | 1 | 1u << 18);
     }

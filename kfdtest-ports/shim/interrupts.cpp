@@ -32,6 +32,7 @@ InterruptRing::InterruptRing(Gpu& gpu) : gpu_(gpu) {
     gpu.write_register(reg::kIhRbRptr, 0);
     gpu.write_register(reg::kIhRbWptr, 0);
     gpu.write_register(reg::kIhDoorbellRptr, kDoorbellIndex * 2 | kDoorbellEnable);
+    gpu.write_register(reg::kIhDoorbellRange, kDoorbellIndex * 2 << 2 | 8u << 16);
     const uint32_t size = static_cast<uint32_t>(std::bit_width(kRingBytes / 4) - 1);
     gpu.write_register(reg::kIhRbCntl, kRbEnable | size << 1 | kWptrWriteback | kEnableIntr | kOverflowClear);
 }

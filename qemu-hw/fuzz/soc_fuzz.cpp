@@ -27,10 +27,10 @@ constexpr uint32_t kDiscoverySignature = 0x28211407;
 constexpr struct {
     uint32_t first, count;  ///< count in dwords
 } kBlocks[] = {
-    {0x0, 16},       {0x120, 48},     {0x30b0, 16},    {0x34c0, 2},      {0x3780, 8},     {0x3890, 4},  {0x4280, 32},
-    {0x4480, 8},     {0x4980, 0x300}, {0x6180, 0x300}, {0x8010, 8},      {0x8200, 0x180}, {0x8de0, 8},  {0x9360, 24},
-    {0xa100, 0x180}, {0xb800, 0x60},  {0xc000, 0x280}, {0xca80, 12},     {0x30000, 0x80}, {0x30800, 1}, {0x31068, 3},
-    {0x3b2a8, 1},    {0x58180, 72},   {0x58900, 96},   {0x69a00, 0x1b0}, {0x7fff0, 1},
+    {0x0, 16},    {0x120, 48},     {0x30b0, 16},    {0x34c0, 2},     {0x3780, 8},      {0x3890, 4},     {0x3bc0, 4},
+    {0x4280, 32}, {0x4480, 8},     {0x4980, 0x300}, {0x6180, 0x300}, {0x8010, 8},      {0x8200, 0x180}, {0x8de0, 8},
+    {0x9360, 24}, {0xa100, 0x180}, {0xb800, 0x60},  {0xc000, 0x280}, {0xca80, 12},     {0x30000, 0x80}, {0x30800, 1},
+    {0x31068, 3}, {0x3b2a8, 1},    {0x58180, 72},   {0x58900, 96},   {0x69a00, 0x1b0}, {0x7fff0, 1},
 };
 constexpr uint32_t kPages = 64;  ///< at the start of VRAM and of RAM, which page tables are made of
 
@@ -111,6 +111,8 @@ void bring_up(Device& d, uint32_t what) {
         d.write(0x4494, kRamBus >> 32);
         d.write(0x4498, 0x8000);
         d.write(0x449c, kIhDoorbell / 4 | 1u << 28);
+        d.write(0x3780, 1);
+        d.write(0x3bc8, kIhDoorbell | 8 << 16);
         d.write(0x4480, 1 | 5 << 1 | 1 << 8 | 1 << 17);
     }
     if (what & 2) {  // PSP: a ring of 16 frames at the start of VRAM

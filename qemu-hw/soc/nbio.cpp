@@ -2,6 +2,8 @@
 // NBIO registers. @source Linux 6.12 nbio_v7_4.c, amdgpu_device.c, amdgpu_discovery.c
 #include "qemu-hw/soc/nbio.h"
 
+#include <iterator>
+
 #include <fmt/format.h>
 
 #include "common/bits.h"
@@ -12,6 +14,13 @@ namespace {
 
 constexpr uint32_t kMmIndex = 0, kMmData = 1, kMmIndexHi = 6, kPcieIndex2 = 0x38 / 4, kPcieData2 = 0x3c / 4;
 constexpr uint32_t kConfigMemsize = 0x378c / 4, kIovFuncIdentifier = 0x3794 / 4, kStrap0 = 0x34c4 / 4;
+constexpr uint32_t kDoorbellAperEn = 0x3780 / 4;
+/// BIF_SDMA0, BIF_SDMA1, BIF_IH and BIF_MMSCH0_DOORBELL_RANGE.
+constexpr uint32_t kDoorbellRanges = 0x3bc0 / 4;
+constexpr DoorbellTarget kRangeTargets[] = {DoorbellTarget::Sdma0, DoorbellTarget::Sdma1, DoorbellTarget::Ih,
+                                            DoorbellTarget::Video};
+using RangeOffset = Bits<2, 10>;  ///< dwords
+using RangeSize = Bits<16, 5>;    ///< dwords; 0: off
 constexpr uint32_t kHdpFlushReq = 0x3898 / 4, kHdpFlushDone = 0x389c / 4, kBiosScratch7 = 0x14c / 4;
 // A guest that walks the whole SMN space must not make us keep all of it.
 constexpr size_t kSmnRegisters = 65536;
@@ -34,6 +43,19 @@ void Nbio::reset() {
     // asks for no reset at probe.
     registers_.store(kIovFuncIdentifier, 0x80000000);
     registers_.store(kBiosScratch7, 0x200);  // asic_init done
+}
+
+/// A range is compared with bits 11:2 of the offset: it is there in every page of the aperture, so that processes have
+/// doorbells of SDMA queues in their own pages. @source Linux 6.12 kfd_priv.h KFD_QUEUE_DOORBELL_MIRROR_OFFSET
+DoorbellTarget Nbio::doorbell_target(uint32_t byte_offset) const {
+    if (!bit(registers_.stored(kDoorbellAperEn), 0)) return DoorbellTarget::Nowhere;
+    const uint32_t dw = bits(byte_offset, 2, 10);
+    for (uint32_t n = 0; n < std::size(kRangeTargets); ++n) {
+        const uint32_t range = registers_.stored(kDoorbellRanges + n);
+        const uint32_t first = RangeOffset::get(range);
+        if (dw >= first && dw - first < RangeSize::get(range)) return kRangeTargets[n];
+    }
+    return DoorbellTarget::Cp;
 }
 
 uint32_t* Nbio::vram_window() {

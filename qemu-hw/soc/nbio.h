@@ -11,6 +11,9 @@
 
 namespace lyra {
 
+/// Who gets a doorbell. Video: engines that the chip does not have here.
+enum class DoorbellTarget : uint8_t { Nowhere, Cp, Sdma0, Sdma1, Ih, Video };
+
 class Nbio : public RegisterBlock {
 public:
     Nbio(Env& env, RegisterFile& registers, BusMemory& bus);
@@ -19,6 +22,9 @@ public:
     void reset();
     /// A register in SMN space, which the guest reaches through PCIE_INDEX2 and PCIE_DATA2.
     void store_smn(uint32_t address, uint32_t value) { smn_[address] = value; }
+
+    /// Nowhere: the aperture is off. Cp: in none of the ranges.
+    DoorbellTarget doorbell_target(uint32_t byte_offset) const;
 
 private:
     uint32_t* vram_window();

@@ -140,6 +140,11 @@ RunState Soc::run(uint64_t instruction_budget) {
 void Soc::doorbell_write(uint64_t offset, uint64_t value, unsigned size) {
     if (offset > LYRA_DOORBELL_BAR_BYTES - size || offset % size) return;
     env_.stats.add(Stat::doorbells);
+    const DoorbellTarget target = nbio_.doorbell_target(static_cast<uint32_t>(offset));
+    if (target == DoorbellTarget::Nowhere) {
+        report(env_, Fault::DoorbellAperture, fmt::format("doorbell {:#x}", offset));
+        return;
+    }
     const uint32_t slot = static_cast<uint32_t>(offset / 8) * 8;
     uint64_t& last = doorbells_[offset / 8];
     if (size == 8)
@@ -149,11 +154,17 @@ void Soc::doorbell_write(uint64_t offset, uint64_t value, unsigned size) {
     else
         last = make64(lo32(value), hi32(last));
     emit<event::doorbell>(env_.tracer, env_.now_ns(), static_cast<uint32_t>(offset), value);
-    if (ih_.doorbell(static_cast<uint32_t>(offset), lo32(value))) return;
-    if (sdma0_.doorbell(slot, last) || sdma1_.doorbell(slot, last)) return;
-    const bool taken = cp_.doorbell(slot, last);
+    bool taken = false;
+    switch (target) {
+        case DoorbellTarget::Ih: taken = ih_.doorbell(static_cast<uint32_t>(offset), lo32(value)); break;
+        case DoorbellTarget::Sdma0: taken = sdma0_.doorbell(slot, last); break;
+        case DoorbellTarget::Sdma1: taken = sdma1_.doorbell(slot, last); break;
+        case DoorbellTarget::Cp: taken = cp_.doorbell(slot, last); break;
+        case DoorbellTarget::Video:
+        case DoorbellTarget::Nowhere: break;
+    }
     if (!taken) env_.stats.add(Fault::DoorbellUnmatched);
-    if (!cp_.kernel_doorbell(slot)) notify_.rung(slot);
+    if ((target == DoorbellTarget::Cp || !taken) && !cp_.kernel_doorbell(slot)) notify_.rung(slot);
 }
 
 uint64_t Soc::doorbell_read(uint64_t offset, unsigned size) const {

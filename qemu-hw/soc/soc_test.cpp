@@ -26,6 +26,7 @@ protected:
     void write(uint32_t byte, uint32_t value) { lyra_mmio_write(device, byte, value, 4); }
 
     static constexpr uint64_t kVram = 256 << 20;
+    static constexpr uint32_t kDoorbellAperEn = 0x3780;
     lyra_config config;
     std::vector<uint8_t> vram;
     std::vector<std::string> log;
@@ -131,6 +132,7 @@ TEST_F(SocTest, PspAnswersEveryFrameWithItsFence) {
 TEST_F(SocTest, ADoorbellNotifiesOnceForEachArming) {
     constexpr uint32_t kNotify = LYRA_DOORBELL_NOTIFY_REGISTER;
     constexpr uint64_t kSomeUsers = 0x2000;
+    write(kDoorbellAperEn, 1);
     EXPECT_EQ(read(kNotify), 0u) << "off until somebody arms it";
     lyra_doorbell_write(device, kSomeUsers, 1, 8);
     EXPECT_EQ(read(kNotify), 0u);
@@ -144,6 +146,54 @@ TEST_F(SocTest, ADoorbellNotifiesOnceForEachArming) {
     write(kNotify, 1);
     lyra_reset(device);
     EXPECT_EQ(read(kNotify), 0u);
+}
+
+TEST_F(SocTest, DoorbellsNeedTheAperture) {
+    write(LYRA_DOORBELL_NOTIFY_REGISTER, 1);
+    lyra_doorbell_write(device, 0x2000, 5, 8);
+    EXPECT_EQ(read(LYRA_DOORBELL_NOTIFY_REGISTER), 1u) << "nobody was told";
+    EXPECT_EQ(lyra_doorbell_read(device, 0x2000, 8), 0u);
+    EXPECT_EQ(lyra_stat(device, "fault-DoorbellAperture"), 1u);
+    EXPECT_EQ(lyra_stat(device, "fault-DoorbellUnmatched"), 0u);
+    write(kDoorbellAperEn, 1);
+    lyra_doorbell_write(device, 0x2000, 6, 8);
+    EXPECT_EQ(read(LYRA_DOORBELL_NOTIFY_REGISTER), 0u);
+    EXPECT_EQ(lyra_doorbell_read(device, 0x2000, 8), 6u);
+    EXPECT_EQ(lyra_stat(device, "fault-DoorbellAperture"), 1u);
+}
+
+TEST_F(SocTest, DoorbellsGoWhereTheirRangeSays) {
+    constexpr uint32_t kIhRange = 0x3bc8, kSdma0Range = 0x3bc0, kSdma1Range = 0x3bc4, kIhRptr = 0x448c;
+    constexpr uint32_t kIhDoorbell = 0xf4 * 8, kSdmaDoorbell = 0xf0 * 8;
+    const auto unmatched = [&] { return lyra_stat(device, "fault-DoorbellUnmatched"); };
+    write(kDoorbellAperEn, 1);
+    write(0x449c, kIhDoorbell / 4 | 1u << 28);
+    lyra_doorbell_write(device, kIhDoorbell, 32, 4);
+    EXPECT_EQ(read(kIhRptr), 0u) << "the interrupt handler has no range yet";
+    EXPECT_EQ(unmatched(), 1u);
+    write(kIhRange, kIhDoorbell | 8 << 16);
+    lyra_doorbell_write(device, kIhDoorbell, 64, 4);
+    EXPECT_EQ(read(kIhRptr), 64u);
+    EXPECT_EQ(unmatched(), 1u);
+    // An SDMA engine's RLC queue 0: enabled, with the second doorbell of the engine in some process's page.
+    for (const uint32_t base : {0x1260u * 4, 0x1860u * 4}) {
+        write(base + 0x140 * 4, 1 | 10 << 1);                  // RLC0_RB_CNTL: ENABLE, 4 KiB
+        write(base + 0x152 * 4, 1u << 28);                     // RLC0_DOORBELL.ENABLE
+        write(base + 0x16b * 4, 0x5000 + kSdmaDoorbell + 16);  // RLC0_DOORBELL_OFFSET
+    }
+    const auto wptr = [&](uint32_t base) { return read((base + 0x145) * 4); };
+    lyra_doorbell_write(device, 0x5000 + kSdmaDoorbell + 16, 0x40, 8);
+    EXPECT_EQ(wptr(0x1260) | wptr(0x1860), 0u) << "the engines have no ranges yet";
+    EXPECT_EQ(unmatched(), 2u);
+    write(kSdma0Range, kSdmaDoorbell | 4 << 16);
+    write(kSdma1Range, (kSdmaDoorbell + 16) | 4 << 16);
+    lyra_doorbell_write(device, 0x5000 + kSdmaDoorbell + 16, 0x40, 8);
+    EXPECT_EQ(wptr(0x1260), 0u) << "its range ends before";
+    EXPECT_EQ(wptr(0x1860), 0x40u);
+    EXPECT_EQ(unmatched(), 2u);
+    write(kSdma1Range, kSdmaDoorbell + 16);
+    lyra_doorbell_write(device, 0x5000 + kSdmaDoorbell + 16, 0x80, 8);
+    EXPECT_EQ(wptr(0x1860), 0x40u) << "size 0: off";
 }
 
 TEST_F(SocTest, SmuAnswersMessagesAndGivesItsTables) {

@@ -9,6 +9,8 @@ namespace lyra::inproc {
 /// @source Linux 6.12 asic_reg/gc/gc_9_0_offset.h, mmhub_1_0_offset.h, nbio; IP bases of the discovery table
 namespace reg {
 inline constexpr uint32_t kDoorbellAperEn = 0x3780;         ///< RCC_DOORBELL_APER_EN
+/// BIF_SDMA0_DOORBELL_RANGE and its neighbours: OFFSET 11:2 and SIZE 20:16, dwords
+inline constexpr uint32_t kSdma0DoorbellRange = 0x3bc0, kSdma1DoorbellRange = 0x3bc4, kIhDoorbellRange = 0x3bc8;
 inline constexpr uint32_t kIhRbCntl = 0x4480;  ///< IH_RB_CNTL: ENABLE 0, SIZE 5:1, WPTR_WRITEBACK 8, ENABLE_INTR 17
 inline constexpr uint32_t kIhRbBase = 0x4484, kIhRbBaseHi = 0x4488;  ///< bus address >> 8, >> 40
 inline constexpr uint32_t kIhRbRptr = 0x448c, kIhRbWptr = 0x4490;
