@@ -5,22 +5,37 @@
 
 #include "qsched.h"
 
-/* The lesser runs. Ties share the hardware. */
-uint64_t qsched_key(const struct qsched *sched, uint16_t queue);
-/* Choose whose turn it is, for policies with turns. */
-void qsched_take_turns(struct qsched *sched);
-/* When keys change though nothing happens; QSCHED_NEVER: they do not. */
-uint64_t qsched_next_change(const struct qsched *sched);
+/* What a policy is. A function that is not there does nothing. */
+struct qsched_policy_ops {
+	/* A queue of higher priority keeps lower ones away. */
+	bool ranks_by_priority;
+	/* Every queue may run at any time. */
+	bool all_run;
+	/* The lesser runs. Ties share the hardware. Not there: all are equal. */
+	uint64_t (*key)(const struct qsched *sched, uint16_t queue);
+	/* Choose whose turn it is. */
+	void (*take_turns)(struct qsched *sched);
+	/* When keys change though nothing happens; QSCHED_NEVER: they do not. */
+	uint64_t (*next_change)(const struct qsched *sched);
+	/* It has work, after it had none. */
+	void (*wants)(struct qsched *sched, struct qsched_queue *q);
+	/* It wanted and was allowed for so long. */
+	void (*ran)(const struct qsched *sched, struct qsched_queue *q, uint64_t ns);
+	/* Steps of priority that waiting has brought. */
+	unsigned int (*gained)(const struct qsched *sched, const struct qsched_queue *q);
+};
 
-/* A queue of higher priority keeps lower ones away. */
-static inline bool qsched_ranks_by_priority(const struct qsched *sched)
+const struct qsched_policy_ops *qsched_ops(const struct qsched *sched);
+
+static inline uint64_t qsched_key(const struct qsched *sched, uint16_t queue)
 {
-	return sched->params.policy == QSCHED_FIXED || sched->params.policy == QSCHED_AGEING ||
-	       sched->params.policy == QSCHED_QUANTUM;
+	return qsched_ops(sched)->key ? qsched_ops(sched)->key(sched, queue) : 0;
 }
 
-/* ageing: steps of priority that waiting has brought. */
-unsigned int qsched_steps_gained(const struct qsched *sched, const struct qsched_queue *q);
+static inline uint64_t qsched_later(uint64_t time, uint64_t by)
+{
+	return by > QSCHED_NEVER - time ? QSCHED_NEVER : time + by;
+}
 
 /* <0, 0, >0 */
 int qsched_compare(struct qsched_rank a, struct qsched_rank b);

@@ -15,11 +15,6 @@ static bool runnable(const struct qsched_queue *q)
 	return q->used && q->wants && !q->blocked;
 }
 
-static uint64_t later(uint64_t time, uint64_t by)
-{
-	return by > QSCHED_NEVER - time ? QSCHED_NEVER : time + by;
-}
-
 static void note_timer(struct qsched_decision *decision, uint64_t at)
 {
 	if (at < decision->timer_ns)
@@ -131,6 +126,8 @@ static void pass_time(struct qsched *sched, uint64_t now_ns)
 
 		if (!runnable(q) || !q->allowed)
 			continue;
+		if (qsched_ops(sched)->ran)
+			qsched_ops(sched)->ran(sched, q, now_ns - sched->now_ns);
 		q->service_ns += now_ns - sched->now_ns;
 		q->virtual_ns += (now_ns - sched->now_ns) / q->params.weight;
 	}
@@ -140,14 +137,37 @@ static void pass_time(struct qsched *sched, uint64_t now_ns)
 /* The last queue of its priority goes: those below wait a while for it. */
 static void hold(struct qsched *sched, const struct qsched_queue *q)
 {
-	const uint64_t until = later(sched->now_ns, sched->params.hysteresis_ns);
+	const uint64_t until = qsched_later(sched->now_ns, sched->params.hysteresis_ns);
 
-	if (sched->params.hysteresis_ns == 0 || !q->allowed || !qsched_ranks_by_priority(sched))
+	if (sched->params.hysteresis_ns == 0 || !q->allowed ||
+	    !qsched_ops(sched)->ranks_by_priority)
 		return;
 	if (sched->held_until_ns > sched->now_ns && sched->held_priority > q->params.priority)
 		return;
 	sched->held_priority = q->params.priority;
 	sched->held_until_ns = until;
+}
+
+/*
+ * A job that has come, and those of which nothing is left. The last packet of a job may still be
+ * executed when it has been taken: a job is over when the next one has begun.
+ */
+static void take_progress(struct qsched *sched, struct qsched_queue *q,
+			  const struct qsched_event *event)
+{
+	unsigned int over = 0;
+
+	if (event->written > q->written) {
+		if (q->jobs < QSCHED_MAX_JOBS)
+			q->job[q->jobs++].arrived_ns = sched->now_ns;
+		q->job[q->jobs - 1].end = event->written;
+	}
+	q->written = event->written;
+	while (over < q->jobs && q->job[over].end < event->read)
+		++over;
+	for (unsigned int n = over; over != 0 && n < q->jobs; ++n)
+		q->job[n - over] = q->job[n];
+	q->jobs -= over;
 }
 
 static void take_event(struct qsched *sched, const struct qsched_event *event)
@@ -164,6 +184,8 @@ static void take_event(struct qsched *sched, const struct qsched_event *event)
 			q->virtual_ns = least_virtual(sched);
 		q->wants = true;
 		q->arrived_ns = sched->now_ns;
+		if (qsched_ops(sched)->wants)
+			qsched_ops(sched)->wants(sched, q);
 		break;
 	case QSCHED_IDLE:
 		if (runnable(q))
@@ -172,6 +194,7 @@ static void take_event(struct qsched *sched, const struct qsched_event *event)
 		q->blocked = false;
 		q->waits_for = QSCHED_NO_QUEUE;
 		q->turn_until_ns = 0;
+		q->jobs = 0;
 		break;
 	case QSCHED_BLOCKED:
 		q->blocked = true;
@@ -180,6 +203,9 @@ static void take_event(struct qsched *sched, const struct qsched_event *event)
 	case QSCHED_UNBLOCKED:
 		q->blocked = false;
 		q->waits_for = QSCHED_NO_QUEUE;
+		break;
+	case QSCHED_PROGRESS:
+		take_progress(sched, q, event);
 		break;
 	case QSCHED_TIMER:
 		break;
@@ -211,12 +237,13 @@ static void give_turns(struct qsched *sched)
 			longest = q;
 	}
 	if (longest)
-		longest->turn_until_ns = later(sched->now_ns, sched->params.turn_ns);
+		longest->turn_until_ns = qsched_later(sched->now_ns, sched->params.turn_ns);
 }
 
 static void rank_queues(struct qsched *sched)
 {
-	qsched_take_turns(sched);
+	if (qsched_ops(sched)->take_turns)
+		qsched_ops(sched)->take_turns(sched);
 	for (unsigned int n = 0; n < sched->top; ++n) {
 		struct qsched_queue *q = &sched->queues[n];
 
@@ -244,11 +271,11 @@ static void rank_queues(struct qsched *sched)
 static bool should_run(const struct qsched *sched, const struct qsched_queue *q,
 		       const struct qsched_queue *best)
 {
-	if (sched->params.policy == QSCHED_NONE)
+	if (qsched_ops(sched)->all_run)
 		return true;
 	if (best && !runnable(q) && !q->blocked)
 		/* Idle: may stay unless it could begin before anybody notices that it must not. */
-		return !qsched_ranks_by_priority(sched) ||
+		return !qsched_ops(sched)->ranks_by_priority ||
 		       q->params.priority >= best->params.priority;
 	if (best && qsched_compare(q->rank, best->rank) > 0)
 		return false;
@@ -273,7 +300,7 @@ static void decide(struct qsched *sched, struct qsched_decision *decision)
 		note_timer(decision, sched->held_until_ns);
 	for (unsigned int n = 0; n < sched->top; ++n) {
 		struct qsched_queue *q = &sched->queues[n];
-		const uint64_t stays_until = later(q->since_ns, sched->params.min_run_ns);
+		const uint64_t stays_until = qsched_later(q->since_ns, sched->params.min_run_ns);
 		bool run;
 
 		if (!q->used)
@@ -284,7 +311,9 @@ static void decide(struct qsched *sched, struct qsched_decision *decision)
 			run = true;
 		}
 		if (run != q->allowed) {
-			q->gained = (uint8_t)(run ? qsched_steps_gained(sched, q) : 0);
+			q->gained = (uint8_t)(run && qsched_ops(sched)->gained ?
+						      qsched_ops(sched)->gained(sched, q) :
+						      0);
 			if (!run && sched->now_ns - q->since_ns >= sched->params.turn_ns)
 				q->hungry_ns = sched->now_ns;
 			q->allowed = run;
@@ -297,14 +326,16 @@ static void decide(struct qsched *sched, struct qsched_decision *decision)
 		if (runnable(q) && !run && sched->params.starvation_ns != 0 &&
 		    sched->params.turn_ns != 0) {
 			const uint64_t starved =
-				later(qsched_hungry_since(q), sched->params.starvation_ns);
+				qsched_later(qsched_hungry_since(q), sched->params.starvation_ns);
 
-			note_timer(decision, starved > sched->now_ns ?
-						     starved :
-						     later(sched->now_ns, sched->params.turn_ns));
+			note_timer(decision,
+				   starved > sched->now_ns ?
+					   starved :
+					   qsched_later(sched->now_ns, sched->params.turn_ns));
 		}
 	}
-	note_timer(decision, qsched_next_change(sched));
+	if (qsched_ops(sched)->next_change)
+		note_timer(decision, qsched_ops(sched)->next_change(sched));
 }
 
 struct qsched_decision qsched_handle(struct qsched *sched, const struct qsched_event *event)

@@ -26,6 +26,7 @@
 enum { QSCHED_MAX_QUEUES = 256, QSCHED_MAX_PRIORITY = 15, QSCHED_NO_QUEUE = 0xffff };
 
 #define QSCHED_NEVER (~(uint64_t)0)
+#define QSCHED_MAX_PERIOD_NS 100000000000ull
 
 enum qsched_policy {
 #define POLICY(id, name, text) QSCHED_##id,
@@ -57,6 +58,14 @@ struct qsched_params {
 	 * queue has come back.
 	 */
 	uint64_t ageing_ns;
+	/*
+	 * edf: a queue without a deadline has a constant bandwidth server, budget_ns of each
+	 * period_ns, and competes by the server's deadline. 0: such queues come after all others.
+	 * Abeni and Buttazzo, Integrating Multimedia Applications in Hard Real-Time Systems, 1998.
+	 * A period of more than QSCHED_MAX_PERIOD_NS, or less than the budget, counts as 0.
+	 */
+	uint64_t budget_ns;
+	uint64_t period_ns;
 	/* A queue that others wait for has the best of their ranks. */
 	bool inherit;
 };
@@ -66,7 +75,7 @@ struct qsched_queue_params {
 	uint8_t priority;
 	/* share: part of the time in relation to others'; 0 counts as 1. */
 	uint32_t weight;
-	/* edf: its work has to be done so long after it came; 0: none, after all with one. */
+	/* edf: each of its jobs has to be done so long after it came; 0: none. */
 	uint64_t deadline_ns;
 };
 
@@ -82,6 +91,11 @@ enum qsched_event_type {
 	QSCHED_BLOCKED,
 	/* It does not wait any more. */
 	QSCHED_UNBLOCKED,
+	/*
+	 * How far it is, in packets or dwords, before or after QSCHED_WANTS: written have come,
+	 * read have been taken by the hardware. What has come since the last such event is a job.
+	 */
+	QSCHED_PROGRESS,
 	/* Nothing but time has passed. */
 	QSCHED_TIMER,
 };
@@ -91,6 +105,7 @@ struct qsched_event {
 	uint16_t queue;
 	uint16_t other;
 	uint64_t now_ns;
+	uint64_t read, written;
 };
 
 struct qsched_decision {
@@ -107,6 +122,14 @@ struct qsched_rank {
 	uint64_t key;
 };
 
+/* Of so many jobs a queue knows when each came; what comes beside them joins the last. */
+#define QSCHED_MAX_JOBS 8
+
+struct qsched_job {
+	uint64_t end; /* of what had been written when it came */
+	uint64_t arrived_ns;
+};
+
 struct qsched_queue {
 	bool used, wants, blocked, allowed;
 	struct qsched_queue_params params;
@@ -118,6 +141,11 @@ struct qsched_queue {
 	uint64_t turn_until_ns; /* its turn against starvation; 0: none */
 	uint64_t service_ns;	/* how long it wanted and was allowed */
 	uint64_t virtual_ns;	/* share: service in relation to weight */
+	uint64_t written;	/* by the last QSCHED_PROGRESS */
+	unsigned int jobs;
+	struct qsched_job job[QSCHED_MAX_JOBS]; /* the oldest first */
+	uint64_t server_until_ns;		/* edf: deadline of its server */
+	uint64_t server_left_ns;		/* what is left of the budget until then */
 	struct qsched_rank rank;
 };
 

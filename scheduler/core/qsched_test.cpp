@@ -35,9 +35,15 @@ class Bench
 	qsched_decision event(qsched_event_type type, uint16_t queue,
 			      uint16_t other = QSCHED_NO_QUEUE)
 	{
-		const qsched_event event{ type, queue, other, now };
+		const qsched_event event{ type, queue, other, now, 0, 0 };
 		last = qsched_handle(sched.get(), &event);
 		return last;
+	}
+	void progress(uint16_t queue, uint64_t read, uint64_t written)
+	{
+		const qsched_event event{ QSCHED_PROGRESS, queue, QSCHED_NO_QUEUE, now, read,
+					  written };
+		last = qsched_handle(sched.get(), &event);
 	}
 	qsched_decision wants(uint16_t queue)
 	{
@@ -306,6 +312,95 @@ TEST(Qsched, EarliestDeadlineFirst)
 	b.idle(tight);
 	b.idle(relaxed);
 	EXPECT_TRUE(b.allowed(none));
+}
+
+/// A queue that always has another job does not keep the deadline of its first one for ever.
+TEST(Qsched, EveryJobHasItsDeadline)
+{
+	Bench b(policy(QSCHED_EDF));
+	const uint16_t stream = b.add(kLow, 1, 10 * kMs), other = b.add(kLow, 1, 5 * kMs);
+	b.progress(stream, 0, 1);
+	b.wants(stream);
+	b.pass(6 * kMs);
+	b.progress(stream, 1, 2); // its packet is taken, and may still run
+	b.wants(other);
+	EXPECT_TRUE(b.allowed(stream)) << "4 ms are left of its first job, 5 for the other";
+	EXPECT_FALSE(b.allowed(other));
+	b.pass(kMs);
+	b.progress(stream, 2, 2);
+	EXPECT_FALSE(b.allowed(stream)) << "its second job came 1 ms ago: it has 9 ms, the other 4";
+	EXPECT_TRUE(b.allowed(other));
+	b.idle(other);
+	EXPECT_TRUE(b.allowed(stream));
+	b.idle(stream);
+	// What is written while it is idle is the next job's, whichever is told first.
+	b.pass(100 * kMs);
+	b.wants(other);
+	b.progress(stream, 2, 3);
+	b.wants(stream);
+	EXPECT_TRUE(b.allowed(other));
+	EXPECT_FALSE(b.allowed(stream));
+}
+
+TEST(Qsched, MoreJobsThanAreKnownJoinTheLast)
+{
+	Bench b(policy(QSCHED_EDF));
+	const uint16_t queue = b.add(kLow, 1, 10 * kMs);
+	b.wants(queue);
+	for (uint64_t n = 1; n <= 2 * QSCHED_MAX_JOBS; ++n) {
+		b.progress(queue, 0, n);
+		b.pass(kMs);
+	}
+	EXPECT_EQ(b.sched->queues[queue].jobs, unsigned{ QSCHED_MAX_JOBS });
+	b.progress(queue, QSCHED_MAX_JOBS, 2 * QSCHED_MAX_JOBS);
+	ASSERT_EQ(b.sched->queues[queue].jobs, 1u);
+	EXPECT_EQ(b.sched->queues[queue].job[0].arrived_ns, 1000 + (QSCHED_MAX_JOBS - 1) * kMs);
+	b.progress(queue, 2 * QSCHED_MAX_JOBS + 1, 2 * QSCHED_MAX_JOBS + 1);
+	EXPECT_LE(b.sched->queues[queue].jobs, 1u);
+	b.progress(queue, ~uint64_t{ 0 }, 5); // nonsense from user memory
+	b.progress(queue, 0, ~uint64_t{ 0 });
+	EXPECT_LE(b.sched->queues[queue].jobs, 1u);
+}
+
+/// Two queues without deadlines have half of the time each, and one with a deadline is in time: nobody who comes later has to
+/// wait for, or gets, what others have used while there was nobody else.
+TEST(Qsched, BestEffortHasConstantBandwidth)
+{
+	qsched_params params = policy(QSCHED_EDF);
+	params.budget_ns = 2 * kMs;
+	params.period_ns = 10 * kMs;
+	Bench b(params);
+	const uint16_t one = b.add(kHigh), two = b.add(kLow), urgent = b.add(kLow, 1, 4 * kMs);
+	b.wants(one);
+	b.pass(kMs);
+	b.wants(two);
+	b.pass(999 * kMs);
+	EXPECT_NEAR(static_cast<double>(b.service(one)), 500.0 * kMs, 5.0 * kMs);
+	EXPECT_NEAR(static_cast<double>(b.service(two)), 500.0 * kMs, 5.0 * kMs);
+	for (unsigned n = 0; n < 50; ++n) {
+		const uint64_t came = b.now;
+		b.wants(urgent);
+		while (b.service(urgent) < (n + 1) * kMs && b.now < came + 10 * kMs)
+			b.pass(kMs / 10);
+		EXPECT_LE(b.now, came + 4 * kMs) << "its deadline";
+		b.idle(urgent);
+		b.pass(came + 10 * kMs - b.now);
+	}
+	EXPECT_GT(b.service(one), 600 * kMs);
+	// One that has slept does not get what it did not use.
+	b.idle(two);
+	const uint64_t before = b.service(two);
+	b.pass(1003 * kMs); // equal deadlines would share the hardware
+	b.wants(two);
+	b.pass(100 * kMs);
+	EXPECT_NEAR(static_cast<double>(b.service(two) - before), 50.0 * kMs, 15.0 * kMs);
+	// Without servers it is as before: no deadline, last.
+	params.budget_ns = 0;
+	qsched_set_params(b.sched.get(), &params);
+	b.wants(urgent);
+	EXPECT_FALSE(b.allowed(one));
+	b.pass(100 * kMs);
+	EXPECT_FALSE(b.allowed(one));
 }
 
 TEST(Qsched, SharesFollowWeights)

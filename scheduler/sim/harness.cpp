@@ -85,7 +85,7 @@ void Harness::pass(uint64_t to) {
 
 void Harness::send(qsched_event_type type, const Queue* q, int other) {
     const uint16_t owner = other < 0 ? uint16_t{QSCHED_NO_QUEUE} : queues_[static_cast<size_t>(other)].id;
-    const qsched_event event{type, q != nullptr ? q->id : uint16_t{QSCHED_NO_QUEUE}, owner, now_};
+    const qsched_event event{type, q != nullptr ? q->id : uint16_t{QSCHED_NO_QUEUE}, owner, now_, 0, 0};
     timer_ns_ = qsched_handle(&core_, &event).timer_ns;
     if (is(Fault::TimerEarly) && timer_ns_ != QSCHED_NEVER) timer_ns_ -= timer_ns_ % 1'000'000;
     watch_.timer(now_, timer_ns_);

@@ -52,6 +52,7 @@ private:
         /// executed; its first packet has waited, and the packet processor has not looked yet.
         bool listed = true, on_hardware = true, leaves = false, resident = false, begins = false, wakes = false;
         bool known_wants = false, known_blocked = false;  ///< what the policy core has been told
+        uint64_t known_read = 0, known_written = 0;
         bool served = false;  ///< a kernel has begun since it was the reason of an action
         double left_ns = 0;  ///< of the kernel that has begun, alone
         uint64_t arrival_ns = 0;  ///< of the kernel that has begun
@@ -126,6 +127,7 @@ private:
     void plan_look(uint64_t at);
     void look();
     uint64_t tell_core(uint64_t seen);
+    void tell_progress(Queue& q, uint64_t seen);
     void tell(qsched_event_type type, const Queue& q, uint64_t seen);
     void act();
     std::vector<unsigned> to_stop() const;

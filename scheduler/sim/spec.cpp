@@ -224,6 +224,8 @@ Experiment read_experiment(const toml::table& root, const std::filesystem::path&
         r.time("starvation_us", e.policy.starvation_ns);
         r.time("turn_us", e.policy.turn_ns);
         r.time("ageing_us", e.policy.ageing_ns);
+        r.time("budget_us", e.policy.budget_ns);
+        r.time("period_us", e.policy.period_ns);
         r.flag("inherit", e.policy.inherit);
     });
     part(reader, "guest", [&](Reader& r) {

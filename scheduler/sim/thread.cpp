@@ -51,8 +51,18 @@ uint64_t Simulation::next_look_ns() {
 
 void Simulation::tell(qsched_event_type type, const Queue& q, uint64_t seen) {
     const uint16_t other = type == QSCHED_BLOCKED ? queues_[static_cast<unsigned>(q.other)].id : uint16_t{QSCHED_NO_QUEUE};
-    const qsched_event event{type, q.id, other, seen};
+    const qsched_event event{type, q.id, other, seen, 0, 0};
     qsched_handle(&sched_, &event);
+}
+
+/// Kernels that have been rung for, and those that the hardware has taken.
+void Simulation::tell_progress(Queue& q, uint64_t seen) {
+    const uint64_t read = q.done + q.resident, written = read + q.waiting.size();
+    if (read == q.known_read && written == q.known_written) return;
+    const qsched_event event{QSCHED_PROGRESS, q.id, QSCHED_NO_QUEUE, seen, read, written};
+    qsched_handle(&sched_, &event);
+    q.known_read = read;
+    q.known_written = written;
 }
 
 /// What has become runnable is told before what is not runnable any more: otherwise lower queues would come back for no time at
@@ -60,6 +70,7 @@ void Simulation::tell(qsched_event_type type, const Queue& q, uint64_t seen) {
 uint64_t Simulation::tell_core(uint64_t seen) {
     const auto waits = [&](const Queue& q) { return e_.runnable_test && blocked(q); };
     for (Queue& q : queues_) {
+        tell_progress(q, seen);
         if (!wants(q) || (q.known_wants && (!q.known_blocked || waits(q)))) continue;
         if (waits(q)) tell(QSCHED_BLOCKED, q, seen);
         tell(q.known_wants ? QSCHED_UNBLOCKED : QSCHED_WANTS, q, seen);
@@ -77,7 +88,7 @@ uint64_t Simulation::tell_core(uint64_t seen) {
             q.known_blocked = true;
         }
     }
-    const qsched_event tick{QSCHED_TIMER, QSCHED_NO_QUEUE, QSCHED_NO_QUEUE, seen};
+    const qsched_event tick{QSCHED_TIMER, QSCHED_NO_QUEUE, QSCHED_NO_QUEUE, seen, 0, 0};
     return qsched_handle(&sched_, &tick).timer_ns;
 }
 
