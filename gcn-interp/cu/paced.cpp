@@ -16,33 +16,26 @@ namespace {
 unsigned vmcnt(const Inst& inst) { return (inst.imm & 0xf) | (static_cast<unsigned>(inst.imm) >> 14 & 3) << 4; }
 unsigned lgkmcnt(const Inst& inst) { return static_cast<unsigned>(inst.imm) >> 8 & 0xf; }
 
-/// The two smallest, and where the smallest is first.
-struct FirstTwo {
-    uint64_t least = kNever, second = kNever;
-    unsigned slot = 0;
-};
-
-/// In columns that do not wait for each other: this is looked for before each turn of a wave.
-FirstTwo first_two(const std::array<uint64_t, kWaveSlots>& next) {
-    constexpr unsigned kColumns = 4;
-    static_assert(kWaveSlots % kColumns == 0);
-    std::array<FirstTwo, kColumns> columns;
-    for (unsigned row = 0; row < kWaveSlots; row += kColumns) {
-        for (unsigned c = 0; c < kColumns; ++c) {
-            FirstTwo& column = columns[c];
-            const uint64_t value = next[row + c];
-            const bool less = value < column.least;
-            column.second = less ? column.least : std::min(column.second, value);
-            column.slot = less ? row + c : column.slot;
-            column.least = less ? value : column.least;
-        }
+/// Of the waves of one SIMD.
+FirstTwo first_two(const std::array<uint64_t, kWaveSlots / kSimdsPerCu>& next, unsigned simd) {
+    FirstTwo out;
+    for (unsigned n = 0; n < next.size(); ++n) {
+        const bool less = next[n] < out.least;
+        out.second = less ? out.least : std::min(out.second, next[n]);
+        out.slot = less ? n * kSimdsPerCu + simd : out.slot;
+        out.least = less ? next[n] : out.least;
     }
-    FirstTwo out = columns[0];
-    for (unsigned c = 1; c < kColumns; ++c) {
-        const FirstTwo& column = columns[c];
-        const bool less = column.least < out.least || (column.least == out.least && column.slot < out.slot);
-        out.second = std::min({less ? out.least : column.least, out.second, column.second});
-        if (less) out.least = column.least, out.slot = column.slot;
+    return out;
+}
+
+/// Of all.
+FirstTwo first_two(const std::array<FirstTwo, kSimdsPerCu>& simds) {
+    FirstTwo out = simds[0];
+    for (unsigned n = 1; n < kSimdsPerCu; ++n) {
+        const FirstTwo& simd = simds[n];
+        const bool less = simd.least < out.least || (simd.least == out.least && simd.slot < out.slot);
+        out.second = std::min({less ? out.least : simd.least, out.second, simd.second});
+        if (less) out.least = simd.least, out.slot = simd.slot;
     }
     return out;
 }
@@ -123,7 +116,7 @@ void ComputeUnit::Paced::issued(Env& env, const Wave& wave, Pace pace, const Ins
 
 void ComputeUnit::look_at(unsigned slot) {
     Wave& wave = waves_[slot];
-    uint64_t& next = paced_->next[slot];
+    uint64_t& next = paced_->next[slot % kSimdsPerCu][slot / kSimdsPerCu];
     if (wave.state == WaveState::Running || wave.state == WaveState::Sleeping || wave.state == WaveState::AtPage) {
         next = ready_clk(wave);
     } else {
@@ -135,16 +128,22 @@ void ComputeUnit::look_at(unsigned slot) {
 void ComputeUnit::look_at_changed() {
     uint64_t changed = changed_ & ((uint64_t{1} << kWaveSlots) - 1);
     changed_ = 0;
-    if (changed != 0) paced_->earliest_known = false;
-    for (; changed != 0; changed &= changed - 1) look_at(static_cast<unsigned>(std::countr_zero(changed)));
+    unsigned simds = 0;
+    for (; changed != 0; changed &= changed - 1) {
+        const auto slot = static_cast<unsigned>(std::countr_zero(changed));
+        look_at(slot);
+        simds |= 1u << slot % kSimdsPerCu;
+    }
+    for (; simds != 0; simds &= simds - 1) {
+        const auto simd = static_cast<unsigned>(std::countr_zero(simds));
+        paced_->first[simd] = first_two(paced_->next[simd], simd);
+    }
 }
 
 uint64_t ComputeUnit::next_clk() {
     if (live_ == 0) return kNever;
     look_at_changed();
-    if (!paced_->earliest_known) paced_->earliest = *std::min_element(paced_->next.begin(), paced_->next.end());
-    paced_->earliest_known = true;
-    return paced_->earliest;
+    return first_two(paced_->first).least;
 }
 
 /// When the wave may go on. One that something else has set running since the last look goes on now.
@@ -166,10 +165,7 @@ uint64_t ComputeUnit::run_until(uint64_t limit_clk) {
     paced.room = false;
     while (live_ != 0) {
         look_at_changed();
-        if (paced.earliest_known && paced.earliest >= limit_clk) break;
-        const auto [earliest, second, first] = first_two(paced.next);
-        paced.earliest = earliest;
-        paced.earliest_known = true;
+        const auto [earliest, second, first] = first_two(paced.first);
         if (earliest >= limit_clk) break;
         const uint64_t ahead = second == kNever ? kNever : std::max(second, earliest) + env_.timing.wave_turn_clk;
         Wave& wave = waves_[first];

@@ -34,11 +34,18 @@ struct WavePace {
     InFlight<16> local;      ///< lgkmcnt has 4 bits
 };
 
+/// The two smallest of several times, and the first slot that has the smallest.
+struct FirstTwo {
+    uint64_t least = kNever, second = kNever;
+    unsigned slot = 0;
+};
+
 struct ComputeUnit::Paced {
     std::array<WavePace, kWaveSlots> waves{};
-    std::array<uint64_t, kWaveSlots> next{};  ///< when each may go on, kNever for those that wait for something; see changed_
-    uint64_t earliest = kNever;  ///< the least of next
-    bool earliest_known = false;  ///< none of next has changed since that was looked for
+    /// By SIMD: when each wave may go on, kNever for those that wait for something; see changed_. A turn changes one of them,
+    /// so that those of the other SIMDs need not be looked through again.
+    std::array<std::array<uint64_t, kWaveSlots / kSimdsPerCu>, kSimdsPerCu> next{};
+    std::array<FirstTwo, kSimdsPerCu> first{};  ///< of next
     std::array<uint64_t, kSimdsPerCu> vector_free{}, scalar_free{};
     uint64_t memory_free = 0, lds_free = 0;  ///< one path of each per compute unit
     uint64_t now_clk = 0;  ///< how far it has come
