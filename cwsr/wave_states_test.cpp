@@ -106,6 +106,22 @@ TEST_F(WaveStates, IndexingAndSkippingAreInTheImage) {
     seen("skip", kModeVskip);
 }
 
+/// USER_PRIO is in the image, SPI_PRIO is what the SPI gives a wave that it starts.
+TEST_F(WaveStates, PriorityIsKept) {
+    rig.rsrc1_more = 2u << 10;
+    rig.load("s_setprio 1\nagain:\n s_branch again");
+    const auto priorities = [&] { return rig.wave(0)->status >> 1 & 15; };
+    rig.start();
+    rig.step(10);
+    EXPECT_EQ(priorities(), 2u | 1u << 2);
+    ASSERT_TRUE(rig.save());
+    EXPECT_EQ(rig.image.waves[0].status >> 3 & 3, 1u);
+    rig.restore();
+    for (unsigned n = 0; n < 1000 && rig.wave(0)->priv(); ++n) rig.step(1);
+    EXPECT_FALSE(rig.wave(0)->priv());
+    EXPECT_EQ(priorities(), 2u | 1u << 2);
+}
+
 /// Saved while halted, it stays halted until somebody takes the halt away.
 class Halted : public WaveStates {
 protected:

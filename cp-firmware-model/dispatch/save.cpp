@@ -267,6 +267,7 @@ bool Dispatcher::restore_next(Queue& q) {
 void Dispatcher::restore_on(Queue& q, Grid& grid, gcn::WorkgroupRestore& group, unsigned cu) {
     group.shader_engine = engine_of(cu);
     group.cu_in_engine = cu % shape_.cus_per_engine;
+    group.rsrc1 = grid.request.rsrc1;
     for (unsigned n = 0; n < group.waves; ++n) {
         if (group.scratch_slot[n] < 0) continue;
         // A damaged image may name a slot twice; only one wave gives it back.

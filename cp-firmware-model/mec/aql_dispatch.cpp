@@ -16,6 +16,7 @@ constexpr uint32_t kLdsGranule = 512;
 constexpr uint64_t kEntryAlignment = 256, kDescriptorAlignment = 64;
 constexpr unsigned kMaxUserSgprs = 16;
 
+using Rsrc1Priority = Bits<10, 2>;
 using Rsrc1Priv = Bits<20, 1>;
 using Rsrc2UserSgpr = Bits<1, 5>;
 using Rsrc2TrapPresent = Bits<6, 1>;
@@ -131,8 +132,9 @@ DispatchRequest AqlProcessor::make_request(const Hqd& hqd, const AqlPacket& p, u
     take_resources(r, hqd, index);
     r.entry = aql::kernel_dispatch::kernel_object(p) + static_cast<uint64_t>(descriptor.entry_offset());
     r.lds_bytes = static_cast<uint32_t>(align_up(aql::kernel_dispatch::group_segment_size(p), kLdsGranule));
-    // A user's code object must not start in privileged mode.
-    r.rsrc1 = Rsrc1Priv::set(descriptor.rsrc1(), 0);
+    // The CP fills these in: a user's code object starts neither in privileged mode nor above others.
+    // @source LLVM AMDGPUUsage "compute_pgm_rsrc1"
+    r.rsrc1 = Rsrc1Priority::set(Rsrc1Priv::set(descriptor.rsrc1(), 0), 0);
     r.rsrc2 = Rsrc2LdsSize::set(descriptor.rsrc2(), r.lds_bytes / kLdsGranule);
     r.rsrc2 = Rsrc2TrapPresent::set(r.rsrc2, bus_.vmid_state(r.vmid).tba != 0);
     const UserSgprs sgprs = build_user_sgprs(p, queue, descriptor.properties(), aql::packet_address(hqd, index), index);

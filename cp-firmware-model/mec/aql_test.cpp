@@ -73,7 +73,7 @@ TEST_F(Aql, WithoutMailboxThereIsNoInterrupt) {
 TEST_F(Aql, UserSgprsFollowTheDescriptor) {
     bus.memory.put<uint16_t>(kDescriptor + 56, 0x7f);
     bus.memory.put<uint32_t>(kDescriptor + 52, 15 << 1 | 1);
-    bus.memory.put<uint32_t>(kDescriptor + 48, 1u << 20 | 5);
+    bus.memory.put<uint32_t>(kDescriptor + 48, 1u << 20 | 3u << 10 | 5);
     for (unsigned i = 0; i < 4; ++i) bus.memory.put<uint32_t>(kQueue + 0x90 + 4 * i, 0xd0 + i);
     bus.memory.put<uint64_t>(kQueue + 0xa0, 0x7766554433221100);
     bus.memory.put<uint32_t>(kQueue + 0xb0, 4096);

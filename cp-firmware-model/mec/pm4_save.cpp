@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cp-firmware-model/mec/pm4.h"
+#include "cp-firmware-model/mqd/mqd.h"
 #include "cp-firmware-model/queue/flight.h"
 
 namespace lyra {
@@ -87,6 +88,7 @@ bool Pm4Processor::resume_flight(Hqd& hqd) {
     for (unsigned i = 0; i < words[flight::kCount]; ++i) {
         DispatchRequest request;
         take_resources(request, hqd);
+        request.rsrc1 = hqd.compute[mqd::PgmRsrc1];  // PRIORITY of restored waves: the queue's last, as its registers have it
         request.packet_index = words[flight::kList + i];
         std::array<uint32_t, 3> next{};
         const bool partial = words[flight::kPartial] == i + 1;

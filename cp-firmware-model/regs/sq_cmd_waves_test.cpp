@@ -195,6 +195,21 @@ TEST_F(SqCmd, PriorityIsInStatus) {
     expect_all_end();
 }
 
+/// The SPI sets SPI_PRIO when it starts a wave, also one that comes back; the handler leaves it as it is.
+/// @source Linux 6.12 cwsr_trap_handler_gfx9.asm set_status_without_spi_prio()
+TEST_F(SqCmd, ARestoredWaveHasThePriorityOfItsGrid) {
+    rsrc1_more = 2u << 10;
+    run_queues(1, 2, kHandler);
+    for_waves([&](unsigned, const Wave& wave) { EXPECT_EQ(wave.status >> 1 & 15, 2u); });
+    wave_control(kEverywhere, all(kSetSpiPrio, 3));
+    unmap();
+    start(process_with(0x8001, kHandler), {&rings[0]});
+    ASSERT_TRUE(run_until([&] { return live() == 2 && !cp.dispatcher().restoring(); }));
+    for_waves([&](unsigned, const Wave& wave) { EXPECT_EQ(wave.status >> 1 & 15, 2u); });
+    expect_all_end();
+    expect_all_restored();
+}
+
 TEST_F(SqCmd, SaveCtxBringsTheWavesToTheirSave) {
     run_queues(2, 3, kHandler);
     wave_control(kEverywhere, kSaveCtx | kBroadcastQueue << 4 | 2u << 24, {1, 0, 0, 0});

@@ -203,6 +203,7 @@ public:
             group.sgprs = saved.sgprs;
             group.lds_bytes = saved.lds_bytes;
             group.waves = static_cast<unsigned>(saved.waves.size());
+            group.rsrc1 = rsrc1_more;
             for (unsigned n = 0; n < group.waves; ++n) {
                 group.record[n] = kArea + saved.waves[n].record;
                 group.scratch_slot[n] = saved.waves[n].scratch_en ? static_cast<int>(saved.waves[n].scratch_slot) : -1;

@@ -22,7 +22,10 @@ void ComputeUnit::command(WaveCommand command, uint32_t data, const WaveMatch& m
             case WaveCommand::SaveContext: ask_for_save(wave); break;
             case WaveCommand::Debug: wave.mode = ModeBits::DebugEn::set(wave.mode, 1); break;
             case WaveCommand::Trap: interrupt_wave(wave, kHostTrap | (data & 0xf), kCauseHost + (data & 0xf)); break;
-            case WaveCommand::SetPriority: wave.status = StatusBits::SpiPrio::set(wave.status, data & 3); break;
+            case WaveCommand::SetPriority:
+                wave.status = StatusBits::SpiPrio::set(wave.status, data & 3);
+                set_state(wave, wave.state);
+                break;
             case WaveCommand::Null:
             case WaveCommand::Kill: break;
         }

@@ -120,6 +120,7 @@ struct WorkgroupRestore {
     unsigned sgprs = 16;                    ///< multiple of 16, without TTMPs
     uint32_t lds_bytes = 0;                 ///< multiple of 512
     unsigned waves = 1;
+    uint32_t rsrc1 = 0;                     ///< of its grid; PRIORITY only, the rest is in the save area
     std::array<uint64_t, kMaxWavesPerWorkgroup> record{};       ///< addresses in the wave's VMID, 48 bits
     std::array<int32_t, kMaxWavesPerWorkgroup> scratch_slot{};  ///< scoreboard ids, -1 = none
 };
@@ -223,6 +224,7 @@ private:
     }
     void look_at_changed();
     void look_at(unsigned slot);
+    bool outranked(const Wave& wave, uint64_t clk) const;
     uint64_t step_debugged(Wave& wave);
     bool step_trap(Wave& wave);
     uint64_t execute(Wave& wave, uint64_t limit);

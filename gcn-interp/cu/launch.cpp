@@ -41,7 +41,8 @@ uint32_t initial_mode(const WorkgroupLaunch& launch) {
 
 uint32_t initial_status(const WorkgroupLaunch& launch, unsigned waves) {
     uint32_t status = 0;
-    status = StatusBits::UserPrio::set(status, Rsrc1::Priority::get(launch.rsrc1));
+    // @source LLVM amd_kernel_code_t, priority: "Drives spi_priority in spi_sq newWave cmd"
+    status = StatusBits::SpiPrio::set(status, Rsrc1::Priority::get(launch.rsrc1));
     status = StatusBits::Priv::set(status, Rsrc1::Priv::get(launch.rsrc1));
     status = StatusBits::TrapEn::set(status, traps_enabled(launch));
     status = StatusBits::InTg::set(status, waves > 1);
@@ -203,6 +204,7 @@ void ComputeUnit::restore(const WorkgroupRestore& group) {
         wave.exec = record_answer(group.record[number], number == 0);
         wave.tba = group.tba;
         wave.tma = group.tma;
+        wave.status = StatusBits::SpiPrio::set(0u, Rsrc1::Priority::get(group.rsrc1));
         wave.status = StatusBits::Priv::set(wave.status, 1);
         wave.status = StatusBits::TrapEn::set(wave.status, 1);
         wave.status = StatusBits::InTg::set(wave.status, plan.waves > 1);

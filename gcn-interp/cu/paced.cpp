@@ -117,12 +117,27 @@ void ComputeUnit::Paced::issued(Env& env, const Wave& wave, Pace pace, const Ins
 void ComputeUnit::look_at(unsigned slot) {
     Wave& wave = waves_[slot];
     uint64_t& next = paced_->next[slot % kSimdsPerCu][slot / kSimdsPerCu];
+    paced_->raised &= ~(uint64_t{1} << slot);
     if (wave.state == WaveState::Running || wave.state == WaveState::Sleeping || wave.state == WaveState::AtPage) {
-        next = ready_clk(wave);
+        next = Turn::at(ready_clk(wave), wave.priority());
+        paced_->raised |= uint64_t{wave.priority() != 0} << slot;
     } else {
         wave.seen = wave.state;
         next = kNever;
     }
+}
+
+/// A SIMD serves the wave of the highest priority first: one of its waves that is above this one may go on at clk, or before.
+bool ComputeUnit::outranked(const Wave& wave, uint64_t clk) const {
+    constexpr uint64_t kSlotsOfSimd0 = 0x1111111111;
+    static_assert(kSimdsPerCu == 4 && kWaveSlots == 40);
+    const unsigned priority = wave.priority();
+    const unsigned simd = wave.slot % kSimdsPerCu;
+    for (uint64_t left = paced_->raised & kSlotsOfSimd0 << simd; left != 0; left &= left - 1) {
+        const uint64_t other = paced_->next[simd][static_cast<unsigned>(std::countr_zero(left)) / kSimdsPerCu];
+        if (Turn::priority(other) > priority && Turn::clk(other) <= clk) return true;
+    }
+    return false;
 }
 
 void ComputeUnit::look_at_changed() {
@@ -143,7 +158,7 @@ void ComputeUnit::look_at_changed() {
 uint64_t ComputeUnit::next_clk() {
     if (live_ == 0) return kNever;
     look_at_changed();
-    return first_two(paced_->first).least;
+    return Turn::clk(first_two(paced_->first).least);
 }
 
 /// When the wave may go on. One that something else has set running since the last look goes on now.
@@ -165,13 +180,14 @@ uint64_t ComputeUnit::run_until(uint64_t limit_clk) {
     paced.room = false;
     while (live_ != 0) {
         look_at_changed();
-        const auto [earliest, second, first] = first_two(paced.first);
+        const FirstTwo turns = first_two(paced.first);
+        const uint64_t earliest = Turn::clk(turns.least), second = Turn::clk(turns.second);
         if (earliest >= limit_clk) break;
         const uint64_t ahead = second == kNever ? kNever : std::max(second, earliest) + env_.timing.wave_turn_clk;
-        Wave& wave = waves_[first];
+        Wave& wave = waves_[turns.slot];
         wave.state = wave.seen = WaveState::Running;
         env_.stats.add(Stat::instructions, turn(wave, std::min(limit_clk, ahead)));
-        changed_ |= uint64_t{1} << first;
+        changed_ |= uint64_t{1} << turns.slot;
         if (paced.room) return paced.now_clk;
     }
     paced.now_clk = limit_clk;
@@ -210,7 +226,7 @@ uint64_t ComputeUnit::turn(Wave& wave, uint64_t limit_clk) {
         const Inst& inst = entry->inst;
         const Pace pace = entry->pace;
         const uint64_t clk = paced.issue_at(env_, wave, pace, inst);
-        if (clk >= limit_clk) {
+        if (clk >= limit_clk || (paced.raised != 0 && outranked(wave, clk))) {
             ready = clk;
             break;
         }

@@ -34,18 +34,32 @@ struct WavePace {
     InFlight<16> local;      ///< lgkmcnt has 4 bits
 };
 
-/// The two smallest of several times, and the first slot that has the smallest.
+/// The two smallest of several turns, and the first slot that has the smallest.
 struct FirstTwo {
     uint64_t least = kNever, second = kNever;
     unsigned slot = 0;
 };
 
+/// When a wave may go on, and at equal times the higher priority before the lower: clock << 3 | 7 - priority. kNever for one
+/// that waits for something.
+class Turn {
+public:
+    static constexpr uint64_t at(uint64_t clk, unsigned priority) { return clk << kRankBits | (kRankMask - priority); }
+    static constexpr uint64_t clk(uint64_t turn) { return turn == kNever ? kNever : turn >> kRankBits; }
+    static constexpr unsigned priority(uint64_t turn) { return static_cast<unsigned>(kRankMask - (turn & kRankMask)); }
+
+private:
+    static constexpr unsigned kRankBits = 3;
+    static constexpr uint64_t kRankMask = (1u << kRankBits) - 1;
+};
+
 struct ComputeUnit::Paced {
     std::array<WavePace, kWaveSlots> waves{};
-    /// By SIMD: when each wave may go on, kNever for those that wait for something; see changed_. A turn changes one of them,
-    /// so that those of the other SIMDs need not be looked through again.
+    /// By SIMD: the Turn of each; see changed_. One turn changes one of them, so that those of the other SIMDs need not be
+    /// looked through again.
     std::array<std::array<uint64_t, kWaveSlots / kSimdsPerCu>, kSimdsPerCu> next{};
     std::array<FirstTwo, kSimdsPerCu> first{};  ///< of next
+    uint64_t raised = 0;  ///< by slot: waves that may go on and have a priority above 0
     std::array<uint64_t, kSimdsPerCu> vector_free{}, scalar_free{};
     uint64_t memory_free = 0, lds_free = 0;  ///< one path of each per compute unit
     uint64_t now_clk = 0;  ///< how far it has come

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Virtual time of one compute unit: what instructions cost, what waves share, and what they wait for.
+#include <array>
+#include <functional>
+
 #include <fmt/format.h>
 
 #include "gcn-interp/cu/test_machine.h"
@@ -33,6 +36,48 @@ protected:
         return text;
     }
     const Timing& t = env.timing;
+};
+
+/// Two programs whose waves share a SIMD: which of the two is done when.
+class WavePriority : public Paced {
+protected:
+    static constexpr uint64_t kFirst = 1, kSecond = 2;  ///< dispatches
+    static constexpr uint64_t kSecondCode = kCode + 0x10000;
+    static constexpr unsigned kGroups = 8;  ///< of one wave each, so that every SIMD has two of them
+
+    struct Ended {
+        uint64_t first, second;
+    };
+    /// Four waves of each program, one on every SIMD. @param priorities RSRC1.PRIORITY of the two
+    Ended race(const std::string& first, const std::string& second, std::array<uint32_t, 2> priorities = {}) {
+        WorkgroupLaunch launch = simple(first);
+        memory.put(kSecondCode, test::assemble(second + "\ns_endpgm"));
+        const uint32_t rsrc1 = launch.rsrc1;
+        const uint64_t begin = env.clock.clk();
+        for (unsigned n = 0; n < kGroups; ++n) {
+            const bool is_first = n < kGroups / 2;
+            launch.dispatch = is_first ? kFirst : kSecond;
+            launch.entry = is_first ? kCode : kSecondCode;
+            launch.rsrc1 = rsrc1 | priorities[is_first ? 0 : 1] << 10;
+            cu.launch(launch);
+        }
+        if (launched) launched();
+        Ended ended{};
+        for (uint64_t clk = begin; cu.waves_live() != 0 && clk < begin + 1'000'000;) {
+            clk = cu.run_until(clk + 100);
+            env.clock.set_clk(clk);
+            if (ended.first == 0 && cu.waves_live(kFirst) == 0) ended.first = clk - begin;
+            if (ended.second == 0 && cu.waves_live(kSecond) == 0) ended.second = clk - begin;
+        }
+        EXPECT_EQ(cu.waves_live(), 0u);
+        return ended;
+    }
+    static void expect_near(uint64_t value, uint64_t clocks) {
+        EXPECT_NEAR(static_cast<double>(value), static_cast<double>(clocks), 0.05 * static_cast<double>(clocks));
+    }
+    const std::string vector = repeat(1000, "v_add_f32 v1, v2, v3"), scalar = repeat(1000, "s_add_u32 s4, s5, s6");
+    const uint64_t alone = 1000 * t.valu_clk;  ///< of either
+    std::function<void()> launched;
 };
 
 TEST_F(Paced, InstructionsCostWhatTheTableSays) {
@@ -117,6 +162,75 @@ TEST_F(Paced, WakeupEndsASleep) {
     const uint64_t taken = finish_from(begin);
     EXPECT_GT(taken, 100 * t.issue_clk);
     EXPECT_LT(taken, 200 * t.issue_clk);
+}
+
+TEST_F(WavePriority, EqualsShare) {
+    for (const uint32_t both : {0u, 2u}) {
+        const Ended ended = race(vector, vector, {both, both});
+        expect_near(ended.first, 2 * alone);
+        expect_near(ended.second, 2 * alone);
+    }
+}
+
+TEST_F(WavePriority, TheHigherOneIssuesFirst) {
+    for (const uint32_t priority : {1u, 3u}) {
+        Ended ended = race(vector, vector, {priority, 0});
+        expect_near(ended.first, alone);
+        expect_near(ended.second, 2 * alone);
+        ended = race(vector, vector, {0, priority});
+        expect_near(ended.first, 2 * alone);
+        expect_near(ended.second, alone);
+    }
+}
+
+TEST_F(WavePriority, AProgramSetsItsOwn) {
+    Ended ended = race(vector, "s_setprio 1\n" + vector);
+    expect_near(ended.first, 2 * alone);
+    expect_near(ended.second, alone);
+    // Given back half way: from there on they share.
+    const std::string half = repeat(500, "v_add_f32 v1, v2, v3");
+    ended = race(vector, "s_setprio 3\n" + half + "s_setprio 0\n" + half);
+    EXPECT_GT(ended.second, alone + alone / 3);
+    expect_near(ended.first, 2 * alone);
+}
+
+/// @source AMD Vega ISA document, S_SETPRIO: SPIPrio + UserPrio
+TEST_F(WavePriority, TheTwoPrioritiesAddUp) {
+    Ended ended = race("s_setprio 1\n" + vector, vector, {1, 1});
+    expect_near(ended.first, alone);
+    ended = race("s_setprio 3\n" + vector, vector, {0, 3});
+    expect_near(ended.first, 2 * alone);
+    expect_near(ended.second, 2 * alone);
+}
+
+TEST_F(WavePriority, ACommandChangesItAtOnce) {
+    launched = [&] { cu.command(WaveCommand::SetPriority, 2, [](const Wave& wave) { return wave.dispatch == kSecond; }); };
+    const Ended ended = race(vector, vector);
+    expect_near(ended.first, 2 * alone);
+    expect_near(ended.second, alone);
+}
+
+TEST_F(WavePriority, WhatTheHigherOneLeavesIsUsed) {
+    // Its unit: the two go side by side.
+    Ended ended = race(scalar, vector, {3, 0});
+    expect_near(ended.first, alone);
+    expect_near(ended.second, alone);
+    // Its time: while it waits for memory the other one issues.
+    const std::string loads = "v_lshlrev_b32 v4, 2, v0\n" + repeat(8, "global_load_dword v1, v4, s[0:1]\n s_waitcnt vmcnt(0)");
+    ended = race(loads, vector, {3, 0});
+    EXPECT_GE(ended.first, 8 * env.clock.to_clk(t.vram_latency_ns));
+    expect_near(ended.second, alone);
+}
+
+/// RSRC1.PRIORITY is what the SPI gives the wave. @source LLVM amd_kernel_code_t: drives spi_priority
+TEST_F(WavePriority, IsInStatus) {
+    WorkgroupLaunch launch =
+        simple("s_getreg_b32 s4, hwreg(HW_REG_STATUS)\n s_setprio 1\n s_getreg_b32 s5, hwreg(HW_REG_STATUS)");
+    launch.rsrc1 |= 2 << 10;
+    cu.launch(launch);
+    finish_from(env.clock.clk());
+    EXPECT_EQ(s(4) >> 1 & 15, 2u) << "SPI_PRIO 2, USER_PRIO 0";
+    EXPECT_EQ(s(5) >> 1 & 15, 2u | 1u << 2) << "SPI_PRIO 2, USER_PRIO 1";
 }
 
 }  // namespace

@@ -146,6 +146,8 @@ struct Wave {
     VgprRow mask{};
 
     bool priv() const { return StatusBits::Priv::get(status); }
+    /// 0 to 6. @source AMD Vega ISA document, S_SETPRIO: {SPIPrio[1:0] + UserPrio[1:0], WaveAge[3:0]}
+    unsigned priority() const { return StatusBits::SpiPrio::get(status) + StatusBits::UserPrio::get(status); }
     /// Ends in the save area, and goes on from there.
     bool saved() const { return save == SaveStep::Granted; }
 
