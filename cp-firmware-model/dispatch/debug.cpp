@@ -39,7 +39,7 @@ void Dispatcher::command_waves(gcn::WaveCommand command, uint32_t data, const Wa
             return false;
         if (!is(selection.vmid, wave.vmid)) return false;
         const Grid* grid = find(wave.dispatch);
-        return grid != nullptr && bit(selection.queues, grid->request.queue_id);
+        return grid != nullptr && selection.queues.test(grid->request.queue_id);
     };
     for (unsigned cu = 0; cu < cus_.size(); ++cu) {
         if (!is(selection.engine, engine_of(cu)) || !is(selection.cu, cu % shape_.cus_per_engine)) continue;

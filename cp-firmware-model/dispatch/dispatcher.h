@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -64,7 +65,7 @@ struct DebugControls {
 struct WaveSelection {
     int engine = -1, cu = -1, simd = -1, wave = -1;  ///< cu in its engine, wave in its SIMD
     int vmid = -1;
-    uint64_t queues = ~uint64_t{0};  ///< bit per Hqd::id()
+    std::bitset<kQueueIds> queues = std::bitset<kQueueIds>{}.set();  ///< by Hqd::id()
 };
 
 /// Owns the compute units, places work-groups, runs waves, and knows which grids are complete.

@@ -48,6 +48,16 @@ uint32_t compute_dword(uint32_t reg) {
     return 0;
 }
 
+/// A shader register belongs to its queue: a user may write it. @return false: it is none of compute shaders
+bool write_compute(Hqd& hqd, uint32_t reg, uint32_t value) {
+    const uint32_t dword = compute_dword(reg);
+    if (dword == 0) return false;
+    hqd.compute[dword] = value;
+    // The driver sets TRAP_PRESENT in the MQD of a process with a trap handler; a program cannot take it away.
+    hqd.compute[mqd::PgmRsrc2] |= uint32_t{hqd.trap_present} << 6;
+    return true;
+}
+
 // TC_OP numbers without bit 5 (64 bits wide) and bit 6 (no value returned). @source vega10_enum.h TC_OP
 enum AtomicOp : uint32_t {
     kSwap = 7,
@@ -135,7 +145,8 @@ PacketResult Pm4Handlers::copy_data(P& p, Hqd& hqd, const Packet& packet) {
     const bool wide = bit(packet[0], 16);
     const size_t size = wide ? 8 : 4;
     const uint32_t src_reg = bits(packet[1], 0, 18), dst_reg = bits(packet[3], 0, 18);
-    if ((from == kRegister || to == kRegister) && !p.privileged(hqd)) {
+    const bool to_compute = to == kRegister && compute_dword(dst_reg) != 0;
+    if ((from == kRegister || (to == kRegister && !to_compute)) && !p.privileged(hqd)) {
         return p.privilege_fault(hqd, packet, from == kRegister ? src_reg : dst_reg);
     }
     if ((from == kRegister && src_reg + 2 > kRegisterDwords) || (to == kRegister && dst_reg + 2 > kRegisterDwords)) {
@@ -157,7 +168,10 @@ PacketResult Pm4Handlers::copy_data(P& p, Hqd& hqd, const Packet& packet) {
     } else {
         return p.todo(hqd, packet, fmt::format("source {}", from));
     }
-    if (to == kRegister) {
+    if (to_compute) {
+        write_compute(hqd, dst_reg, lo32(value));
+        if (wide) write_compute(hqd, dst_reg + 1, hi32(value));
+    } else if (to == kRegister) {
         p.bus_.write_register(dst_reg, lo32(value));
         if (wide) p.bus_.write_register(dst_reg + 1, hi32(value));
     } else if (is_memory(to)) {
@@ -251,7 +265,8 @@ PacketResult Pm4Handlers::set_config_reg(P& p, Hqd& hqd, const Packet& packet) {
     return p.set_registers(hqd, packet, kConfigRegisters);
 }
 
-/// The hardware lets users write these (performance counters); none of those is modelled.
+/// Register 15:0, and in the packet with an index what it is for in 31:28. The hardware lets users write these (performance
+/// counters, graphics); none of those is modelled.
 PacketResult Pm4Handlers::set_uconfig_reg(P& p, Hqd& hqd, const Packet& packet) {
     if (!p.privileged(hqd)) return p.todo(hqd, packet, "user configuration register from a user's buffer");
     return p.set_registers(hqd, packet, kUconfigRegisters);
@@ -261,11 +276,7 @@ PacketResult Pm4Handlers::set_uconfig_reg(P& p, Hqd& hqd, const Packet& packet) 
 PacketResult Pm4Handlers::set_sh_reg(P&, Hqd& hqd, const Packet& packet) {
     const uint32_t reg = kShRegisters + bits(packet[0], 0, 16);
     const auto values = packet.body.subspan(1);
-    for (uint32_t i = 0; i < values.size(); ++i) {
-        if (const uint32_t dword = compute_dword(reg + i)) hqd.compute[dword] = values[i];
-    }
-    // The driver sets TRAP_PRESENT in the MQD of a process with a trap handler; a program cannot take it away.
-    hqd.compute[mqd::PgmRsrc2] |= uint32_t{hqd.trap_present} << 6;
+    for (uint32_t i = 0; i < values.size(); ++i) write_compute(hqd, reg + i, values[i]);
     return PacketResult::Done;
 }
 

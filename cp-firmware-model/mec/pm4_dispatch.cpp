@@ -92,12 +92,22 @@ PacketResult Pm4Handlers::dispatch_direct(P& p, Hqd& hqd, const Packet& packet) 
     return p.start_dispatch(hqd, packet, {packet[0], packet[1], packet[2]}, packet[3]);
 }
 
-/// dw1,2 address of the three dimensions, dw3 initiator: the form of the compute engines.
+/// dw1: base 3:0, 1 is that of indirect grids and draws; dw2,3 address. @source Mesa radeonsi
+PacketResult Pm4Handlers::set_base(P&, Hqd& hqd, const Packet& packet) {
+    constexpr uint32_t kIndirect = 1;
+    if (bits(packet[0], 0, 4) == kIndirect) hqd.indirect_base = make64(packet[1] & ~7u, packet[2] & 0xffff);
+    return PacketResult::Done;
+}
+
+/// Where the three dimensions are: on the compute engines dw1,2 address, on the gfx ring dw1 offset from a base. Then the
+/// initiator. @source Mesa radeonsi, si_emit_dispatch_packets(); radv
 PacketResult Pm4Handlers::dispatch_indirect(P& p, Hqd& hqd, const Packet& packet) {
+    const bool gfx = hqd.me == 0;
+    if (packet.body.size() != (gfx ? 2 : 3)) return p.bad_field(hqd, packet, "not the form of this engine");
     std::array<uint32_t, 3> size{};
-    const uint64_t address = make64(packet[0] & ~3u, packet[1]);
+    const uint64_t address = gfx ? hqd.indirect_base + (packet[0] & ~3u) : make64(packet[0] & ~3u, packet[1]);
     if (p.memory_.read(p.vmid(hqd), address, size.data(), sizeof size) != Fault::None) return PacketResult::Done;
-    return p.start_dispatch(hqd, packet, size, packet[2]);
+    return p.start_dispatch(hqd, packet, size, packet[packet.body.size() - 1]);
 }
 
 }  // namespace lyra

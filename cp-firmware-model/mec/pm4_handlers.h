@@ -36,6 +36,7 @@ struct Pm4Handlers {
     static PacketResult invalidate_tlbs(P& p, Hqd& hqd, const Packet& packet);
 
     // pm4_dispatch.cpp: grids
+    static PacketResult set_base(P& p, Hqd& hqd, const Packet& packet);
     static PacketResult dispatch_direct(P& p, Hqd& hqd, const Packet& packet);
     static PacketResult dispatch_indirect(P& p, Hqd& hqd, const Packet& packet);
 

@@ -22,7 +22,6 @@ enum Sender : uint8_t {
     Gfx = kFromGfx,
     Sched = kFromKiq | kFromHiq,
     Ring = kFromGfx | kFromKernel | kFromKiq | kFromHiq,
-    Compute = kFromKernel | kFromKiq | kFromHiq | kFromUser,
     Any = Ring | kFromUser,
 };
 

@@ -137,6 +137,7 @@ struct Hqd {
     std::vector<uint64_t> dispatches;         ///< ids of PM4 dispatches not known complete, oldest first
     std::deque<EndOfPipe> end_of_pipe;        ///< RELEASE_MEMs whose dispatches still run, oldest first
     uint32_t drop_dwords = 0;                 ///< COND_EXEC: dwords of the ring still to be skipped
+    uint64_t indirect_base = 0;               ///< gfx ring: SET_BASE, where dimensions of indirect grids lie
     uint32_t packet_progress = 0;             ///< a packet in several steps: register written, bytes copied
     uint32_t chained = 0;                     ///< chained buffers since the last packet of the ring
     uint64_t short_packet_at = ~uint64_t{0};  ///< ring position of a packet whose end has not been written yet

@@ -295,20 +295,23 @@ WaveSelection CpRegisters::sq_cmd_selection(const Access& access, uint32_t value
     const uint32_t index = bus_.read_register(kGrbmGfxIndex);
     if (!bit(index, 31)) selection.engine = static_cast<int>(bits(index, 16, 8));
     if (!bit(index, 30)) selection.cu = static_cast<int>(bits(index, 0, 8));
-    if (!bit(index, 29) && bits(index, 8, 8) != 0) selection.queues = 0;  // an engine has one shader array
+    const bool here = bit(index, 29) || bits(index, 8, 8) == 0;  // an engine has one shader array
+    if (!here) selection.queues.reset();
     if (bit(value, 7)) selection.vmid = static_cast<int>(bits(value, 28, 4));
     const uint32_t mode = bits(value, 4, 3);
     if (mode == 0) {
         selection.simd = static_cast<int>(bits(value, 20, 2));
         selection.wave = static_cast<int>(bits(value, 16, 4));
     }
-    if (mode < 2 || selection.queues == 0) return selection;
-    selection.queues = 0;
-    for (const Hqd& hqd : mec_.slots()) {
+    if (mode < 2 || !here) return selection;
+    selection.queues.reset();
+    const auto look = [&](const Hqd& hqd) {
         const bool me = hqd.me == access.select.me, pipe = hqd.pipe == access.select.pipe;
         const bool queue = hqd.queue == bits(value, 24, 3);
-        if (me && (mode > 3 || pipe) && (mode > 2 || queue)) selection.queues |= uint64_t{1} << hqd.id();
-    }
+        if (me && (mode > 3 || pipe) && (mode > 2 || queue)) selection.queues.set(hqd.id());
+    };
+    look(mec_.gfx());
+    for (const Hqd& hqd : mec_.slots()) look(hqd);
     return selection;
 }
 

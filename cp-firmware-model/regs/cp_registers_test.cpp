@@ -10,21 +10,6 @@ using pm4::Opcode;
 
 class CpRegs : public CpRig {
 protected:
-    TestRing start_gfx(bool unhalt = true) {
-        TestRing ring = make_ring(kGfxBase, 0x458, 1024);
-        set_reg(0xc144, 0);
-        set_reg(0xc104, 9);
-        set_reg(0xc150, 0);
-        set_reg(0xc154, 0);
-        set_reg(0xc10c, lo32(ring.rptr));
-        set_reg(0xc110, 0);
-        set_reg(0xc104, 9);
-        set_reg(0xc100, lo32(ring.base >> 8));
-        set_reg(0xc2c4, 0);
-        set_reg(0xc164, 0x458 | 1u << 30);
-        if (unhalt) set_reg(0x86d8, 0);
-        return ring;
-    }
     static constexpr GrbmSelect kSlot{1, 2, 3, 0};
     /// GRBM_STATUS, GRBM_STATUS2, CP_CPC_STATUS, CP_CPC_BUSY_STAT, CP_CPF_STATUS, CP_STAT, GRBM_STATUS_SE0 to SE3.
     static constexpr uint32_t kStatus[] = {0x8010, 0x8008, 0x8210, 0x8214, 0x821c, 0x8680, 0x8014, 0x8018, 0x8038, 0x803c};

@@ -77,6 +77,26 @@ TEST_F(SqCmd, ModesNameWavesByQueuePipeAndMicroEngine) {
     expect_all_end();
 }
 
+TEST_F(SqCmd, WavesOfTheGfxRingAreOfMicroEngine0) {
+    run_queues(1, 2);
+    TestRing gfx = start_gfx();
+    submit_grid(gfx, 0, 3, 0);
+    ASSERT_TRUE(run_until([&] { return live() == 5; }));
+    const auto halts = [&](uint32_t mode, GrbmSelect select) {
+        wave_control(kEverywhere, kSetHalt | mode << 4 | 1u << 8, select);
+        const unsigned n = halted();
+        wave_control(kEverywhere, all(kSetHalt));
+        return n;
+    };
+    EXPECT_EQ(halts(kBroadcast, {}), 5u);
+    EXPECT_EQ(halts(kBroadcastMe, {0, 0, 0, 0}), 3u);
+    EXPECT_EQ(halts(kBroadcastMe, {1, 0, 0, 0}), 2u);
+    EXPECT_EQ(halts(kBroadcastQueue, {1, 0, 0, 0}), 0u) << "queue 0 of that engine has none";
+    let_end();
+    EXPECT_TRUE(run_until([&] { return word(fence(gfx)) == fences; }));
+    EXPECT_EQ(live(), 0u);
+}
+
 TEST_F(SqCmd, OneWaveIsNamedByItsPlace) {
     run_queues(1, 32);  // two waves on each SIMD
     unsigned seen = 0;

@@ -173,6 +173,22 @@ struct CpBench {
     static Words kiq_unmap(const TestRing& ring, unsigned action) {
         return packet(pm4::Opcode::UNMAP_QUEUES, {action | 1u << 29, ring.doorbell, 0, 0, 0});
     }
+    /// The gfx ring. @source Linux 6.12 gfx_v9_0_cp_gfx_resume()
+    TestRing start_gfx(bool unhalt = true) {
+        TestRing ring = make_ring(kGfxBase, 0x458, 1024);
+        set_reg(0xc144, 0);
+        set_reg(0xc104, 9);
+        set_reg(0xc150, 0);
+        set_reg(0xc154, 0);
+        set_reg(0xc10c, lo32(ring.rptr));
+        set_reg(0xc110, 0);
+        set_reg(0xc104, 9);
+        set_reg(0xc100, lo32(ring.base >> 8));
+        set_reg(0xc2c4, 0);
+        set_reg(0xc164, 0x458 | 1u << 30);
+        if (unhalt) set_reg(0x86d8, 0);
+        return ring;
+    }
     /// A kernel compute ring on ME1 pipe 0 queue 0.
     void start_kcq() {
         start_kiq();
