@@ -247,6 +247,18 @@ void test_scheduler(const GuestOptions& options, Report& report) {
                       {"untracked 8\n", "displaced crowd: PASSED"},
                       {},
                       kLong});
+    const std::string races =
+        kFunctions +
+        "chmod +x races; ./races 30 1 settings kill debug evict || exit 1\n"
+        "./races 30 2 settings kill debug reset || exit 1\n"
+        "echo none >$dir/policy; echo all >$dir/unmap; echo adaptive >$dir/detection; "
+        "echo 50000 >$dir/starvation_us; echo 1 >$dir/inherit; until_none_mapped; echo \"left $(mapped)\"";
+    checks.push_back({"queues, settings, kills, debuggers, evictions and resets against each other",
+                      races.c_str(),
+                      0,
+                      {"races: PASSED", "left 0\n"},
+                      {},
+                      kLong});
     const std::string limited = unprivileged();
     checks.push_back({"a user without CAP_SYS_NICE gets no high priority",
                       limited.c_str(),
