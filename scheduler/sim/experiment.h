@@ -54,9 +54,14 @@ struct ClientClass {
     /// A class for whose queue's present or next kernel, as it is when a kernel of this class arrives, that one waits: it
     /// begins with a barrier packet on the other's completion signal.
     std::string waits_for;
+    /// In a guest: the client whose queues it takes off the GPU by KFD's interface for debuggers before each of its kernels,
+    /// and gives back after it.
+    std::string suspends;
     /// Not 0: it has one kernel at a time, as the clients of `lyra measure`, and rings for the next one so long after the end
     /// of the one before at the earliest. 0: kernels that have come wait in the queue.
     uint64_t turnaround_ns = 0;
+    /// Not 0: so long after a kernel's doorbell it rings for another packet, as HIP does for the event behind a kernel.
+    uint64_t marker_ns = 0;
     bool latency_critical = false;  ///< its kernels are the samples
 };
 
@@ -93,7 +98,9 @@ struct Hardware {
 struct DriverTimes {
     uint64_t look_ns = 3'000;  ///< look at the queues and decide
     uint64_t submit_ns = 1'000;  ///< write packets and ring the HIQ's doorbell
-    uint64_t fence_ns = 2'300;  ///< until the driver sees that the fence has been written
+    uint64_t wake_ns = 1'200;  ///< a short sleep ends, until the thread runs: between two looks at the fence
+    uint64_t fence_ns = 6'300;  ///< the driver has seen the fence, until it writes the new run list
+    uint64_t irq_ns = 12'400;  ///< the processor handles the device's interrupt
     uint64_t notify_ns = 6'200;  ///< the device's interrupt, until the scheduler's thread runs
     uint64_t timer_ns = 2'000;  ///< the timer, until it runs
     /// For so long each look keeps the guest's only processor: clients with a turnaround do not ring meanwhile. 0: they have

@@ -22,6 +22,7 @@ void Simulation::check() const {
     for (const ClientClass& c : e_.clients) {
         queues += c.count;
         if (c.kernel_ns == 0) throw std::invalid_argument(c.name + ": a kernel takes longer than nothing");
+        if (!c.suspends.empty()) throw std::invalid_argument(c.name + ".suspends: only lyra measure can do that");
         if (c.cu_mask != 0) throw std::invalid_argument(c.name + ".cu_mask: only lyra measure can do that");
         if (!(c.room >= 0 && c.room <= 1)) throw std::invalid_argument(c.name + ": room is between 0 and 1");
         const bool rate = c.arrival == Arrival::Uniform || c.arrival == Arrival::Poisson;

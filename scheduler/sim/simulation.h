@@ -65,6 +65,7 @@ private:
         bool busy = false, displaces = false;
         std::vector<unsigned> take, give, whom;  ///< whom: for whose sake
         uint64_t bytes = 0;
+        uint64_t requested_ns = 0;  ///< since when the driver waits for the fence
     };
 
     const ClientClass& client(const Queue& q) const { return e_.clients[q.client]; }
@@ -132,6 +133,8 @@ private:
     void act();
     std::vector<unsigned> to_stop() const;
     uint64_t unmap_packets() const;
+    uint64_t fence_looked_ns(uint64_t written) const;
+    uint64_t marker_ns() const;
     uint64_t seen_saved(uint64_t begun, uint64_t saved) const;
     void stop();
     void free();

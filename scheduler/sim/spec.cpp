@@ -145,6 +145,7 @@ ClientClass read_client(const toml::table& table, unsigned number, const std::fi
     reader.time("deadline_us", c.queue.deadline_ns);
     reader.time("kernel_us", c.kernel_ns);
     reader.time("turnaround_us", c.turnaround_ns);
+    reader.time("marker_us", c.marker_ns);
     reader.whole("context_bytes", c.context_bytes, 0, 1e12);
     bool fills = c.room != 0;
     reader.flag("fills", fills);
@@ -153,6 +154,7 @@ ClientClass read_client(const toml::table& table, unsigned number, const std::fi
     reader.text("process", c.process);
     reader.text("waits_for", c.waits_for);
     reader.text("after", c.after);
+    reader.text("suspends", c.suspends);
     reader.flag("latency_critical", c.latency_critical);
     reader.flag("full_gpu", c.full_gpu);
     reader.choice<Work>("work", c.work, {{"sleep", Work::Sleep}, {"stream", Work::Stream}, {"lds", Work::Lds}});
@@ -240,7 +242,9 @@ Experiment read_experiment(const toml::table& root, const std::filesystem::path&
     part(reader, "driver", [&](Reader& r) {
         r.time("look_us", e.driver.look_ns);
         r.time("submit_us", e.driver.submit_ns);
+        r.time("wake_us", e.driver.wake_ns);
         r.time("fence_us", e.driver.fence_ns);
+        r.time("irq_us", e.driver.irq_ns);
         r.time("notify_us", e.driver.notify_ns);
         r.time("timer_us", e.driver.timer_ns);
         r.time("round_us", e.driver.round_ns);

@@ -99,6 +99,7 @@ void Simulation::act() {
     ++look_version_;
     planned_look_ns_ = QSCHED_NEVER;
     const uint64_t requested = now_ + e_.driver.look_ns + e_.driver.submit_ns;
+    action_.requested_ns = requested;
     for (unsigned n = 0; n < queues_.size(); ++n) {
         Queue& q = queues_[n];
         if (!wants(q) || q.known_blocked || q.resident || !qsched_allowed(&sched_, q.id)) continue;
@@ -166,13 +167,36 @@ void Simulation::stop() {
         if (action_.displaces) sample.t5_saved = saved;
     }
     post(saved, Kind::Free);
-    post(seen_saved(now_ - e_.grace_ns, saved) + e_.driver.fence_ns, Kind::Saved);
+    post(fence_looked_ns(seen_saved(now_ - e_.grace_ns, saved)) + e_.driver.fence_ns, Kind::Saved);
 }
 
 /// The packet processor looks whether a dequeue is complete when it begins with it, and then every QUE_SLEEP.
 uint64_t Simulation::seen_saved(uint64_t begun, uint64_t saved) const {
     const uint64_t sleep = std::max<uint64_t>(e_.retry_ns, 1);
     return begun + (saved - begun + sleep - 1) / sleep * sleep;
+}
+
+/// The driver sleeps between two looks at the fence, for an eighth to a quarter of the time that has passed: usleep_range(),
+/// which takes the upper end when no other timer ends before. @source amdkfd_fence_wait_timeout() of kfd-patches, patch 7
+uint64_t Simulation::fence_looked_ns(uint64_t written) const {
+    constexpr uint64_t kUs = 1'000, kLeastUs = 2, kMostUs = 1'000;
+    const uint64_t marker = marker_ns();
+    uint64_t look = action_.requested_ns;
+    while (look < written) {
+        const uint64_t passed = look - action_.requested_ns;
+        const uint64_t next = look + 2 * std::clamp(passed / kUs / 8, kLeastUs, kMostUs) * kUs + e_.driver.wake_ns;
+        look = next + (marker > look && marker <= next ? e_.driver.irq_ns : 0);
+    }
+    return look;
+}
+
+/// When the client for which queues are taken rings again, for the packet behind its kernel: with its queue unmapped as well,
+/// that interrupts the guest's only processor once more. @return QSCHED_NEVER: not at all
+uint64_t Simulation::marker_ns() const {
+    if (e_.detection != Detection::Notify || e_.unmap != Unmap::All || action_.whom.empty()) return QSCHED_NEVER;
+    const Queue& q = queues_[action_.whom.front()];
+    if (client(q).marker_ns == 0 || q.waiting.empty()) return QSCHED_NEVER;
+    return q.waiting.front().arrived_ns + client(q).marker_ns;
 }
 
 /// The last wave has been saved: there is room, before anybody has been told.

@@ -280,8 +280,39 @@ def sweeps(folder):
 with tempfile.TemporaryDirectory() as temporary:
     file, configurations = results(temporary)
     reports(temporary, file, configurations)
+def validations(folder):
+    """The simulator against a guest, whose part results of its own play here; and the timing of a GPU."""
+    spec = os.path.join(EXAMPLES, "notify.toml")
+    own, guest = os.path.join(folder, "own.jsonl"), os.path.join(folder, "guest.jsonl")
+    call("sim", spec, "--samples=2000", "--results", own)
+    expect("against a simulation", call("sim", spec, "--against", own), 2, "", "one run of lyra measure")
+    write(guest, text_of(own).replace('"source":"sim"', '"source":"measure"'))
+    same = call("sim", spec, "--samples=2000", "--against", guest)
+    check("against the same", same.returncode == 0 and "\n1 of 1 configurations" in same.stdout, same)
+    other = call("sim", spec, "--samples=2000", "--against", guest, "--seed=9")
+    check("against another seed", other.returncode == 0, other)
+    slow = os.path.join(folder, "slow.toml")
+    write(slow, text_of(spec) + "[driver]\nnotify_us = 60\n")
+    far = call("sim", slow, "--samples=2000", "--against", guest)
+    check("against a faster driver", far.returncode == 1 and "\n0 of 1 configurations" in far.stdout, far)
+    fitted = call("sim", slow, "--samples=2000", "--fit", guest)
+    times = dict(line.split(" = ") for line in fitted.stdout.splitlines() if " = " in line)
+    found = float(times["driver.notify_us"]) + float(times["driver.look_us"])
+    check("a fit finds the driver's time", fitted.returncode == 0 and abs(found - 9.2) < 1, fitted)
+    expect("a fit to two", call("sim", spec, "--fit", guest, "--against", guest), 2, "", "excludes")
+    card = os.path.join(folder, "card.jsonl")
+    write(card, '{"record":"machine","gpu":"g","chip":"gfx900","kernel":"k","amdgpu_module":"m","max_mhz":1600}\n')
+    timing = call("timing", "import", card)
+    check("timing of a GPU", timing.returncode == 0 and "[timing]\nshader_clock_mhz = 1600" in timing.stdout, timing)
+    check("what a GPU's timing lacks", "# not there: scheduler_packet_ns" in timing.stdout, timing)
+    expect("timing out of results", call("timing", "import", own), 2, "", "own.jsonl:1: no record of preempt_timing")
+    expect("timing without a verb", call("timing"), 2, "", "subcommand")
+
+
 with tempfile.TemporaryDirectory() as temporary:
     sweeps(temporary)
     os.chdir("/")
+with tempfile.TemporaryDirectory() as temporary:
+    validations(temporary)
 print(f"{failures} failures")
 sys.exit(1 if failures else 0)

@@ -56,6 +56,7 @@ std::function<int()> set_up_bench(CLI::App& app);
 std::function<int()> set_up_measure(CLI::App& app);
 std::function<int()> set_up_sim(CLI::App& app);
 std::function<int()> set_up_sweep(CLI::App& app);
+std::function<int()> set_up_timing(CLI::App& app);
 std::function<int()> set_up_report(CLI::App& app);
 std::function<int()> set_up_doctor(CLI::App& app);
 std::function<int()> set_up_clean(CLI::App& app);

@@ -9,6 +9,7 @@
 #include "tools/lyra/results.h"
 #include "tools/lyra/summary.h"
 #include "tools/lyra/sweep_jobs.h"
+#include "tools/lyra/validation.h"
 #include "tools/lyra/work_dir.h"
 
 namespace lyra::cli {
@@ -16,7 +17,7 @@ namespace lyra::cli {
 namespace {
 
 struct Options {
-    std::string spec, results, job;
+    std::string spec, results, job, against, fit;
     uint64_t samples = 0, seed = 0;
     unsigned seeds = 0;
     bool json = false, sensitivity = false;
@@ -125,6 +126,54 @@ void print(const results::Band& band) {
                    row.at_low.p50, row.at_high.p50, p99(row.at_low), p99(row.at_high));
 }
 
+/// The measurement with which the simulation is compared. @throws results::Error
+results::RunResults measurement(const std::string& path) {
+    std::vector<results::RunResults> runs = results::read(read_input(path), path);
+    if (runs.size() != 1 || runs.front().manifest.source != "measure")
+        throw UserError(fmt::format("{} has to be the results of one run of lyra measure", path));
+    return std::move(runs.front());
+}
+
+std::string per_cent(std::optional<double> part) { return part ? fmt::format("{:+.1f} %", *part * 100) : "-"; }
+
+/// How far the simulation is from the measurement. @return how many configurations keep the bounds
+unsigned print_differences(const std::vector<results::Difference>& all) {
+    const results::Bounds bounds;
+    unsigned kept = 0;
+    fmt::print("{:>9} {:>9} {:>8}  {:>9} {:>9} {:>8}  {:<16} {}\n", "p50 guest", "p50 sim", "off", "p99 guest", "p99 sim",
+               "off", "worst part", "configuration");
+    const auto time = [](std::optional<double> us) { return us ? fmt::format("{:.1f}", *us) : "-"; };
+    for (const results::Difference& d : all) {
+        const auto part = d.part_off();
+        const bool keeps = bounds.keeps(d);
+        kept += keeps;
+        fmt::print("{:>9.1f} {:>9.1f} {:>8}  {:>9} {:>9} {:>8}  {:<16} {}{}\n", d.measured_p50, d.p50, per_cent(d.p50_off()),
+                   time(d.measured_p99), time(d.p99), per_cent(d.p99_off()),
+                   part ? fmt::format("{} {}", results::kParts[part->first], per_cent(part->second)) : "-", d.name,
+                   keeps ? "" : "  beyond");
+    }
+    fmt::print("{} of {} configurations: p50 within {:.0f} %, p99 within {:.0f} %, every part within {:.0f} % of p50\n", kept,
+               all.size(), bounds.p50 * 100, bounds.p99 * 100, bounds.part * 100);
+    return kept;
+}
+
+int compare(const std::vector<sim::Configuration>& configurations, const results::RunResults& measured) {
+    std::vector<results::Difference> all;
+    for (const sim::Configuration& each : configurations) {
+        if (auto d = results::difference(results::simulated(each), measured)) all.push_back(std::move(*d));
+    }
+    if (all.empty()) throw UserError("no configuration with pre-emptions is in both");
+    return print_differences(all) == configurations.size() ? kOk : kFailed;
+}
+
+int print_fit(std::vector<sim::Configuration>& configurations, const results::RunResults& measured) {
+    const double sum = results::fit(configurations, measured);
+    fmt::print("# sum of the squares of the differences, in units of their bounds: {:.1f}\n", sum);
+    sim::Experiment& fitted = configurations.front().experiment;
+    for (const results::GuestTime& time : results::guest_times(fitted)) fmt::print("{} = {}\n", time.key, us(time.of(fitted)));
+    return kOk;
+}
+
 /// Leaves the configuration of a sweep's job, with the job's seed.
 void choose_job(const Options& options, const std::string& text, std::vector<sim::Configuration>& configurations) {
     for (sim::Configuration& each : configurations) {
@@ -137,6 +186,14 @@ void choose_job(const Options& options, const std::string& text, std::vector<sim
     }
     throw UserError(fmt::format("no configuration of '{}' is job {}: the file, or lyra, is not what the sweep was planned with",
                                 options.spec, options.job));
+}
+
+void set_runs(const Options& options, std::vector<sim::Configuration>& configurations) {
+    for (sim::Configuration& configuration : configurations) {
+        if (options.samples != 0) configuration.experiment.samples = options.samples;
+        if (options.seed != 0) configuration.experiment.seed = options.seed;
+        if (options.seeds != 0) configuration.experiment.seeds = options.seeds;
+    }
 }
 
 int sim_main(const Options& options) {
@@ -156,11 +213,14 @@ int sim_main(const Options& options) {
         }
         if (!options.results.empty()) write(results::to_line(manifest(options, text, configurations.front().experiment)));
         if (!options.job.empty()) choose_job(options, text, configurations);
+        if (!options.against.empty() || !options.fit.empty()) {
+            set_runs(options, configurations);
+            return options.fit.empty() ? compare(configurations, measurement(options.against))
+                                       : print_fit(configurations, measurement(options.fit));
+        }
         if (table) fmt::print("{}\n", results::result_heads());
-        for (sim::Configuration& configuration : configurations) {
-            if (options.samples != 0) configuration.experiment.samples = options.samples;
-            if (options.seed != 0) configuration.experiment.seed = options.seed;
-            if (options.seeds != 0) configuration.experiment.seeds = options.seeds;
+        set_runs(options, configurations);
+        for (const sim::Configuration& configuration : configurations) {
             const results::Configuration row = run(configuration, options.sensitivity);
             if (options.json) fmt::print("{}", results::to_line(row, false));
             if (table) print(row);
@@ -200,10 +260,17 @@ std::function<int()> set_up_sim(CLI::App& app) {
         ->type_name("ID")
         ->excludes("--seed")
         ->excludes("--samples");
+    app.add_option("--against", options->against,
+                   "compare with what lyra measure gave for the same file; exit status 1 when p50 is off by more than 5 %, p99 "
+                   "by more than 10 %, or one of its parts by more than 5 % of p50")
+        ->type_name("FILE.jsonl");
+    app.add_option("--fit", options->fit,
+                   "find the times of [driver] and the clients' turnaround that come closest to what lyra measure gave")
+        ->type_name("FILE.jsonl")
+        ->excludes("--against");
     app.footer(
-        "Times are modelled: those of the hardware by docs/design/timing.md, those of the driver by [driver], which no guest "
-        "has measured "
-        "yet.");
+        "Times are modelled: those of the hardware by docs/design/timing.md, those of the driver by [driver], which --fit "
+        "takes from a guest.");
     return [options] { return sim_main(*options); };
 }
 

@@ -19,6 +19,7 @@ constexpr Verb kVerbs[] = {
     {"measure", "run clients of several priorities in a guest under a scheduling policy, and measure", set_up_measure},
     {"sim", "simulate queues of several priorities under a scheduling policy", set_up_sim},
     {"sweep", "run an experiment's configurations as jobs of any job engine", set_up_sweep},
+    {"timing", "make a timing table of what was measured on a GPU", set_up_timing},
     {"report", "one HTML page about results of experiments", set_up_report},
     {"waves", "list the waves of a saved queue", set_up_waves},
     {"doctor", "say what this machine has of what Lyra needs, and the remedy for what is wrong", set_up_doctor},

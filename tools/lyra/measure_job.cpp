@@ -154,6 +154,7 @@ std::string words_of(const sim::Experiment& e, const std::vector<Place>& places,
     if (client.arrival == sim::Arrival::Trace) words += fmt::format(" trace=trace.{}", place.id);
     if (client.arrival == sim::Arrival::Dependent)
         words += fmt::format(" after={}", id_of(e, places, client.after, place.number));
+    if (!client.suspends.empty()) words += fmt::format(" suspends={}", id_of(e, places, client.suspends, place.number));
     if (!client.waits_for.empty()) words += fmt::format(" waits_for={}", id_of(e, places, client.waits_for, place.number));
     return words;
 }
@@ -182,6 +183,10 @@ void check_measurable(const sim::Experiment& e) {
     in_register("retry_us", e.retry_ns);
     for (const sim::ClientClass& c : e.clients) {
         if (c.room != 1) refuse(fmt::format("client.{}.room", c.name));
+        if (const sim::ClientClass* other = class_of(e, c.suspends);
+            !c.suspends.empty() &&
+            (other == nullptr || other->latency_critical || (!c.process.empty() && c.process == other->process)))
+            throw UserError(fmt::format("client.{}.suspends has to be a client of another process, without samples", c.name));
         for (const auto& [key, name] : {std::pair("waits_for", c.waits_for), std::pair("after", c.after)}) {
             if (name.empty()) continue;
             const sim::ClientClass* other = class_of(e, name);

@@ -14,11 +14,15 @@
 // time of the processor. With halt.N each client ends after its kernel. Exit status 1: work was lost or done twice.
 #include <fcntl.h>
 #include <hip/hip_runtime.h>
+#include <linux/kfd_ioctl.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -382,6 +386,85 @@ private:
     uint64_t kernels_ = 0, lost_ = 0;
 };
 
+/// Takes the queues of another process off the GPU, by KFD's interface for debuggers: what a program can do without a driver of
+/// its own. @source Linux 6.12 include/uapi/linux/kfd_ioctl.h, KFD_IOC_DBG_TRAP_*
+class Suspender {
+public:
+#ifdef AMDKFD_IOC_DBG_TRAP
+    explicit Suspender(pid_t pid) : pid_(pid) {
+        need(ptrace(PTRACE_SEIZE, pid, nullptr, nullptr) == 0, "PTRACE_SEIZE");
+        kfd_ = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+        int events[2];
+        need(kfd_ >= 0 && pipe2(events, O_CLOEXEC) == 0, "/dev/kfd");
+        events_ = events[0];
+        kfd_ioctl_dbg_trap_args enable{};
+        enable.enable.rinfo_ptr = reinterpret_cast<uint64_t>(&runtime_);
+        enable.enable.rinfo_size = sizeof runtime_;
+        enable.enable.dbg_fd = static_cast<uint32_t>(events[1]);
+        need(call(KFD_IOC_DBG_TRAP_ENABLE, enable) == 0, "DBG_TRAP_ENABLE");
+        close(events[1]);
+        // A queue can be suspended when the debugger has seen that it is new.
+        std::vector<kfd_queue_snapshot_entry> entries(64);
+        kfd_ioctl_dbg_trap_args snapshot{};
+        snapshot.queue_snapshot.exception_mask = KFD_EC_MASK(EC_QUEUE_NEW);
+        snapshot.queue_snapshot.snapshot_buf_ptr = reinterpret_cast<uint64_t>(entries.data());
+        snapshot.queue_snapshot.num_queues = static_cast<uint32_t>(entries.size());
+        snapshot.queue_snapshot.entry_size = sizeof(kfd_queue_snapshot_entry);
+        need(call(KFD_IOC_DBG_TRAP_GET_QUEUE_SNAPSHOT, snapshot) == 0, "DBG_TRAP_GET_QUEUE_SNAPSHOT");
+        for (size_t n = 0; n < std::min<size_t>(entries.size(), snapshot.queue_snapshot.num_queues); ++n)
+            if (entries[n].queue_type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) ids_.push_back(entries[n].queue_id);
+        need(!ids_.empty(), "queues to suspend");
+    }
+    ~Suspender() {
+        kfd_ioctl_dbg_trap_args disable{};
+        need(call(KFD_IOC_DBG_TRAP_DISABLE, disable) == 0, "DBG_TRAP_DISABLE");
+        close(kfd_);
+        close(events_);
+    }
+
+    void suspend() {
+        std::vector<uint32_t> ids = ids_;
+        kfd_ioctl_dbg_trap_args suspend{};
+        suspend.suspend_queues.queue_array_ptr = reinterpret_cast<uint64_t>(ids.data());
+        suspend.suspend_queues.num_queues = static_cast<uint32_t>(ids.size());
+        need(call(KFD_IOC_DBG_TRAP_SUSPEND_QUEUES, suspend) == static_cast<int>(ids.size()), "DBG_TRAP_SUSPEND_QUEUES");
+    }
+    void resume() {
+        std::vector<uint32_t> ids = ids_;
+        kfd_ioctl_dbg_trap_args resume{};
+        resume.resume_queues.queue_array_ptr = reinterpret_cast<uint64_t>(ids.data());
+        resume.resume_queues.num_queues = static_cast<uint32_t>(ids.size());
+        need(call(KFD_IOC_DBG_TRAP_RESUME_QUEUES, resume) == static_cast<int>(ids.size()), "DBG_TRAP_RESUME_QUEUES");
+    }
+
+private:
+    int call(uint32_t operation, kfd_ioctl_dbg_trap_args& arguments) const {
+        arguments.pid = static_cast<uint32_t>(pid_);
+        arguments.op = operation;
+        return ioctl(kfd_, AMDKFD_IOC_DBG_TRAP, &arguments);
+    }
+    static void need(bool well, const char* what) {
+        if (well) return;
+        std::fprintf(stderr, "client: %s: %m\n", what);
+        std::_Exit(2);
+    }
+
+    pid_t pid_;
+    int kfd_ = -1, events_ = -1;
+    kfd_runtime_info runtime_{};
+    std::vector<uint32_t> ids_;
+#else
+    explicit Suspender(pid_t) {
+        std::fprintf(stderr, "client: these kernel headers have no interface for debuggers (KFD 1.13)\n");
+        std::_Exit(2);
+    }
+    void suspend() {}
+    void resume() {}
+#endif
+    Suspender(const Suspender&) = delete;
+    Suspender& operator=(const Suspender&) = delete;
+};
+
 /// When the next kernel comes: times from a seed, as other C++ libraries would give them too.
 class Arrivals {
 public:
@@ -462,11 +545,24 @@ struct Files {
     bool pipe = false;  ///< for ready and done
 };
 
+using Suspenders = std::map<int, Suspender>;  ///< by the suspended client's ID; it stays traced until the end
+
+/// The process of a client; each writes its own.
+std::string pid_file(int id) { return "pid." + std::to_string(id); }
+pid_t pid_of(int id) {
+    int pid = 0;
+    FILE* file = std::fopen(pid_file(id).c_str(), "r");
+    if (!file || std::fscanf(file, "%d", &pid) != 1) std::fprintf(stderr, "client: client %d has no process\n", id);
+    if (file) std::fclose(file);
+    return pid;
+}
+
 std::atomic<uint64_t> kernels_of_all{0};  ///< what the watch looks at
 std::atomic<int> experiment_now{-1};  ///< the last one that a client of the process has begun to measure
 
 /// @return work that was lost
-uint64_t experiment(const Options& options, Stream& stream, Links& links, const Files& files, size_t number) {
+uint64_t experiment(const Options& options, Stream& stream, Links& links, Suspenders& suspenders, const Files& files,
+                    size_t number) {
     if (!files.warm.empty()) wait_for(files.warm);
     if (options.number("marks", 0) != 0) stream.mark_experiment();
     Client client(options, stream.get(), options.number("awaited", 0) != 0 ? link_of(links, options.text("id", "")) : nullptr);
@@ -479,13 +575,18 @@ uint64_t experiment(const Options& options, Stream& stream, Links& links, const 
     const auto samples = static_cast<uint64_t>(options.number("samples", 0));
     const auto ended = [&] { return there(files.halt) || there(files.stop); };
     Link* const waits_for = link_of(links, options.text("waits_for", ""));
+    Suspender* others = nullptr;
+    if (const int of = static_cast<int>(options.number("suspends", -1)); of >= 0)
+        others = &suspenders.try_emplace(of, pid_of(of)).first->second;
     Arrivals arrivals(options, link_of(links, options.text("after", "")));
     std::vector<double> late_us;  // of each sample: from its arrival until it was launched
     const double start = now_us();
     while (samples != 0 ? client.kernels() - warm_up < samples && !there(files.halt) : !ended()) {
         if (!arrivals.wait(ended)) break;
         if (waits_for && !waits_for->let_wait(stream.get(), ended)) break;
+        if (others) others->suspend();
         const double launched = client.run();
+        if (others) others->resume();
         if (samples != 0) late_us.push_back(arrivals.due_us() == 0 ? 0 : launched - arrivals.due_us());
         ++kernels_of_all;
     }
@@ -508,17 +609,22 @@ uint64_t experiment(const Options& options, Stream& stream, Links& links, const 
 using Experiments = std::vector<Options>;
 
 uint64_t run_client(Experiments& experiments, Stream& stream, Links& links) {
+    Suspenders suspenders;
     const Options& common = experiments.front();
+    if (FILE* file = std::fopen(pid_file(static_cast<int>(common.number("id", 0))).c_str(), "w")) {
+        std::fprintf(file, "%d\n", getpid());
+        std::fclose(file);
+    }
     if (experiments.size() == 1)
         return experiment(
-            common, stream, links,
+            common, stream, links, suspenders,
             {common.text("ready", "ready"), common.text("start", "start"), common.text("stop", "stop"), "halt", "", "", false},
             0);
     uint64_t lost = 0;
     for (size_t n = 1; n < experiments.size(); ++n) {
         experiments[n].words.insert(common.words.begin(), common.words.end());
         const std::string number = "." + std::to_string(n - 1), of_client = number + "." + common.text("id", "0");
-        lost += experiment(experiments[n], stream, links,
+        lost += experiment(experiments[n], stream, links, suspenders,
                            {"ready" + of_client, "start" + number, "stop" + number, "halt" + number, "warm" + of_client,
                             "done" + of_client, true},
                            n - 1);
