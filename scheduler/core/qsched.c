@@ -32,12 +32,10 @@ int qsched_compare(struct qsched_rank a, struct qsched_rank b)
 
 void qsched_init(struct qsched *sched, const struct qsched_params *params, uint64_t now_ns)
 {
-	sched->params = *params;
+	qsched_set_params(sched, params);
 	sched->now_ns = now_ns;
-	sched->turn = QSCHED_NO_QUEUE;
 	sched->turn_since_ns = now_ns;
 	sched->held_priority = 0;
-	sched->held_until_ns = 0;
 	sched->top = 0;
 }
 
@@ -46,6 +44,22 @@ void qsched_set_params(struct qsched *sched, const struct qsched_params *params)
 	sched->params = *params;
 	sched->turn = QSCHED_NO_QUEUE;
 	sched->held_until_ns = 0;
+	sched->next_turn_ns = 0;
+	sched->boost_until_ns = 0;
+	sched->next_boost_ns = 0;
+}
+
+/* Queues may have turns that their rank does not bring. */
+static bool has_turns(const struct qsched *sched)
+{
+	return sched->params.starvation_ns != 0 && sched->params.turn_ns != 0;
+}
+
+/* When there may be another one after one that begins now. */
+static uint64_t after_turn(const struct qsched *sched)
+{
+	return qsched_later(qsched_later(sched->now_ns, sched->params.turn_ns),
+			    sched->params.starvation_ns);
 }
 
 static struct qsched_queue_params checked(const struct qsched_queue_params *params)
@@ -214,13 +228,13 @@ static void take_event(struct qsched *sched, const struct qsched_event *event)
 
 /*
  * A queue that has been away for too long gets a turn by itself, one queue at a time: the one that
- * has waited longest.
+ * has waited longest. The distance between turns does not depend on how many wait for one.
  */
 static void give_turns(struct qsched *sched)
 {
 	struct qsched_queue *longest = 0;
 
-	if (sched->params.starvation_ns == 0 || sched->params.turn_ns == 0)
+	if (!has_turns(sched))
 		return;
 	for (unsigned int n = 0; n < sched->top; ++n) {
 		struct qsched_queue *q = &sched->queues[n];
@@ -236,8 +250,74 @@ static void give_turns(struct qsched *sched)
 		if (!longest || qsched_hungry_since(q) < qsched_hungry_since(longest))
 			longest = q;
 	}
-	if (longest)
-		longest->turn_until_ns = qsched_later(sched->now_ns, sched->params.turn_ns);
+	if (!longest || sched->next_turn_ns > sched->now_ns)
+		return;
+	longest->turn_until_ns = qsched_later(sched->now_ns, sched->params.turn_ns);
+	sched->next_turn_ns = after_turn(sched);
+}
+
+/* The best of those that wait for somebody who is not known. */
+static const struct qsched_queue *waits_for_anybody(struct qsched *sched)
+{
+	const struct qsched_queue *best = 0;
+
+	for (unsigned int n = 0; n < sched->top; ++n) {
+		const struct qsched_queue *q = &sched->queues[n];
+
+		if (q->used && q->wants && q->blocked && !find(sched, q->waits_for) &&
+		    (!best || qsched_compare(q->rank, best->rank) < 0))
+			best = q;
+	}
+	return best;
+}
+
+/* Nobody above who waits has work, and somebody is kept away who may be waited for. */
+static bool boost_helps(const struct qsched *sched, struct qsched_rank rank)
+{
+	const struct qsched_queue *best = 0, *last = 0;
+
+	for (unsigned int n = 0; n < sched->top; ++n) {
+		const struct qsched_queue *q = &sched->queues[n];
+
+		if (!runnable(q))
+			continue;
+		if (!best || qsched_compare(q->rank, best->rank) < 0)
+			best = q;
+		if (!last || qsched_compare(q->rank, last->rank) > 0)
+			last = q;
+	}
+	return best && qsched_compare(rank, best->rank) <= 0 &&
+	       qsched_compare(best->rank, last->rank) < 0;
+}
+
+/*
+ * Who is waited for may be a queue of another process, or further back in its ring than anybody
+ * looks. All that are kept away get one turn together with the rank of who waits, which displaces
+ * nobody of those that run. There are so few of these turns because anybody can wait for a signal
+ * that never comes. They have a distance of their own: otherwise who does that would take the turns
+ * of those that starve.
+ */
+static void boost(struct qsched *sched)
+{
+	const struct qsched_queue *waiter;
+
+	if (!has_turns(sched) || sched->held_until_ns > sched->now_ns)
+		return;
+	waiter = waits_for_anybody(sched);
+	if (!waiter || !boost_helps(sched, waiter->rank))
+		return;
+	if (sched->boost_until_ns <= sched->now_ns) {
+		if (sched->next_boost_ns > sched->now_ns)
+			return;
+		sched->boost_until_ns = qsched_later(sched->now_ns, sched->params.turn_ns);
+		sched->next_boost_ns = after_turn(sched);
+	}
+	for (unsigned int n = 0; n < sched->top; ++n) {
+		struct qsched_queue *q = &sched->queues[n];
+
+		if (runnable(q) && qsched_compare(waiter->rank, q->rank) < 0)
+			q->rank = waiter->rank;
+	}
 }
 
 static void rank_queues(struct qsched *sched)
@@ -266,6 +346,7 @@ static void rank_queues(struct qsched *sched)
 			owner = owner->wants && owner->blocked ? find(sched, owner->waits_for) : 0;
 		}
 	}
+	boost(sched);
 }
 
 static bool should_run(const struct qsched *sched, const struct qsched_queue *q,
@@ -286,6 +367,15 @@ static bool should_run(const struct qsched *sched, const struct qsched_queue *q,
 	return true;
 }
 
+/* When a queue that is kept away may get a turn, if it is the next. */
+static uint64_t turn_comes(const struct qsched *sched, const struct qsched_queue *q)
+{
+	const uint64_t starved = qsched_later(qsched_hungry_since(q), sched->params.starvation_ns);
+	const uint64_t at = starved > sched->next_turn_ns ? starved : sched->next_turn_ns;
+
+	return at > sched->now_ns ? at : qsched_later(sched->now_ns, sched->params.turn_ns);
+}
+
 static void decide(struct qsched *sched, struct qsched_decision *decision)
 {
 	const struct qsched_queue *best = 0;
@@ -298,6 +388,10 @@ static void decide(struct qsched *sched, struct qsched_decision *decision)
 	}
 	if (sched->held_until_ns > sched->now_ns)
 		note_timer(decision, sched->held_until_ns);
+	if (sched->boost_until_ns > sched->now_ns)
+		note_timer(decision, sched->boost_until_ns);
+	else if (sched->next_boost_ns > sched->now_ns)
+		note_timer(decision, sched->next_boost_ns);
 	for (unsigned int n = 0; n < sched->top; ++n) {
 		struct qsched_queue *q = &sched->queues[n];
 		const uint64_t stays_until = qsched_later(q->since_ns, sched->params.min_run_ns);
@@ -323,16 +417,8 @@ static void decide(struct qsched *sched, struct qsched_decision *decision)
 		}
 		if (q->turn_until_ns > sched->now_ns)
 			note_timer(decision, q->turn_until_ns);
-		if (runnable(q) && !run && sched->params.starvation_ns != 0 &&
-		    sched->params.turn_ns != 0) {
-			const uint64_t starved =
-				qsched_later(qsched_hungry_since(q), sched->params.starvation_ns);
-
-			note_timer(decision,
-				   starved > sched->now_ns ?
-					   starved :
-					   qsched_later(sched->now_ns, sched->params.turn_ns));
-		}
+		if (runnable(q) && !run && has_turns(sched))
+			note_timer(decision, turn_comes(sched, q));
 	}
 	if (qsched_ops(sched)->next_change)
 		note_timer(decision, qsched_ops(sched)->next_change(sched));

@@ -49,7 +49,8 @@ struct qsched_params {
 	/*
 	 * A queue that wants and has been away for so long gets a turn of turn_ns by itself; 0:
 	 * never. To be back for less than turn_ns does not count: it may not even have been
-	 * restored by then.
+	 * restored by then. After a turn there is none for so long, so that the others keep their
+	 * part of the time however many queues starve; those have their turns one after another.
 	 */
 	uint64_t starvation_ns;
 	uint64_t turn_ns;
@@ -66,7 +67,11 @@ struct qsched_params {
 	 */
 	uint64_t budget_ns;
 	uint64_t period_ns;
-	/* A queue that others wait for has the best of their ranks. */
+	/*
+	 * A queue that others wait for has the best of their ranks. When it is not known, it may be
+	 * any: for a turn of turn_ns all queues that come after them have that rank, beside those
+	 * that run. After such a turn there is none for starvation_ns, whoever waits.
+	 */
 	bool inherit;
 };
 
@@ -158,6 +163,11 @@ struct qsched {
 	/* What lower ranks have to respect until held_until_ns though nobody of it is runnable. */
 	uint8_t held_priority;
 	uint64_t held_until_ns;
+	/* No turn against starvation before. */
+	uint64_t next_turn_ns;
+	/* Until then anybody may be the one that is waited for; and no such turn before. */
+	uint64_t boost_until_ns;
+	uint64_t next_boost_ns;
 	uint16_t top; /* queues beyond have never been used */
 	struct qsched_queue queues[QSCHED_MAX_QUEUES];
 };

@@ -114,6 +114,7 @@ struct Experiment {
     Detection detection = Detection::Poll;
     uint64_t period_ns = 5'000'000, idle_period_ns = 5'000'000;
     bool runnable_test = true;  ///< the scheduler looks at the head packet: a queue that waits for another one has no claim
+    bool owner_known = true;  ///< ... and finds out which one
     Unmap unmap = Unmap::All;
     uint8_t static_priority = 11;  ///< Static: and above
     uint64_t grace_ns = 64'000;  ///< SCH_WAVE: before waves are saved; the reset value, as QUE_SLEEP's

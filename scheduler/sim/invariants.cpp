@@ -108,8 +108,8 @@ void Watch::state(uint64_t now, const std::vector<Observed>& queues) {
         lasts(Invariant::Rank, n, now, fixed && away && ranks[n] == top,
               params_.hysteresis_ns + count * (turn + params_.min_run_ns) + switch_ns_);
         lasts(Invariant::Exclusive, n, now, fixed && q.runnable() && q.mapped && ranks[n] < top,
-              turn + params_.min_run_ns + switch_ns_);
-        lasts(Invariant::Starvation, n, now, turns() && away, params_.starvation_ns + count * turn + switch_ns_);
+              (params_.inherit ? 2 : 1) * turn + params_.min_run_ns + switch_ns_);
+        lasts(Invariant::Starvation, n, now, turns() && away, count * (params_.starvation_ns + turn) + switch_ns_);
         lasts(Invariant::ComesBack, n, now, q.used && !work && !q.mapped, params_.hysteresis_ns + switch_ns_);
         if (q.used && q.settled && q.executed_ns != q.kept_ns) broken(Invariant::WorkOnce, now, n);
     }

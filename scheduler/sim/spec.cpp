@@ -203,6 +203,7 @@ Experiment read_experiment(const toml::table& root, const std::filesystem::path&
         r.time("period_us", e.period_ns);
         r.time("idle_period_us", e.idle_period_ns);
         r.flag("runnable_test", e.runnable_test);
+        r.flag("owner_known", e.owner_known);
     });
     part(reader, "action", [&](Reader& r) {
         r.choice<Unmap>("unmap", e.unmap,

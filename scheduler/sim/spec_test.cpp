@@ -76,6 +76,7 @@ TEST(Spec, ClientsThatReferToOthersAndHardware) {
 most_us = 1e6
 [detection]
 runnable_test = false
+owner_known = false
 [action]
 unmap = "static"
 static_priority = 7
@@ -104,6 +105,7 @@ name = "c"
     const Experiment e = read_spec(text, "f").at(0).experiment;
     EXPECT_EQ(e.most_ns, 1'000'000'000u);
     EXPECT_FALSE(e.runnable_test);
+    EXPECT_FALSE(e.owner_known);
     EXPECT_EQ(e.unmap, Unmap::Static);
     EXPECT_EQ(e.static_priority, 7);
     EXPECT_EQ(e.hardware.hqds, 8u);

@@ -50,7 +50,8 @@ uint64_t Simulation::next_look_ns() {
 }
 
 void Simulation::tell(qsched_event_type type, const Queue& q, uint64_t seen) {
-    const uint16_t other = type == QSCHED_BLOCKED ? queues_[static_cast<unsigned>(q.other)].id : uint16_t{QSCHED_NO_QUEUE};
+    const bool owner = type == QSCHED_BLOCKED && e_.owner_known;
+    const uint16_t other = owner ? queues_[static_cast<unsigned>(q.other)].id : uint16_t{QSCHED_NO_QUEUE};
     const qsched_event event{type, q.id, other, seen, 0, 0};
     qsched_handle(&sched_, &event);
 }

@@ -119,6 +119,33 @@ TEST(Waits, SaysSoWhenTheMiddleOneNeverRests) {
     EXPECT_GT(r.samples.size(), 100u);
 }
 
+/// Whom the high one waits for is not known, as with signals of other processes: it gets turns beside the one in the middle,
+/// and does not have to starve first.
+TEST(Waits, UnknownOwnersGetOnBesideAMiddleOneThatNeverRests) {
+    Experiment e = inversion();
+    e.clients[0].arrival = Arrival::Closed;
+    e.clients[1].kernel_ns = 100 * kUs;
+    e.clients[1].context_bytes = 1 << 20;
+    e.clients.push_back(client("between", 7, kMs, Arrival::Closed));
+    e.clients[1].room = e.clients[2].room = 0.25;
+    e.policy.inherit = true;
+    e.policy.starvation_ns = 50 * kMs;
+    e.policy.turn_ns = 5 * kMs;
+    e.samples = 100;
+    uint64_t duration[2];
+    for (const bool known : {false, true}) {
+        e.owner_known = known;
+        const Result r = simulate(e);
+        EXPECT_FALSE(r.deadlocked);
+        EXPECT_EQ(r.samples.size(), 100u);
+        duration[known] = r.duration_ns;
+    }
+    EXPECT_LT(duration[true], duration[false]);
+    e.owner_known = false;
+    e.policy.inherit = false;  // turns against starvation alone
+    EXPECT_GT(simulate(e).duration_ns, 2 * duration[false]);
+}
+
 TEST(Waits, AChainOfTwo) {
     Experiment e = inversion();
     e.clients.push_back(client("first", 3, kMs, Arrival::Closed));

@@ -173,6 +173,7 @@ void check_measurable(const sim::Experiment& e) {
     const auto refuse = [](const std::string& what) { throw UserError(what + ": only lyra sim can do that so far"); };
     if (e.unmap == sim::Unmap::Static && e.static_priority > kHighPriority)
         refuse(fmt::format("action.static_priority above {}", kHighPriority));
+    if (!e.owner_known) refuse("detection.owner_known");
     const auto in_register = [&](const char* key, uint64_t ns) {
         const uint64_t units = wait_units(e, ns);
         if (units < 1 || units > kMostWaitUnits)
