@@ -220,7 +220,7 @@ void test_scheduler(const GuestOptions& options, Report& report) {
     // Which policy shows it: only some keep idle queues parked. Without turns against starvation, which would move those that
     // have to stand still.
     const std::pair<const char*, const char*> displaced[] = {
-        {"suspended", "fixed"}, {"unreadable", "share"}, {"crowd", "fixed"}};
+        {"suspended", "fixed"}, {"unreadable", "share"}, {"userfault", "share"}, {"crowd", "fixed"}};
     std::vector<std::string> odd_scripts;
     for (const auto& [mode, policy] : displaced) {
         odd_scripts.push_back(kFunctions + fmt::format("chmod +x displaced; echo adaptive >$dir/detection; echo 2000 "
@@ -235,14 +235,20 @@ void test_scheduler(const GuestOptions& options, Report& report) {
                       {"displaced suspended: PASSED"},
                       {},
                       kLong});
-    checks.push_back({"a queue whose pointers cannot be read is parked like others",
+    checks.push_back({"a queue whose process has unmapped its pointers is parked like others",
                       odd_scripts[1].c_str(),
                       0,
                       {"displaced unreadable: PASSED"},
                       {},
                       kLong});
-    checks.push_back({"more queues than a process's share are parked, too",
+    checks.push_back({"a process that answers no page fault does not keep the scheduler",
                       odd_scripts[2].c_str(),
+                      0,
+                      {"displaced userfault: PASSED"},
+                      {},
+                      kLong});
+    checks.push_back({"more queues than a process's share are parked, too",
+                      odd_scripts[3].c_str(),
                       0,
                       {"untracked 8\n", "displaced crowd: PASSED"},
                       {},

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Queues that are not what the driver's scheduler usually meets, while its policy is on. usage:
 // displaced suspended    one of high priority that a debugger has suspended: others run meanwhile, and do not when it is back
-//           unreadable   one of low priority whose pointers the driver cannot read: it is parked like any other
+//           unreadable   one of low priority whose pointers its process has unmapped: it is parked like any other
+//           userfault    one of low priority whose process would never answer a fault at its pointers or its ring: nobody waits
+//                        for that, it is parked like any other, and its end is noticed
 //           crowd        a process with more queues than its share: none of them keeps one of high priority waiting
 #include <fcntl.h>
 #include <linux/kfd_ioctl.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +19,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 #include "kfdtest-ports/guest/kfd/code.h"
@@ -32,7 +38,7 @@ constexpr const char* kStop = "displaced.stop";
 /// What parent and child tell each other.
 struct Shared {
     std::atomic<uint32_t> progress;
-    std::atomic<bool> stop;
+    std::atomic<bool> stop, stopped;
 };
 
 Shared& shared_memory() {
@@ -97,8 +103,30 @@ int suspended(char* program) {
     return 0;
 }
 
-/// A low queue that works in a process of its own, and whose pointers are no memory of the process any more.
-pid_t start_unreadable(Shared& shared) {
+/// The pointers are no memory of the process any more. The driver has their buffers.
+void unmap_pointers(const QueueMemory& memory) {
+    for (const Memory& pointer : memory.pointers) require(munmap(pointer.at, pointer.bytes) == 0, "munmap of a pointer");
+}
+
+/// Whoever touches pointers or ring from now on by way of the process waits for an answer that never comes.
+void hide_behind_faults(const QueueMemory& memory) {
+    const auto faults = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC));
+    require(faults >= 0, "userfaultfd");
+    uffdio_api api{};
+    api.api = UFFD_API;
+    require(ioctl(faults, UFFDIO_API, &api) == 0, "UFFDIO_API");
+    for (const Memory& each : {memory.ring, memory.pointers[0], memory.pointers[1]}) {
+        void* at = mmap(each.at, each.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        require(at == each.at, "mmap over memory of the queue");
+        uffdio_register area{};
+        area.range = {each.address(), each.bytes};
+        area.mode = UFFDIO_REGISTER_MODE_MISSING;
+        require(ioctl(faults, UFFDIO_REGISTER, &area) == 0, "UFFDIO_REGISTER");
+    }
+}
+
+/// A low queue that works in a process of its own, which then does something to the queue's memory.
+pid_t start_low(Shared& shared, void (*hide)(const QueueMemory&)) {
     const pid_t child = fork_child();
     if (child != 0) return child;
     Gpu gpu;
@@ -107,29 +135,46 @@ pid_t start_unreadable(Shared& shared) {
     Counting grid(gpu, kGroups, kEndless, kRounds, 3);
     grid.start(queue, code);
     if (!wait_for(kPatience, [&] { return grid.progress() != 0; })) fail("the low queue does not run");
-    for (const Memory& pointer : queue.memory().pointers)
-        require(munmap(pointer.at, pointer.bytes) == 0, "munmap of a pointer");
+    hide(queue.memory());
     while (!shared.stop) {
         shared.progress = grid.progress();
         sleep_ms(5);
     }
-    std::_Exit(0);  // the driver ends what still runs
+    grid.stop();
+    if (!wait_for(kPatience, [&] { return grid.done(queue); }) || !grid.right()) std::_Exit(1);
+    shared.stopped = true;
+    while (shared.stop) sleep_ms(5);
+    std::_Exit(0);  // nothing touches that memory any more
 }
 
-/// The scheduler's table has a queue of low priority that may not run.
-bool low_is_parked() {
+struct Row {
+    unsigned wants, allowed;
+};
+
+/// The queue of low priority in the scheduler's table.
+std::optional<Row> low_in_table() {
     std::istringstream table(read_file("/sys/kernel/debug/kfd/sched"));
     for (std::string line; std::getline(table, line);) {
         unsigned pasid, queue, priority, wants, blocked, allowed;
         std::istringstream row(line);
-        if (row >> pasid >> queue >> priority >> wants >> blocked >> allowed && priority == kLow && allowed == 0) return true;
+        if (row >> pasid >> queue >> priority >> wants >> blocked >> allowed && priority == kLow) return Row{wants, allowed};
     }
-    return false;
+    return {};
 }
 
-int unreadable() {
+bool low_is_parked() {
+    const std::optional<Row> row = low_in_table();
+    return row && row->allowed == 0;
+}
+
+bool low_is_idle() {
+    const std::optional<Row> row = low_in_table();
+    return row && row->wants == 0;
+}
+
+int hidden(void (*hide)(const QueueMemory&)) {
     Shared& shared = shared_memory();
-    const pid_t child = start_unreadable(shared);
+    const pid_t child = start_low(shared, hide);
     const auto moved = [&](double seconds) {
         const uint32_t before = shared.progress;
         return wait_for(seconds, [&] { return shared.progress != before; });
@@ -141,11 +186,14 @@ int unreadable() {
     Counting grid(gpu, kGroups, kEndless, kRounds, 4);
     grid.start(queue, code);
     if (!wait_for(kPatience, [&] { return grid.progress() != 0; })) fail("the high queue does not run");
-    if (!wait_for(kPatience, low_is_parked)) fail("a queue whose pointers cannot be read is not parked");
+    if (!wait_for(kPatience, low_is_parked)) fail("the low queue is not parked");
     grid.stop();
     if (!wait_for(kPatience, [&] { return grid.done(queue); }) || !grid.right()) fail("the high queue has wrong results");
     if (!moved(kPatience)) fail("the low queue does not come back");
     shared.stop = true;
+    if (!wait_for(kPatience, [&] { return shared.stopped.load(); })) fail("the low queue does not end");
+    if (!wait_for(kPatience, low_is_idle)) fail("the low queue's end is not noticed");
+    shared.stop = false;
     int status = 1;
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
@@ -208,8 +256,17 @@ int main(int count, char** arguments) {
     const std::string mode = count == 2 ? arguments[1] : "";
     if (mode == "debugged") return debugged();
     unlink(kStop);
-    if (mode != "suspended" && mode != "unreadable" && mode != "crowd") fail("usage: displaced suspended|unreadable|crowd");
-    const int status = mode == "suspended" ? suspended(arguments[0]) : mode == "unreadable" ? unreadable() : crowd();
+    int status = 1;
+    if (mode == "suspended")
+        status = suspended(arguments[0]);
+    else if (mode == "unreadable")
+        status = hidden(unmap_pointers);
+    else if (mode == "userfault")
+        status = hidden(hide_behind_faults);
+    else if (mode == "crowd")
+        status = crowd();
+    else
+        fail("usage: displaced suspended|unreadable|userfault|crowd");
     if (status != 0) fail("failed");
     std::printf("displaced %s: PASSED\n", mode.c_str());
     return 0;
