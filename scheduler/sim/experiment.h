@@ -100,7 +100,7 @@ struct DriverTimes {
     uint64_t submit_ns = 1'000;  ///< write packets and ring the HIQ's doorbell
     uint64_t wake_ns = 1'200;  ///< a short sleep ends, until the thread runs: between two looks at the fence
     uint64_t fence_ns = 6'300;  ///< the driver has seen the fence, until it writes the new run list
-    uint64_t irq_ns = 12'400;  ///< the processor handles the device's interrupt
+    uint64_t irq_ns = 4'400;  ///< the processor handles the device's interrupt
     uint64_t notify_ns = 6'200;  ///< the device's interrupt, until the scheduler's thread runs
     uint64_t timer_ns = 2'000;  ///< the timer, until it runs
     /// For so long each look keeps the guest's only processor: clients with a turnaround do not ring meanwhile. 0: they have

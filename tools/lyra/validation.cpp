@@ -36,12 +36,10 @@ double badness(const std::vector<sim::Configuration>& configurations, const RunR
 }  // namespace
 
 PartMeans parts_of(const StageMeans& stages) {
-    constexpr size_t kSave = 4;
-    static_assert(std::string_view(kStages[kSave]) == "save");
-    PartMeans out{0, stages[kSave], 0};
-    for (size_t n = 0; n < kStages.size(); ++n) {
-        if (n != kSave) out[n < kSave ? 0 : 2] += stages[n];
-    }
+    constexpr size_t kWait = 3, kSave = 4;
+    static_assert(std::string_view(kStages[kWait]) == "wait" && std::string_view(kStages[kSave]) == "save");
+    PartMeans out{};
+    for (size_t n = 0; n < kStages.size(); ++n) out[n < kWait ? 0 : n <= kSave ? 1 : 2] += stages[n];
     return out;
 }
 
@@ -104,16 +102,13 @@ std::vector<GuestTime> guest_times(const sim::Experiment& experiment) {
     for (const auto& [key, member] :
          {std::pair("driver.look_us", &Driver::look_ns), std::pair("driver.submit_us", &Driver::submit_ns),
           std::pair("driver.wake_us", &Driver::wake_ns), std::pair("driver.fence_us", &Driver::fence_ns),
-          std::pair("driver.irq_us", &Driver::irq_ns), std::pair("driver.notify_us", &Driver::notify_ns),
-          std::pair("driver.timer_us", &Driver::timer_ns), std::pair("driver.round_us", &Driver::round_ns)})
+          std::pair("driver.notify_us", &Driver::notify_ns), std::pair("driver.timer_us", &Driver::timer_ns),
+          std::pair("driver.round_us", &Driver::round_ns)})
         out.push_back({key, [member](sim::Experiment& e) -> uint64_t& { return e.driver.*member; }});
     for (size_t n = 0; n < experiment.clients.size(); ++n) {
-        for (const auto& [key, member] : {std::pair(".turnaround_us", &sim::ClientClass::turnaround_ns),
-                                          std::pair(".marker_us", &sim::ClientClass::marker_ns)}) {
-            if (experiment.clients[n].*member == 0) continue;
-            out.push_back({"client." + experiment.clients[n].name + key,
-                           [n, member](sim::Experiment& e) -> uint64_t& { return e.clients[n].*member; }});
-        }
+        if (experiment.clients[n].turnaround_ns == 0) continue;
+        out.push_back({"client." + experiment.clients[n].name + ".turnaround_us",
+                       [n](sim::Experiment& e) -> uint64_t& { return e.clients[n].turnaround_ns; }});
     }
     return out;
 }

@@ -12,17 +12,17 @@
 
 namespace lyra::results {
 
-/// The stages that a guest's trace tells apart, each several of kStages: until waves stop, the save, from then to the first
-/// wave.
-inline constexpr std::array<const char*, 3> kParts = {"stop", "save", "start"};
+/// The stages that a guest's trace tells apart, each several of kStages: until the driver asks, until all waves are saved, from
+/// then to the first wave. It has no stamp of the end of the grace period.
+inline constexpr std::array<const char*, 3> kParts = {"ask", "save", "start"};
 using PartMeans = std::array<double, kParts.size()>;  ///< us
 PartMeans parts_of(const StageMeans& stages);
 
 /// Of one configuration, the simulation from the measurement. Latencies are those of samples that pre-empted a queue.
 struct Difference {
     std::string name;  ///< what is swept
-    double p50 = 0, measured_p50 = 0;                ///< us
-    std::optional<double> p99, measured_p99;         ///< us; absent where either has too few samples
+    double p50 = 0, measured_p50 = 0;  ///< us
+    std::optional<double> p99, measured_p99;  ///< us; absent where either has too few samples
     std::optional<PartMeans> parts, measured_parts;
 
     double p50_off() const { return p50 / measured_p50 - 1; }
@@ -45,7 +45,8 @@ struct GuestTime {
     std::string key;  ///< as in the experiment's file
     std::function<uint64_t&(sim::Experiment&)> of;  ///< ns
 };
-/// Times of the driver, and those of the clients that are not 0.
+/// Those that are fitted: times of the driver, and of the clients that have a turnaround. irq_us and marker_us are read off a
+/// trace, as they matter in few configurations only.
 std::vector<GuestTime> guest_times(const sim::Experiment& experiment);
 
 /// By the simulator: latencies and stages only. @throws std::invalid_argument  what is wrong with the experiment
