@@ -360,7 +360,7 @@ void test_kunit(Report& report) {
     const std::filesystem::path linux_of_tests = build_artefact("tools/guest/build_kunit.sh", {}) / "linux";
     const Captured result = capture({linux_of_tests.string(), "kunit.enable=1", "mem=256M", "kunit_shutdown=halt"}, true);
     if (interrupted) throw Interrupted();
-    const std::pair<const char*, unsigned> suites[] = {{"kfd_sched", 15}, {"kfd_sched_aql", 13}};
+    const std::pair<const char*, unsigned> suites[] = {{"kfd_sched", 17}, {"kfd_sched_aql", 15}};
     for (unsigned n = 0; n < std::size(suites); ++n) {
         const auto& [suite, tests] = suites[n];
         const std::string end = fmt::format("# Totals: pass:{0} fail:0 skip:0 total:{0}\nok {1} {2}\n", tests, n + 1, suite);

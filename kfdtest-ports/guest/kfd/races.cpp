@@ -31,7 +31,7 @@ namespace {
 constexpr double kPatience = 120;
 constexpr unsigned kWorkers = 3, kMostQueues = 4;
 constexpr const char* kDebugged = "races.debugged";  ///< there while the debugged program is to go on
-constexpr uint32_t kGroups = 4, kRounds = 500, kEndless = ~0u;
+constexpr uint32_t kGroups = 7, kRounds = 500, kEndless = ~0u;
 constexpr std::array<unsigned, 3> kPriorities = {2, AqlQueue::kNormalPriority, 15};
 
 enum What : unsigned { Grids, Lost, Killed, Settings, Suspended, Evicted, Reset, kWhats };
