@@ -26,7 +26,9 @@ bool CommandProcessor::kernel_doorbell(uint32_t byte_offset) const { return impl
 RunState CommandProcessor::run(uint64_t instruction_budget) {
     RunState state = impl_->dispatcher.run(instruction_budget);
     state = busier(state, impl_->mec.step());
-    return busier(state, impl_->scheduler.run());
+    state = busier(state, impl_->scheduler.run());
+    impl_->dispatcher.note_activity();
+    return state;
 }
 
 void CommandProcessor::reset() {

@@ -31,6 +31,7 @@ uint64_t CommandProcessor::run_until(uint64_t target_ns) {
     Dispatcher& dispatcher = impl_->dispatcher;
     while (true) {
         impl_->step();
+        dispatcher.note_activity();
         const uint64_t now = clock.ns(), step = impl_->next_step_ns();
         if (step <= now) continue;
         const uint64_t waves = clock.to_ns(dispatcher.next_event_clk());

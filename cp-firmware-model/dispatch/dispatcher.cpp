@@ -234,6 +234,12 @@ void Dispatcher::reset() {
     debug_ = {};
     reserved_cu_ = -1;
     room_changed_ = false;
+    note_activity();
+}
+
+void Dispatcher::note_activity() {
+    const auto used = std::count_if(cus_.begin(), cus_.end(), [](const auto& cu) { return cu->waves_live() != 0; });
+    if (used != 0 || meter_.in_use()) meter_.update(env_.now_ns(), static_cast<uint32_t>(used));
 }
 
 void Dispatcher::invalidate_code() {
@@ -254,6 +260,7 @@ RunState Dispatcher::state_after(uint64_t used) const {
 
 RunState Dispatcher::run_rounds(uint64_t budget) {
     uint64_t used = launch_groups() * kLaunchCost;
+    note_activity();
     while (used < budget) {
         const uint64_t ran = rounds_->run(budget - used);
         const uint64_t launched = room_changed_ ? launch_groups() : 0;
@@ -266,6 +273,7 @@ RunState Dispatcher::run_rounds(uint64_t budget) {
 RunState Dispatcher::run(uint64_t instruction_budget) {
     if (rounds_) return run_rounds(instruction_budget);
     uint64_t used = launch_groups() * kLaunchCost;
+    note_activity();
     const unsigned n = static_cast<unsigned>(cus_.size());
     for (unsigned idle = 0; idle < n && used < instruction_budget; next_cu_ = (next_cu_ + 1) % n) {
         const uint64_t ran = run_cu(next_cu_, std::min(kSliceInstructions, instruction_budget - used));

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "common/activity.h"
 #include "common/env.h"
 #include "cp-firmware-model/cp_bus.h"
 #include "cp-firmware-model/dispatch/gws.h"
@@ -149,6 +150,11 @@ public:
     unsigned waves_on_engine(unsigned engine) const;  ///< 0 of an engine that the chip does not have
     const gcn::ComputeUnit& cu(unsigned index) const { return *cus_[index]; }
 
+    /// Of compute units, which are in use while they have waves.
+    Activity activity() { return meter_.last(env_.now_ns()); }
+    /// Waves may have come or gone since the last time. Not within a quantum, in which the clock goes back.
+    void note_activity();
+
     // gcn::CuServices
     void wave_interrupt(const gcn::Wave& wave, uint32_t data) override;
     void wave_error(const gcn::Wave& wave, unsigned error) override;
@@ -226,6 +232,7 @@ private:
     std::mutex gds_lock_;
     std::array<uint8_t, kGdsBytes> gds_{};
     uint64_t next_id_ = 1;
+    ActivityMeter meter_;  ///< of compute units
     PipeWeights weights_;
     struct PipeTurn {
         PipeHold hold;

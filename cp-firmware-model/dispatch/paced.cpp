@@ -55,6 +55,7 @@ void Dispatcher::run_quantum(uint64_t end_clk) {
     rate_limited_ = false;
     last_launch_ns_ = env_.clock.ns() + 1;
     launch_groups();
+    note_activity();
     for (unsigned i = 0; i < n; ++i) {
         current_cu_ = (next_cu_ + i) % n;
         env_.clock.set_clk(begin);

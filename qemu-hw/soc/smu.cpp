@@ -4,7 +4,8 @@
 #include "qemu-hw/soc/smu.h"
 
 #include <array>
-#include <cstring>
+#include <cstddef>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -49,19 +50,41 @@ constexpr auto kDpmClocksTable = [] {
     return words;
 }();
 
-/// SmuMetrics_t: only the clocks are known.
+/// SmuMetrics_t. What the model has no word for is 0.
 constexpr uint32_t kMetrics = 7;
-constexpr auto kMetricsTable = [] {
-    std::array<uint32_t, 29> words{};
-    words[0] = kEngineMhz | kEngineMhz << 16;   // GfxclkFrequency, SocclkFrequency
-    words[2] = kMemoryMhz;                      // MemclkFrequency
-    return words;
-}();
+struct Metrics {
+    uint16_t gfxclk_mhz, socclk_mhz, vclk_mhz, dclk_mhz, memclk_mhz, spare;
+    uint16_t gfx_activity, uvd_activity;          ///< 1/100 percent
+    uint16_t voltage[2], current[2], power[2];
+    uint16_t core_mhz[8], core_power[8], core_temperature[8], l3_mhz, l3_temperature;
+    uint16_t gfx_temperature, soc_temperature;    ///< 1/100 degrees Celsius
+    uint16_t throttler_status;
+    uint16_t socket_power_mw, stapm_limits_w[2];
+    uint32_t apu_power_mw, dgpu_power_mw;
+    uint16_t tdc_edc_ma[4], infrastructure_mhz[2], skin_temperature, device_state;
+};
+static_assert(offsetof(Metrics, gfx_temperature) == 80 && offsetof(Metrics, socket_power_mw) == 86 && sizeof(Metrics) == 116);
+
+// Not those of any chip. The power of 64 compute units just fits into the 16 bits that this interface has for milliwatts.
+constexpr uint32_t kIdleMilliwatts = 5000, kComputeUnitMilliwatts = 900;
+constexpr uint32_t kIdleCentidegrees = 3500, kCentidegreesPerWatt = 75;
+
+Metrics metrics(const Activity& activity) {
+    const uint32_t above_idle = kComputeUnitMilliwatts * activity.units / 1000;
+    Metrics table{};
+    table.gfxclk_mhz = table.socclk_mhz = kEngineMhz;
+    table.memclk_mhz = kMemoryMhz;
+    table.gfx_activity = static_cast<uint16_t>(activity.busy);
+    table.gfx_temperature = table.soc_temperature =
+        static_cast<uint16_t>(kIdleCentidegrees + above_idle * kCentidegreesPerWatt / 1000);
+    table.socket_power_mw = static_cast<uint16_t>(kIdleMilliwatts + above_idle);
+    return table;
+}
 
 }  // namespace
 
-Smu::Smu(Env& env, RegisterFile& registers, Nbio& nbio, MemoryPort& mmhub)
-    : env_(env), registers_(registers), nbio_(nbio), mmhub_(mmhub) {
+Smu::Smu(Env& env, RegisterFile& registers, Nbio& nbio, MemoryPort& mmhub, std::function<Activity()> activity)
+    : env_(env), registers_(registers), nbio_(nbio), mmhub_(mmhub), activity_(std::move(activity)) {
     registers.claim(kMessage, 1, *this);
 }
 
@@ -102,11 +125,9 @@ uint32_t Smu::message(uint32_t id, uint32_t& argument) {
 
 bool Smu::give_table(uint32_t number) {
     if (table_address_ == 0) return false;
-    const auto give = [&](const auto& words) {
-        return mmhub_.write(0, table_address_, words.data(), sizeof words) == Fault::None;
-    };
+    const auto give = [&](const auto& table) { return mmhub_.write(0, table_address_, &table, sizeof table) == Fault::None; };
     if (number == kDpmClocks) return give(kDpmClocksTable);
-    return number == kMetrics && give(kMetricsTable);
+    return number == kMetrics && give(metrics(activity_()));
 }
 
 }  // namespace lyra

@@ -290,6 +290,92 @@ TEST(Device, PoisonIsWhatUninitializedMemoryHolds) {
     }
 }
 
+/// What the driver reads of SmuMetrics_t for gpu_busy_percent and hwmon.
+struct Metrics {
+    uint16_t activity, temperature, milliwatts;
+};
+
+Metrics metrics(KernelRunner& runner, const GpuBuffer& table) {
+    InProcessDevice& device = runner.device();
+    const uint64_t at = device.mc_address(static_cast<uint64_t>(table.host - device.memory().vram()));
+    const auto send = [&](uint32_t message, uint32_t argument) {
+        device.write_register(reg::kSmuResponse, 0);
+        device.write_register(reg::kSmuArgument, argument);
+        device.write_register(reg::kSmuMessage, message);
+        EXPECT_EQ(device.read_register(reg::kSmuResponse), 1u);
+    };
+    send(0xd, static_cast<uint32_t>(at >> 32));
+    send(0xe, static_cast<uint32_t>(at));
+    send(0xf, 7);
+    const auto field = [&](size_t byte) {
+        uint16_t value;
+        std::memcpy(&value, table.host + byte, sizeof value);
+        return value;
+    };
+    return {field(12), field(80), field(86)};
+}
+
+/// The device's time is what the test says it is, so that shares of it are exact.
+TEST(Device, MetricsFollowItsWaves) {
+    constexpr uint64_t kWindow = 10'000'000;
+    uint64_t now = 5 * kWindow;
+    InProcessOptions options;
+    options.now_ns = [&] { return now; };
+    KernelRunner runner(LYRA_TEST_KERNELS, options);
+    ASSERT_EQ(runner.error(), "");
+    const GpuBuffer x = runner.buffer(std::vector<int>(16, 0), Domain::System), table = runner.buffer(std::vector<int>(64, -1));
+    const Metrics idle = metrics(runner, table);
+    EXPECT_EQ(idle.activity, 0u);
+    EXPECT_EQ(idle.milliwatts, 5000u);
+    EXPECT_EQ(idle.temperature, 3500u);
+
+    const AqlDispatch packet = runner.packet("spin", shape(1, 1), {argument(x.va)});
+    RunLimits limits;
+    limits.instructions = 10000;
+    now += kWindow * 3 / 4;
+    ASSERT_EQ(runner.run(packet, limits), RunOutcome::OutOfBudget);
+    EXPECT_EQ(metrics(runner, table).activity, 0u) << "the window is not over";
+    now += kWindow / 2;
+    EXPECT_EQ(metrics(runner, table).activity, 2500u);
+    now += 3 * kWindow;
+    const Metrics busy = metrics(runner, table);
+    EXPECT_EQ(busy.activity, 10000u);
+    EXPECT_EQ(busy.milliwatts, 5900u) << "one compute unit of eight";
+    EXPECT_EQ(busy.temperature, 3567u);
+
+    *reinterpret_cast<volatile int*>(x.host) = 1;
+    ASSERT_EQ(runner.queue().wait(packet.completion_signal), RunOutcome::Done);
+    now += 2 * kWindow;
+    const Metrics after = metrics(runner, table);
+    EXPECT_EQ(after.activity, 0u);
+    EXPECT_EQ(after.milliwatts, idle.milliwatts);
+}
+
+TEST(Device, MetricsAreOfItsOwnTime) {
+    constexpr uint64_t kWindow = 10'000'000;
+    InProcessOptions options;
+    options.virtual_time = true;
+    KernelRunner runner(LYRA_TEST_KERNELS, options);
+    ASSERT_EQ(runner.error(), "");
+    const GpuBuffer x = runner.buffer(std::vector<int>(16, 0), Domain::System), table = runner.buffer(std::vector<int>(64, -1));
+    const AqlDispatch packet = runner.packet("spin", shape(1, 1), {argument(x.va)});
+    lyra_device* device = runner.device().handle();
+    lyra_run_until(device, kWindow * 3 / 4);
+    runner.queue().submit(&packet);
+    lyra_run_until(device, kWindow);
+    // The kernel begins some microseconds after its doorbell.
+    const uint16_t activity = metrics(runner, table).activity;
+    EXPECT_GT(activity, 2490u);
+    EXPECT_LT(activity, 2500u);
+    lyra_run_until(device, 2 * kWindow);
+    EXPECT_EQ(metrics(runner, table).activity, 10000u);
+    EXPECT_EQ(metrics(runner, table).milliwatts, 5900u);
+    *reinterpret_cast<volatile int*>(x.host) = 1;
+    lyra_run_until(device, 4 * kWindow);
+    EXPECT_EQ(runner.queue().signal(packet.completion_signal)->value, 0);
+    EXPECT_EQ(metrics(runner, table).activity, 0u);
+}
+
 TEST(Device, RefusesImpossibleConfigurations) {
     std::string error;
     InProcessOptions options;

@@ -33,6 +33,7 @@ inline constexpr uint32_t kHqdEopRptr = 0xc9b4;  ///< CP_HQD_EOP_RPTR: INIT_FETC
 inline constexpr uint32_t kHqdError = 0xc9e0;  ///< CP_HQD_ERROR
 inline constexpr uint32_t kRlcGpuClockLsb = 0x3b090, kRlcGpuClockMsb = 0x3b094, kRlcCaptureGpuClock = 0x3b098;
 inline constexpr uint32_t kRlcCpSchedulers = 0x3b2a8;  ///< RLC_CP_SCHEDULERS: the KIQ's queue 2:0, pipe 4:3, ME 6:5, 7: valid
+inline constexpr uint32_t kSmuMessage = 0x58a08, kSmuArgument = 0x58a48, kSmuResponse = 0x58a68;  ///< MP1_SMN_C2PMSG_66, 82, 90
 inline constexpr uint32_t kMmhubFbLocationBase = 0x6a0b0;  ///< MC_VM_FB_LOCATION_BASE: 23:0 << 24
 inline constexpr uint32_t kHdpMemFlush = 0x7f000;  ///< where KFD maps REMAP_HDP_MEM_FLUSH_CNTL for processes
 }  // namespace reg

@@ -77,8 +77,22 @@ const std::vector<GuestCheck>& checks_after_boot() {
     return checks;
 }
 
+// Kernels up to 6.5 call the power power1_average.
+#define SENSORS                                                                               \
+    "sensors() { echo $(cat $gpu/gpu_busy_percent $gpu/hwmon/hwmon*/temp1_input "             \
+    "$(ls $gpu/hwmon/hwmon*/power1_input $gpu/hwmon/hwmon*/power1_average 2>/dev/null)); }; " \
+    "gpu=$(echo /sys/bus/pci/drivers/amdgpu/0*); "
+
 const std::vector<GuestCheck>& checks_at_the_end() {
     static const std::vector<GuestCheck> checks = {
+        {"activity, temperature and power follow a kernel",
+         SENSORS
+         "echo before $(sensors); ./endless >/dev/null & for n in $(seq 200); do set -- $(sensors); "
+         "[ \"$1\" = 100 ] && [ \"$2\" -gt 35000 ] && [ \"$3\" -gt 5000000 ] && echo busy with $* && break; sleep 0.05; "
+         "kill -0 $! 2>/dev/null || break; done; wait; sleep 0.2; echo after $(sensors)",
+         0,
+         {"before 0 35000 5000000\n", "busy with 100", "after 0 35000 5000000\n"},
+         {}},
         {"dmesg is clean after the programs", "! " DEVICE_LOG " | grep -vE '" FEW_SDMA_QUEUES "'", 0, {}, {}},
         {"driver unloads and loads three times",
          "for i in 1 2 3; do rmmod amdgpu && modprobe amdgpu && [ -e /dev/kfd ] || exit 1; done; rocminfo",
@@ -166,6 +180,7 @@ const std::vector<GuestCheck>& checks_of_the_driver() {
 #undef RESETS_AND_CROWDS
 #undef DEVICE_LOG
 #undef FEW_SDMA_QUEUES
+#undef SENSORS
 
 // A program of GoogleTest, longer than in the tests.
 #define GOLDEN(name, program, rounds)                                        \
