@@ -122,9 +122,16 @@ static const MemoryRegionOps lyra_doorbells_ops = {
 
 /* ---- configuration space ---- */
 
+/* In D3hot: QEMU's core has unmapped the BARs. */
+static bool lyra_asleep(PCIDevice *pci)
+{
+    return pci_get_word(pci->config + LYRA_CAP_PM + PCI_PM_CTRL) & PCI_PM_CTRL_STATE_MASK;
+}
+
 static void lyra_tell_config(LyraState *s)
 {
     PCIDevice *pci = PCI_DEVICE(s);
+    bool master = pci_get_word(pci->config + PCI_COMMAND) & PCI_COMMAND_MASTER;
 
     if (!s->device) {
         return;
@@ -134,13 +141,19 @@ static void lyra_tell_config(LyraState *s)
                            pci->io_regions[LYRA_BAR_VRAM].addr,
                            pci->io_regions[LYRA_BAR_DOORBELLS].addr,
                            pci->io_regions[LYRA_BAR_REGISTERS].addr);
-    lyra_set_bus_master(s->device, pci_get_word(pci->config + PCI_COMMAND) & PCI_COMMAND_MASTER);
+    lyra_set_bus_master(s->device, master && !lyra_asleep(pci));
     lyra_glue_advance(s);
 }
 
 static void lyra_config_write(PCIDevice *pci, uint32_t address, uint32_t value, int length)
 {
+    bool slept = lyra_asleep(pci);
+
     pci_default_write_config(pci, address, value, length);
+    /* Without No_Soft_Reset the way from D3hot to D0 is a reset, of configuration space too. */
+    if (slept && !lyra_asleep(pci)) {
+        pci_device_reset(pci);
+    }
     lyra_tell_config(LYRA(pci));
 }
 
@@ -223,7 +236,7 @@ static bool lyra_add_capabilities(PCIDevice *pci, Error **errp)
 {
     uint8_t *express;
 
-    if (pci_add_capability(pci, PCI_CAP_ID_PM, LYRA_CAP_PM, PCI_PM_SIZEOF, errp) < 0) {
+    if (pci_pm_init(pci, LYRA_CAP_PM, errp) < 0) {
         return false;
     }
     pci_set_word(pci->config + LYRA_CAP_PM + PCI_PM_PMC, 3); /* version 1.2, D0 and D3hot */

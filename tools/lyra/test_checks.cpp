@@ -83,6 +83,26 @@ const std::vector<GuestCheck>& checks_after_boot() {
     "$(ls $gpu/hwmon/hwmon*/power1_input $gpu/hwmon/hwmon*/power1_average 2>/dev/null)); }; " \
     "gpu=$(echo /sys/bus/pci/drivers/amdgpu/0*); "
 
+// Without the driver. RCC_CONFIG_MEMSIZE is that of 2 GiB unless the BAR is closed; SH_MEM_CONFIG can be written.
+#define D3HOT                                                                                             \
+    "rmmod amdgpu; gpu=$(lspci -D -d 1002: | cut -d' ' -f1); pci() { setpci -s $gpu \"$@\"; }; "          \
+    "bars=; for n in 0 1 2 3 4 5; do bars=\"$bars $(pci BASE_ADDRESS_$n)\"; done; mmio=0x${bars##* }; "   \
+    "reg() { busybox devmem $((mmio + $1)) 32 $2; }; look() { echo $1 $(reg 0x378c) $(reg 0x8c34); }; "   \
+    "pci COMMAND=2; reg 0x8c34 0x55; look awake; "                                                        \
+    "pci CAP_PM+4.w=3; [ \"$(reg 0x378c)\" != 0x00000800 ] && echo asleep; "                              \
+    "pci CAP_PM+4.w=0; echo woken $(pci COMMAND) $(pci BASE_ADDRESS_5); "                                 \
+    "n=0; for bar in $bars; do pci BASE_ADDRESS_$n=$bar; n=$((n + 1)); done; pci COMMAND=2; look again; " \
+    "modprobe amdgpu && ./vector_add"
+
+// pm_test stops short of the processors and the machine. Devices go the whole way, into D3hot.
+#define SUSPENDS(name, state)                                                                                      \
+    {name,                                                                                                         \
+     "echo 1 >/sys/module/suspend/parameters/pm_test_delay; echo platform >/sys/power/pm_test; n=$(dmesg | wc -l)" \
+     "; echo " state " >/sys/power/state && echo suspended; dmesg | tail -n +$((n + 1)); ./vector_add",            \
+     0,                                                                                                            \
+     {"suspended\n", "PSP is resuming", "PASSED"},                                                                 \
+     {"ERROR", "failed", "FAILED"}}
+
 const std::vector<GuestCheck>& checks_at_the_end() {
     static const std::vector<GuestCheck> checks = {
         {"activity, temperature and power follow a kernel",
@@ -101,6 +121,13 @@ const std::vector<GuestCheck>& checks_at_the_end() {
          {},
          300},
         {"a program runs after that", "./vector_add", 0, {"PASSED"}, {"FAILED"}},
+        {"D3hot closes the BARs, and the way back is a reset",
+         D3HOT,
+         0,
+         {"awake 0x00000800 0x00000055\n", "asleep\n", "woken 0000 00000000\n", "again 0x00000800 0x00000000\n"},
+         {}},
+        SUSPENDS("the driver suspends and resumes, to idle", "freeze"),
+        SUSPENDS("the driver suspends and resumes, to memory", "mem"),
         // QEMU without qemu-hw/patches/0002 loses this with several processors: a panic by int3.
         {"the kernel replaces its instructions while all processors are busy",
          "for n in $(seq $(nproc)); do while :; do read -r x </proc/loadavg; done & done; for n in $(seq 200); do "
@@ -181,6 +208,8 @@ const std::vector<GuestCheck>& checks_of_the_driver() {
 #undef DEVICE_LOG
 #undef FEW_SDMA_QUEUES
 #undef SENSORS
+#undef D3HOT
+#undef SUSPENDS
 
 // A program of GoogleTest, longer than in the tests.
 #define GOLDEN(name, program, rounds)                                        \
