@@ -130,8 +130,12 @@ TEST_F(DebugRegisters, LaunchModeDebugTrapsAfterEachInstruction) {
     submit_grid(other, 0, 1, 0);
     finish(other);
     EXPECT_TRUE(log().empty());
+    EXPECT_EQ(env.stats.get(Stat::wave_traps), 0u);
+    const uint64_t packets = env.stats.get(Stat::user_pm4_packets);
     submit_grid(ring, 0, 1, 0);
     finish(ring);
+    EXPECT_EQ(env.stats.get(Stat::user_pm4_packets), packets + 6) << "four of registers, the grid and its fence";
+    EXPECT_EQ(env.stats.get(Stat::wave_traps), 3u);
     const auto seen = log();
     ASSERT_EQ(seen.size(), 3u);
     const uint32_t at[] = {4, 12, 16};

@@ -137,6 +137,7 @@ PacketResult Pm4Processor::execute(Hqd& hqd, const pm4::Packet& packet) {
     if (result == PacketResult::Done) {
         hqd.packet_progress = 0;
         env_.stats.add(Stat::pm4_packets);
+        if (hqd.vmid() != 0) env_.stats.add(Stat::user_pm4_packets);
         env_.clock.owe(env_.timing.packet_ns);
         if (env_.tracer.on()) {
             emit<event::packet>(env_.tracer, env_.now_ns(), hqd.id(), 0u, packet.opcode, position);

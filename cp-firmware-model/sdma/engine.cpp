@@ -322,7 +322,10 @@ void SdmaEngine::Impl::finish(Ring& ring, Step step) {
         ring.stopped = true;
         return;
     }
-    if (step == Step::Done || step == Step::Enter) env.stats.add(Stat::sdma_packets);
+    if (step == Step::Done || step == Step::Enter) {
+        env.stats.add(Stat::sdma_packets);
+        if (!ring.kernel()) env.stats.add(Stat::user_sdma_packets);
+    }
     if (step != Step::Enter) consume(ring, dwords);
 }
 

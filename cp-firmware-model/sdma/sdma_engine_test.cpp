@@ -54,6 +54,7 @@ TEST(SdmaRing, DriverRingTest) {
     EXPECT_EQ(rig.rptr(), 20u);
     EXPECT_EQ(rig.bus.memory.get<uint64_t>(0, kRptrVa), 20u);
     EXPECT_EQ(rig.env.stats.get(Stat::sdma_packets), 1u);
+    EXPECT_EQ(rig.env.stats.get(Stat::user_sdma_packets), 0u);
     EXPECT_EQ(rig.env.stats.get(Stat::sdma_bytes), 4u);
     EXPECT_EQ(rig.bus.memory.vm_faults, 0u);
 }

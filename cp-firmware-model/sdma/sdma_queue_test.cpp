@@ -15,6 +15,7 @@ TEST(SdmaQueue, MapRunUnmap) {
     ASSERT_EQ(rig.map_user(), 0);
     EXPECT_EQ(rig.submit(write_linear(kDataVa, {0x55}) + fence(kDataVa + 8, 1) + trap(0x1234)), RunState::Idle);
     EXPECT_EQ(rig.data32(0), 0x55u);
+    EXPECT_EQ(rig.env.stats.get(Stat::user_sdma_packets), 3u);
     EXPECT_EQ(rig.bus.memory.get<uint32_t>(0, kDataVa), 0u);
     EXPECT_EQ(rig.bus.memory.get<uint64_t>(kUserVmid, kRptrVa), rig.wptr);
     ASSERT_EQ(rig.bus.interrupts.size(), 1u);

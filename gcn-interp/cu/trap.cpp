@@ -84,6 +84,7 @@ bool ComputeUnit::serve(ExecContext& ctx, uint64_t pc) {
 /// The handler gets the PC of the instruction, and runs with PRIV. Everything else stays as it is.
 bool ComputeUnit::enter_trap(Wave& wave, uint32_t trap_id, uint64_t pc, uint32_t cause) {
     if (wave.priv() || !StatusBits::TrapEn::get(wave.status) || wave.tba == 0) return false;
+    env_.stats.add(Stat::wave_traps);
     if (env_.tracer.on()) emit<event::wave_trap>(env_.tracer, env_.now_ns(), index_, wave.slot, cause, pc);
     wave.ttmp[0] = lo32(pc);
     wave.ttmp[1] = (hi32(pc) & 0xffff) | (trap_id & 0x1ff) << 16;

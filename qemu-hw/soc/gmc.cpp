@@ -360,6 +360,7 @@ Fault Hub::raise_fault(uint32_t vmid, uint64_t va, Access access, Fault fault, u
         if (tag == last_fault_tag_ && now - last_fault_ns_ < kFaultRepeatNs) return fault;
         last_fault_tag_ = tag;
         last_fault_ns_ = now;
+        env_.stats.add(Stat::vm_faults);
     }
     emit<event::vm_fault>(env_.tracer, now, layout_.mmhub, vmid, va, write);
     Interrupt interrupt;

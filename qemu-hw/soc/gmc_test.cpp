@@ -158,6 +158,7 @@ TEST_F(HubTest, AFaultSaysWhoWantedWhat) {
         ASSERT_EQ(interrupts.size(), 1u);
         EXPECT_EQ(interrupts[0].ring_id, c.ring);
     }
+    EXPECT_EQ(env.stats.get(Stat::vm_faults), std::size(cases));
 }
 
 TEST_F(HubTest, CodeNeedsTheRightToExecute) {

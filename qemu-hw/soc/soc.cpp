@@ -50,8 +50,9 @@ Soc::Soc(Env& env, const Chip& chip, const GpuShape& shape, uint8_t* vram, uint6
           [this](uint32_t vmid, bool mm) { return ih_.pasid_of(vmid, mm); }, [](uint32_t) { return true; }),
       nbio_(env, registers_, bus_), grbm_(env, registers_, shape), psp_(env, registers_, mmhub_, [this] { mode1_reset(); }),
       smu_(env, registers_, nbio_, mmhub_, [this] { return cp_.dispatcher().activity(); }),
-      notify_(registers_, [this](const Interrupt& i) { interrupt(i); }), sdma0_(env, *this, 0), sdma1_(env, *this, 1),
-      cp_(env, *this, shape, sdma0_, sdma1_), doorbells_(LYRA_DOORBELL_BAR_BYTES / 8) {
+      notify_(registers_, [this](const Interrupt& i) { interrupt(i); }), counters_(registers_, env.stats),
+      sdma0_(env, *this, 0), sdma1_(env, *this, 1), cp_(env, *this, shape, sdma0_, sdma1_),
+      doorbells_(LYRA_DOORBELL_BAR_BYTES / 8) {
     env_.vram = vram;
     env_.vram_bytes = vram_bytes;
     for (const Range& range : kCpRanges) registers_.claim(range.dw, range.count, *this);

@@ -11,6 +11,7 @@
 #include "cp-firmware-model/command_processor.h"
 #include "cp-firmware-model/sdma/engine.h"
 #include "qemu-hw/soc/bus_memory.h"
+#include "qemu-hw/soc/counter_window.h"
 #include "qemu-hw/soc/discovery.h"
 #include "qemu-hw/soc/doorbell_notify.h"
 #include "qemu-hw/soc/gmc.h"
@@ -87,6 +88,7 @@ private:
     Psp psp_;
     Smu smu_;
     DoorbellNotify notify_;
+    CounterWindow counters_;
     SdmaEngine sdma0_, sdma1_;
     CommandProcessor cp_;
     std::vector<uint64_t> doorbells_;  ///< last values, one per 8-byte slot

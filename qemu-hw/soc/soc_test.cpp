@@ -148,6 +148,31 @@ TEST_F(SocTest, ADoorbellNotifiesOnceForEachArming) {
     EXPECT_EQ(read(kNotify), 0u);
 }
 
+TEST_F(SocTest, CountersAreRegistersThatAResetKeeps) {
+    constexpr uint32_t kCounters = 0x7fe00, kRegisters = 64;
+    size_t count = 0;
+    while (lyra_stat_name(count) != nullptr && std::string(lyra_stat_name(count)).rfind("fault-", 0) != 0) ++count;
+    ASSERT_LE(count, kRegisters);
+    write(kDoorbellAperEn, 1);
+    lyra_doorbell_write(device, 0x2000, 1, 8);
+    lyra_doorbell_write(device, 0x2000, 2, 8);
+    const auto counter = [&](const std::string& name) {
+        for (uint32_t i = 0; i < count; ++i) {
+            if (lyra_stat_name(i) == name) return read(kCounters + 4 * i);
+        }
+        return ~0u;
+    };
+    EXPECT_EQ(counter("doorbells"), 2u);
+    EXPECT_EQ(counter("dispatches"), 0u);
+    const uint32_t reads = counter("mmio_reads");
+    EXPECT_GT(counter("mmio_reads"), reads);
+    for (uint32_t i = 0; i < kRegisters; ++i) write(kCounters + 4 * i, 77);
+    lyra_reset(device);
+    EXPECT_EQ(counter("doorbells"), 2u);
+    EXPECT_EQ(counter("dispatches"), 0u);
+    EXPECT_EQ(read(kCounters + 4 * (kRegisters - 1)), 0u) << "no counter has this number";
+}
+
 TEST_F(SocTest, DoorbellsNeedTheAperture) {
     write(LYRA_DOORBELL_NOTIFY_REGISTER, 1);
     lyra_doorbell_write(device, 0x2000, 5, 8);
