@@ -76,7 +76,7 @@ again:
 )";
 
 TEST_F(Rounds, EveryGroupRunsOnce) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     ASSERT_TRUE(program(0, kMark));
     TestRing ring = start();
     constexpr unsigned kGroups = 20'000;
@@ -91,7 +91,7 @@ TEST_F(Rounds, EveryGroupRunsOnce) {
 }
 
 TEST_F(Rounds, EveryInterruptArrivesOnce) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     ASSERT_TRUE(program(0, kInterrupt));
     TestRing ring = start();
     constexpr unsigned kGroups = 3000;
@@ -106,7 +106,7 @@ TEST_F(Rounds, EveryInterruptArrivesOnce) {
 }
 
 TEST_F(Rounds, WavesRunOnMoreThanOneThread) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     ASSERT_TRUE(program(0, kInterruptForEver));
     TestRing ring = start();
     std::set<std::thread::id> threads;
@@ -119,7 +119,7 @@ TEST_F(Rounds, WavesRunOnMoreThanOneThread) {
 }
 
 TEST_F(Rounds, ACallStaysWithinItsBudget) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     ASSERT_TRUE(program(0, kForEver));
     TestRing ring = start();
     submit_grid(ring, 0, 160, 0);
@@ -134,7 +134,7 @@ TEST_F(Rounds, ACallStaysWithinItsBudget) {
 }
 
 TEST_F(Rounds, EndlessWavesAreFair) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     ASSERT_TRUE(program(0, kForEver));
     TestRing ring = start();
     submit_grid(ring, 0, 64, 0);
@@ -150,7 +150,7 @@ TEST_F(Rounds, EndlessWavesAreFair) {
 }
 
 TEST_F(Rounds, AQueueIsSavedWhileItsWavesRunOnSeveralThreads) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     ASSERT_TRUE(program(0, kMark));
     TestRing ring = save_ring(0);
     std::mt19937 random(1);

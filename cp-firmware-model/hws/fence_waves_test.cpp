@@ -79,7 +79,7 @@ struct Fence : WavesBench {
 };
 
 TEST_F(Fence, ComesAfterEveryWriteOfTheQueuesAndTheirWaves) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     TestRing rings[2] = {save_ring(0), save_ring(1)};
     run_list({process(0x8001), map_queue(rings[0]), map_queue(rings[1])});
     for (unsigned n = 0; n < 2; ++n) submit_grid(rings[n], 0, 12, 0, kData + n * 0x4000);

@@ -17,7 +17,7 @@ using testing::Words;
 constexpr uint32_t kListed = 0, kNonStatic = 3;
 
 struct FirmwareTest : WavesBench {
-    void SetUp() override { READY_OR_SKIP(); }
+    void SetUp() override { ASSERT_READY(); }
     void assume(const char* text) { ASSERT_EQ(env.firmware.set(text), ""); }
     std::vector<TestRing> rings(unsigned count) {
         std::vector<TestRing> made;

@@ -95,7 +95,7 @@ struct GwsWaves : WavesBench {
 };
 
 TEST_F(GwsWaves, MappingGivesTheProcessItsResources) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     TestRing ring = save_ring(0);
     run_list({process(0x8001, 16), map_queue(ring)});
     settle();
@@ -121,7 +121,7 @@ TEST_F(GwsWaves, MappingGivesTheProcessItsResources) {
 }
 
 TEST_F(GwsWaves, ASemaphoreGuardsAnIncrement) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     TestRing ring = save_ring(0);
     map(ring);
     submit_grid(ring, 0, 1, 1);
@@ -132,7 +132,7 @@ TEST_F(GwsWaves, ASemaphoreGuardsAnIncrement) {
 }
 
 TEST_F(GwsWaves, TheSemaphoreSurvivesPreemptionAtRandomMoments) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     TestRing ring = save_ring(0);
     map(ring);
     submit_grid(ring, 0, 1, 1);
@@ -145,7 +145,7 @@ TEST_F(GwsWaves, TheSemaphoreSurvivesPreemptionAtRandomMoments) {
 }
 
 TEST_F(GwsWaves, TheBarrierSurvivesPreemptionAtRandomMoments) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     constexpr uint32_t kWaves = 24, kRounds = 50;
     TestRing ring = save_ring(0);
     bus.memory.put<uint32_t>(kData, 0);
@@ -161,7 +161,7 @@ TEST_F(GwsWaves, TheBarrierSurvivesPreemptionAtRandomMoments) {
 }
 
 TEST_F(GwsWaves, WithoutResourcesTheWaveGetsAMemoryViolation) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     ASSERT_TRUE(program(3,
                         "s_mov_b32 m0, 0\n ds_gws_sema_p gds\n v_mov_b32 v0, 1\n v_mov_b32 v1, 0\n"
                         "global_store_dword v1, v0, s[0:1]\n s_endpgm"));
@@ -178,7 +178,7 @@ TEST_F(GwsWaves, WithoutResourcesTheWaveGetsAMemoryViolation) {
 }
 
 TEST_F(GwsWaves, TwoQueuesTakeTurns) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     TestRing a = save_ring(0), b = save_ring(1);
     const auto mapped = [&] {
         unsigned n = 0;
@@ -210,7 +210,7 @@ TEST_F(GwsWaves, TwoQueuesTakeTurns) {
 }
 
 TEST_F(GwsWaves, AResetForgetsTheWaiters) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     TestRing ring = save_ring(0);
     map(ring);
     submit_grid(ring, 1, 100, 0);  // nobody has initialised it: all wait

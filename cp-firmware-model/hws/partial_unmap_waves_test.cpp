@@ -80,12 +80,12 @@ struct PartialUnmap : WavesBench {
 };
 
 TEST_F(PartialUnmap, ByPasidLeavesOtherProcesses) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     preempt_the_middle(kByPasid, 0);
 }
 
 TEST_F(PartialUnmap, NonStaticLeavesStaticQueues) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     preempt_the_middle(kAllNonStatic, kStatic);
 }
 

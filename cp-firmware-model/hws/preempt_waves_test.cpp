@@ -151,11 +151,10 @@ struct Preempt : CpBench, ::testing::Test {
     bool ready = false;
 };
 
-#define READY_OR_SKIP() \
-    if (!ready) GTEST_SKIP() << "no LLVM assembler"
+#define ASSERT_READY() ASSERT_TRUE(ready) << "no LLVM assembler (llvm-mc-19)"
 
 TEST_F(Preempt, Pm4GridsAtRandomMoments) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     TestRing ring = user_ring(0);
     with_save_area(ring);
     map(ring);
@@ -183,7 +182,7 @@ TEST_F(Preempt, Pm4GridsAtRandomMoments) {
 }
 
 TEST_F(Preempt, AqlPacketsAtRandomMoments) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     constexpr uint64_t kSignal = kAqlQueue + 0x8000;
     TestRing ring = user_ring(0);
     with_save_area(ring);
@@ -241,7 +240,7 @@ TEST_F(Preempt, AqlPacketsAtRandomMoments) {
 class NeverEnding : public Preempt, public ::testing::WithParamInterface<bool> {};
 
 TEST_P(NeverEnding, DoesNotKeepTheOthersOut) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     const bool one_slot = GetParam();
     const auto forever = testing::assemble("again:\n s_branch again");
     bus.memory.write(0, kCode + 0x800, forever->data(), forever->size());
@@ -271,7 +270,7 @@ TEST_P(NeverEnding, DoesNotKeepTheOthersOut) {
 INSTANTIATE_TEST_SUITE_P(Slots, NeverEnding, ::testing::Bool());
 
 TEST_F(Preempt, AHostileGuestBetweenSaveAndRestore) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     std::mt19937 random(5);
     TestRing ring = user_ring(0);
     unsigned refused = 0;

@@ -37,7 +37,7 @@ protected:
         bus.memory.put<uint64_t>(kKernarg, kIn);
         bus.memory.put<uint64_t>(kKernarg + 8, kOut);
     }
-    /// Put a kernel behind the descriptor. @return false: no assembler, skip
+    /// Put a kernel behind the descriptor. @return false: no assembler
     bool load_kernel(const std::string& text, uint32_t rsrc2, uint16_t properties) {
         const auto code = testing::assemble(kMacros + text + "\ns_endpgm\n");
         if (!code) return false;
@@ -54,8 +54,7 @@ protected:
     static constexpr uint32_t kGroupX = 1 << 7, kGroupY = 1 << 8, kGroupZ = 1 << 9;
 };
 
-#define LOAD_OR_SKIP(...) \
-    if (!load_kernel(__VA_ARGS__)) GTEST_SKIP() << "no LLVM assembler"
+#define ASSERT_LOADED(...) ASSERT_TRUE(load_kernel(__VA_ARGS__)) << "no LLVM assembler (llvm-mc-19)"
 
 constexpr const char* kAdd = R"(
   s_load_dwordx4 s[4:7], s[0:1], 0x0
@@ -72,7 +71,7 @@ constexpr const char* kAdd = R"(
 )";
 
 TEST_F(AqlWaves, AddsToEveryElementAndToNoOther) {
-    LOAD_OR_SKIP(kAdd, users(2) | kGroupX, 1 << 3);
+    ASSERT_LOADED(kAdd, users(2) | kGroupX, 1 << 3);
     for (unsigned i = 0; i < 2048; ++i) bus.memory.put<uint32_t>(kIn + 4 * i, i * 3);
     set_signal(0, 1);
     bus.memory.put<uint64_t>(signal(0) + 0x10, kMailbox);
@@ -89,7 +88,7 @@ TEST_F(AqlWaves, AddsToEveryElementAndToNoOther) {
 
 TEST_F(AqlWaves, IdsOfAThreeDimensionalGrid) {
     // out[x + 7 * (y + 5 * z)] = group ids << 16 | local ids, one nibble each
-    LOAD_OR_SKIP(R"(
+    ASSERT_LOADED(R"(
   s_load_dwordx2 s[6:7], s[0:1], 0x8
   v_mul_u32_u24 v4, 1, v0
   s_mul_i32 s8, s2, 4
@@ -117,7 +116,7 @@ TEST_F(AqlWaves, IdsOfAThreeDimensionalGrid) {
   address s6, s7
   global_store_dword v[2:3], v8, off
 )",
-                 users(2) | kGroupX | kGroupY | kGroupZ | 2 << 11, 1 << 3);
+                  users(2) | kGroupX | kGroupY | kGroupZ | 2 << 11, 1 << 3);
     Packet p = kernel(7, 4);
     p.put<uint16_t>(2, 3).put<uint16_t>(6, 2).put<uint16_t>(8, 3).put<uint32_t>(0x10, 5).put<uint32_t>(0x14, 4);
     submit(p);
@@ -145,7 +144,7 @@ TEST_F(AqlWaves, APacketWithTheBarrierBitSeesEverythingBefore) {
   s_sleep 3
   global_atomic_add v[2:3], v4, off offset:4
 )";
-    LOAD_OR_SKIP(kCount, users(2) | kGroupX, 1 << 3);
+    ASSERT_LOADED(kCount, users(2) | kGroupX, 1 << 3);
     for (unsigned i = 0; i < 4; ++i) submit(kernel(64 * 50));
     set_signal(0, 1);
     submit(barrier(3).barrier_bit().completion(signal(0)));
@@ -161,7 +160,7 @@ TEST_F(AqlWaves, APacketWithTheBarrierBitSeesEverythingBefore) {
 
 TEST_F(AqlWaves, AGroupThatSpinsOnALaterOneGetsThere) {
     // Group 0 waits for the flag that the last group sets; far more groups than fit at once.
-    LOAD_OR_SKIP(R"(
+    ASSERT_LOADED(R"(
   s_load_dwordx2 s[6:7], s[0:1], 0x8
   v_mov_b32 v1, 0
   v_mov_b32 v4, 1
@@ -180,7 +179,7 @@ wait:
   v_mov_b32 v5, 42
   global_store_dword v[2:3], v5, off offset:4
 )",
-                 users(2) | kGroupX, 1 << 3);
+                  users(2) | kGroupX, 1 << 3);
     submit(kernel(1000, 1));
     settle();
     EXPECT_EQ(out(0), 999u);
@@ -190,7 +189,7 @@ wait:
 
 TEST_F(AqlWaves, EveryWaveHasScratchOfItsOwn) {
     // out[group] = wave's scratch offset; s[2:3] flat_scratch_init, s4 group, s5 offset. The waves live long enough to overlap.
-    LOAD_OR_SKIP(R"(
+    ASSERT_LOADED(R"(
   s_load_dwordx2 s[6:7], s[0:1], 0x8
   s_sleep 100
   s_lshl_b32 s8, s4, 2
@@ -202,7 +201,7 @@ TEST_F(AqlWaves, EveryWaveHasScratchOfItsOwn) {
   v_mov_b32 v4, s2
   global_store_dword v[2:3], v4, off offset:2048
 )",
-                 users(4) | kGroupX | 1, 1 << 3 | 1 << 5);
+                  users(4) | kGroupX | 1, 1 << 3 | 1 << 5);
     bus.memory.put<uint32_t>(kQueue + 0x8c, 32 | 2u << 12);
     bus.memory.put<uint64_t>(kQueue + 0xa0, 0x87654321);
     bus.memory.put<uint32_t>(kQueue + 0xb0, 32);
@@ -219,12 +218,12 @@ TEST_F(AqlWaves, EveryWaveHasScratchOfItsOwn) {
 }
 
 TEST_F(AqlWaves, AMessageReachesTheHost) {
-    LOAD_OR_SKIP(R"(
+    ASSERT_LOADED(R"(
   s_mov_b32 m0, 0x00abc123
   s_nop 0
   s_sendmsg sendmsg(MSG_INTERRUPT)
 )",
-                 users(2), 1 << 3);
+                  users(2), 1 << 3);
     submit(kernel());
     settle();
     ASSERT_EQ(bus.interrupts.size(), 1u);
@@ -238,7 +237,7 @@ TEST_F(AqlWaves, AMessageReachesTheHost) {
 }
 
 TEST_F(AqlWaves, AnIllegalInstructionHaltsTheWaveAndTellsTheHost) {
-    LOAD_OR_SKIP(".long 0xbf7f0000", users(2), 1 << 3);
+    ASSERT_LOADED(".long 0xbf7f0000", users(2), 1 << 3);
     set_signal(0, 1);
     submit(kernel().completion(signal(0)));
     settle();
@@ -253,7 +252,7 @@ TEST_F(AqlWaves, AnIllegalInstructionHaltsTheWaveAndTellsTheHost) {
 
 TEST_F(AqlWaves, LdsAndBarriersWithinAGroup) {
     // out[i] = in[255 - i] by way of LDS, four waves per group
-    LOAD_OR_SKIP(R"(
+    ASSERT_LOADED(R"(
   s_load_dwordx4 s[4:7], s[0:1], 0x0
   s_mov_b32 m0, -1
   v_lshlrev_b32 v1, 2, v0
@@ -270,7 +269,7 @@ TEST_F(AqlWaves, LdsAndBarriersWithinAGroup) {
   address s6, s7
   global_store_dword v[2:3], v4, off
 )",
-                 users(2) | kGroupX, 1 << 3);
+                  users(2) | kGroupX, 1 << 3);
     for (unsigned i = 0; i < 256; ++i) bus.memory.put<uint32_t>(kIn + 4 * i, 7 * i + 1);
     submit(kernel(256, 256).put<uint32_t>(0x1c, 1024));
     settle();
@@ -288,7 +287,7 @@ TEST_F(AqlWaves, AKernelThatIsOverwrittenBetweenDispatchesIsReadAgain) {
 )";
     for (const char* value : {"1", "2", "3"}) {
         std::string text = kStore;
-        LOAD_OR_SKIP(text.replace(text.find("VALUE"), 5, value), users(2), 1 << 3);
+        ASSERT_LOADED(text.replace(text.find("VALUE"), 5, value), users(2), 1 << 3);
         submit(kernel());
         settle();
         EXPECT_EQ(out(0), static_cast<uint32_t>(std::stoi(value)));
@@ -296,7 +295,7 @@ TEST_F(AqlWaves, AKernelThatIsOverwrittenBetweenDispatchesIsReadAgain) {
 }
 
 TEST_F(AqlWaves, APm4BufferBetweenKernels) {
-    LOAD_OR_SKIP(kAdd, users(2) | kGroupX, 1 << 3);
+    ASSERT_LOADED(kAdd, users(2) | kGroupX, 1 << 3);
     Pm4Processor pm4(env, bus, dispatcher);
     AqlProcessor both(env, bus, dispatcher, pm4);
     both.load(hqd);

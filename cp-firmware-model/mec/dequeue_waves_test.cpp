@@ -47,7 +47,7 @@ struct DequeueWaves : WavesBench {
 };
 
 TEST_F(DequeueWaves, WavesMayEndInTheGracePeriod) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     EXPECT_EQ(reg(kWaitTime2), 0x40404040u);
     TestRing ring = save_ring(0);
     map(ring);
@@ -67,7 +67,7 @@ TEST_F(DequeueWaves, WavesMayEndInTheGracePeriod) {
 }
 
 TEST_F(DequeueWaves, AfterTheGracePeriodTheRestIsSaved) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     TestRing ring = save_ring(0);
     map(ring);
     set_grace(1);
@@ -82,7 +82,7 @@ TEST_F(DequeueWaves, AfterTheGracePeriodTheRestIsSaved) {
 }
 
 TEST_F(DequeueWaves, NoGracePeriodAtTheResetValue) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     TestRing ring = save_ring(0);
     map(ring);
     set_grace(1);
@@ -95,7 +95,7 @@ TEST_F(DequeueWaves, NoGracePeriodAtTheResetValue) {
 }
 
 TEST_F(DequeueWaves, AZeroGracePeriodNeverEnds) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     TestRing ring = save_ring(0);
     map(ring);
     set_grace(0);
@@ -115,7 +115,7 @@ TEST_F(DequeueWaves, AZeroGracePeriodNeverEnds) {
 
 /// @source Linux 6.12 kgd_gfx_v9_hqd_load(), kgd_gfx_v9_hqd_destroy()
 TEST_F(DequeueWaves, ByRegistersSavedWavesComeBack) {
-    READY_OR_SKIP();
+    ASSERT_READY();
     TestRing ring = save_ring(0);
     const GrbmSelect slot{1, 2, 3, 0};
     ProcessBinding binding;
