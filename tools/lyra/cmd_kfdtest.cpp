@@ -49,7 +49,9 @@ nlohmann::json to_json(const std::vector<KfdtestResult>& results, const Totals& 
                                  {"expectation", r.test.expectation},
                                  {"slow", r.test.slow},
                                  {"seconds", r.seconds},
-                                 {"reason", r.test.reason}});
+                                 {"evidence", r.evidence},
+                                 {"missing", r.missing},
+                                 {"reason", r.reason()}});
     }
     return json;
 }
@@ -72,17 +74,18 @@ std::string xml_safe(const std::string& text) {
 }
 
 std::string to_junit(const std::vector<KfdtestResult>& results, const Totals& totals) {
+    const auto bad = std::count_if(results.begin(), results.end(), [](const KfdtestResult& r) { return !r.good(); });
     std::string xml = fmt::format(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"kfdtest\" tests=\"{}\" failures=\"{}\" "
         "skipped=\"{}\">\n",
-        results.size(), totals.failed(), totals.vacuous() + totals.excluded() + totals.not_run());
+        results.size(), bad, results.size() - bad - totals.passed());
     for (const KfdtestResult& r : results) {
         const size_t dot = r.test.name.find('.');
         xml += fmt::format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\">", xml_safe(r.test.name.substr(0, dot)),
                            xml_safe(r.test.name.substr(dot + 1)), r.seconds);
         if (r.outcome == KfdtestOutcome::Failed) xml += fmt::format("<failure>{}</failure>", xml_safe(r.output));
         if (r.outcome == KfdtestOutcome::Vacuous)
-            xml += fmt::format("<skipped message=\"vacuous: {}\"/>", xml_safe(r.test.reason));
+            xml += fmt::format("<{} message=\"vacuous: {}\"/>", r.good() ? "skipped" : "failure", xml_safe(r.reason()));
         if (r.outcome == KfdtestOutcome::Excluded || r.outcome == KfdtestOutcome::NotRun)
             xml += fmt::format("<skipped message=\"{}\"/>", xml_safe(r.test.reason));
         xml += "</testcase>\n";
@@ -95,7 +98,7 @@ void print_row(const KfdtestResult& r) {
         fmt::print("{:<9}{:<4}{:<52}           {}\n", word(r.outcome), r.test.step, r.test.name, r.test.reason);
     else
         fmt::print("{:<9}{:<4}{:<52}{:7.1f} s  {}\n", word(r.outcome), r.test.step, r.test.name, r.seconds,
-                   r.outcome == KfdtestOutcome::Vacuous ? r.test.reason : "");
+                   r.outcome == KfdtestOutcome::Vacuous ? r.reason() : "");
     if (r.outcome == KfdtestOutcome::Failed) fmt::print("{}\n", r.output);
     std::fflush(stdout);
 }
@@ -113,8 +116,11 @@ int run(const Options& options) {
     for (const KfdtestCase& test : read_kfdtest_cases(options.guest.kernel)) {
         if (!matches_filter(test.name, options.filter)) continue;
         if (options.list) {
-            fmt::print("{}\t{}\t{}\t{}\t{}\t{}\n", test.name, test.step, test.expectation, test.slow ? "slow" : "-",
-                       test.guest.empty() ? "-" : test.guest, test.reason);
+            const auto text = [](const std::string& column) { return column.empty() ? "-" : column; };
+            const std::string evidence =
+                test.has_to_pass() && test.evidence.empty() ? "none" : fmt::format("{}", fmt::join(test.evidence, ","));
+            fmt::print("{}\t{}\t{}\t{}\t{}\t{}\t{}\n", test.name, test.step, test.expectation, test.slow ? "slow" : "-",
+                       text(test.guest), text(evidence), text(test.reason));
             continue;
         }
         const bool excluded = test.expectation == "exclude";
@@ -152,7 +158,7 @@ std::function<int()> set_up_kfdtest(CLI::App& app) {
         ->capture_default_str()
         ->type_name("S");
     app.footer(
-        "A case counts as executed only when its body ran: kfdtest itself calls a skipped body a pass.\n"
+        "A case counts as executed only when its body was seen to run: kfdtest itself calls a skipped body a pass.\n"
         "vacuous: it returned early; excluded: not run, with the reason; slow: only with --all. 0: everything as expected, 1: "
         "not.");
     return [options] { return run(*options); };

@@ -358,7 +358,7 @@ void run_kfdtest_cases(const GuestOptions& guest, const char* group, const std::
             const bool vacuous = result.outcome == KfdtestOutcome::Vacuous;
             report.add(group, result.test.name + how,
                        result.outcome == KfdtestOutcome::Passed ? Verdict::Passed : Verdict::Failed,
-                       (vacuous ? "the body did not run\n" : "") + result.output);
+                       (vacuous ? fmt::format("the body did not run ({})\n", result.reason()) : "") + result.output);
         },
         before);
 }

@@ -3,10 +3,13 @@
 #include "tools/lyra/kfdtest.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <sstream>
+#include <stdexcept>
 
 #include "tools/lyra/artefact.h"
 #include "tools/lyra/kernel_log.h"
@@ -24,12 +27,15 @@ constexpr unsigned kDeviceTimeoutMs = 120000;
 /// Shortest time limit of a slow case, in seconds.
 constexpr unsigned kSlowWatchdogS = 3000;
 
-// Each case prints "@@ STATUS BYTES KERNEL", then its output and what the kernel said meanwhile. SignalEventExt waits for one
-// whole time-out on purpose, KFDHWSTest for a bit more than one. A case that had to be killed may leave a wedged GPU: the guest
-// ends.
+// Each case prints "@@ STATUS BYTES KERNEL EVIDENCE", then its output, what the kernel said meanwhile, and what was seen of it:
+// the device's counters before and after (CounterWindow), and what evidence.cpp counted. SignalEventExt waits for one whole
+// time-out on purpose, KFDHWSTest for a bit more than one. A case that had to be killed may leave a wedged GPU: the guest ends.
 constexpr const char* kScript =
-    "export HSA_DEBUG=1\n"
+    "export HSA_DEBUG=1 LYRA_EVIDENCE=$PWD/evidence.txt\n"
     "chmod +x kfdtest\n"
+    "mount -t debugfs none /sys/kernel/debug 2>/dev/null\n"
+    "regs=$(echo /sys/kernel/debug/dri/*/amdgpu_regs | cut -d' ' -f1)\n"
+    "counters() { dd if=$regs bs=256 skip=$((0x7fe00 / 256)) count=1 2>/dev/null | od -A n -v -t u4 | tr -s '\\n ' ' '; }\n"
     "seen=$(dmesg | wc -l)\n"
     "while read -r limit name; do\n"
     "    case $name in\n"
@@ -37,14 +43,16 @@ constexpr const char* kScript =
     "    KFDHWSTest.*) patience=30000 ;;\n"
     "    *) patience=DEVICE_TIMEOUT ;;\n"
     "    esac\n"
+    "    echo \"before $(counters)\" >evidence.txt\n"
     "    timeout -s KILL \"$limit\" ./kfdtest --gtest_filter=\"$name\" --timeout=$patience >out.txt 2>&1 </dev/null\n"
     "    status=$?\n"
+    "    echo \"after $(counters)\" >>evidence.txt\n"
     "    tail -c 100000 out.txt >end.txt\n"
     "    dmesg | tail -n +$((seen + 1)) >kernel.txt\n"
     "    seen=$((seen + $(wc -l <kernel.txt)))\n"
     "    truncate -s '<30000' kernel.txt\n"
-    "    echo \"@@ $status $(stat -c %s end.txt) $(stat -c %s kernel.txt)\"\n"
-    "    cat end.txt kernel.txt\n"
+    "    echo \"@@ $status $(stat -c %s end.txt) $(stat -c %s kernel.txt) $(stat -c %s evidence.txt)\"\n"
+    "    cat end.txt kernel.txt evidence.txt\n"
     "    [ $status = 137 ] && exit\n"
     "done <cases\n";
 
@@ -53,12 +61,7 @@ std::string with(std::string text, const std::string& word, unsigned value) {
     return text;
 }
 
-KfdtestOutcome judge(int status, const std::string& output) {
-    if (status != 0 || output.find("[  PASSED  ] 1 test") == std::string::npos) return KfdtestOutcome::Failed;
-    return is_vacuous(output) ? KfdtestOutcome::Vacuous : KfdtestOutcome::Passed;
-}
-
-/// Reads the guest's stream and reports each case once it is complete.
+/// Reads the guest's stream, in which the control case is the first, and reports each other case once it is complete.
 class Reader {
 public:
     Reader(const std::vector<KfdtestCase>& cases, size_t first, const std::function<void(const KfdtestResult&)>& done)
@@ -69,25 +72,22 @@ public:
         while (next_ < cases_.size()) {
             const size_t line = buffer_.find('\n');
             int status = 0;
-            size_t length = 0, kernel_length = 0;
+            std::array<size_t, 3> length{};
             if (line == std::string::npos) return;
-            if (std::sscanf(buffer_.c_str(), "@@ %d %zu %zu", &status, &length, &kernel_length) != 3) return;
-            if (buffer_.size() < line + 1 + length + kernel_length) return;
-            const std::string output = buffer_.substr(line + 1, length);
-            const std::string kernel = buffer_.substr(line + 1 + length, kernel_length);
-            buffer_.erase(0, line + 1 + length + kernel_length);
-            KfdtestOutcome outcome = judge(status, output);
-            // Some return early without a word.
-            if (outcome == KfdtestOutcome::Passed && cases_[next_].expectation == "vacuous") outcome = KfdtestOutcome::Vacuous;
-            std::string text = output + (status == 137 ? "\nkilled by the watchdog\n" : "");
-            if (!kernel_complaint(cases_[next_].name, kernel).empty()) outcome = KfdtestOutcome::Failed;
-            if (outcome == KfdtestOutcome::Failed && !kernel.empty()) text += "--- the kernel ---\n" + kernel;
-            finish(outcome, text);
+            if (std::sscanf(buffer_.c_str(), "@@ %d %zu %zu %zu", &status, &length[0], &length[1], &length[2]) != 4) return;
+            if (buffer_.size() < line + 1 + length[0] + length[1] + length[2]) return;
+            std::array<std::string, 3> parts;
+            size_t at = line + 1;
+            for (size_t i = 0; i < parts.size(); at += length[i++]) parts[i] = buffer_.substr(at, length[i]);
+            buffer_.erase(0, at);
+            take(status, parts[0], parts[1], read_evidence(parts[2]));
         }
     }
-    void finish(KfdtestOutcome outcome, const std::string& output) {
+    void finish(KfdtestOutcome outcome, const std::string& output, const KfdtestEvidence& evidence = {},
+                const std::vector<std::string>& missing = {}) {
         const auto now = std::chrono::steady_clock::now();
-        KfdtestResult result{cases_[next_++], outcome, std::chrono::duration<double>(now - last_).count(), output};
+        const double seconds = std::chrono::duration<double>(now - last_).count();
+        KfdtestResult result{cases_[next_++], outcome, seconds, output, evidence, missing};
         last_ = now;
         failed_ = failed_ || outcome == KfdtestOutcome::Failed;
         done_(result);
@@ -96,11 +96,30 @@ public:
     bool failed() const { return failed_; }
 
 private:
+    void take(int status, const std::string& output, const std::string& kernel, const KfdtestEvidence& seen) {
+        if (!control_) {
+            control_ = seen;
+            last_ = std::chrono::steady_clock::now();
+            failed_ = judge_kfdtest({kControlCase, "-", "pass"}, status, output, {}) != KfdtestOutcome::Passed;
+            if (failed_)
+                done_({{kControlCase, "-", "pass"}, KfdtestOutcome::Failed, 0, output + "--- the kernel ---\n" + kernel});
+            return;
+        }
+        const KfdtestCase& test = cases_[next_];
+        const std::vector<std::string> missing = missing_evidence(test, seen, *control_);
+        KfdtestOutcome outcome = judge_kfdtest(test, status, output, missing);
+        std::string text = output + (status == 137 ? "\nkilled by the watchdog\n" : "");
+        if (!kernel_complaint(test.name, kernel).empty()) outcome = KfdtestOutcome::Failed;
+        if (outcome == KfdtestOutcome::Failed && !kernel.empty()) text += "--- the kernel ---\n" + kernel;
+        finish(outcome, text, seen, missing);
+    }
+
     bool failed_ = false;
     const std::vector<KfdtestCase>& cases_;
     size_t next_;
     const std::function<void(const KfdtestResult&)>& done_;
     std::string buffer_;
+    std::optional<KfdtestEvidence> control_;
     std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
@@ -109,60 +128,17 @@ private:
 std::vector<KfdtestCase> read_kfdtest_cases(const std::string& kernel) {
     const fs::path file = source_dir() / "kfdtest-ports/expectations" / fmt::format("gfx900-{}.tsv", kernel);
     if (!fs::exists(file)) throw UserError(fmt::format("there is no table of kfdtest cases for kernel {}", kernel));
-    std::vector<KfdtestCase> cases;
-    std::istringstream lines(read_text(file));
-    for (std::string line; std::getline(lines, line);) {
-        if (line.empty() || line[0] == '#') continue;
-        std::istringstream columns(line);
-        KfdtestCase row;
-        std::getline(columns, row.name, '\t');
-        std::getline(columns, row.step, '\t');
-        std::getline(columns, row.expectation, '\t');
-        std::string pace;
-        std::getline(columns, pace, '\t');
-        row.slow = pace == "slow";
-        std::getline(columns, row.guest, '\t');
-        if (row.guest == "-") row.guest.clear();
-        std::getline(columns, row.reason, '\t');
-        cases.push_back(row);
+    try {
+        return parse_kfdtest_cases(read_text(file));
+    } catch (const std::runtime_error& error) {
+        throw UserError(fmt::format("{}: {}", file.string(), error.what()));
     }
-    return cases;
 }
 
-namespace {
-
-bool matches_pattern(const char* name, const char* pattern) {
-    if (*pattern == '\0') return *name == '\0';
-    if (*pattern == '*') return matches_pattern(name, pattern + 1) || (*name && matches_pattern(name + 1, pattern));
-    return *name && (*pattern == '?' || *pattern == *name) && matches_pattern(name + 1, pattern + 1);
-}
-
-bool matches_any(const std::string& name, const std::string& patterns) {
-    std::istringstream list(patterns);
-    for (std::string pattern; std::getline(list, pattern, ':');) {
-        if (matches_pattern(name.c_str(), pattern.c_str())) return true;
-    }
-    return false;
-}
-
-}  // namespace
-
-bool matches_filter(const std::string& name, const std::string& filter) {
-    const size_t dash = filter.find('-');
-    const std::string wanted = filter.substr(0, dash), unwanted = dash == std::string::npos ? "" : filter.substr(dash + 1);
-    return (wanted.empty() || matches_any(name, wanted)) && !matches_any(name, unwanted);
-}
-
-bool is_vacuous(const std::string& output) {
-    constexpr const char* kSigns[] = {"Skipping test",      "Skip test",
-                                      "skipping the test",  "Test is skipped",
-                                      "not supported",      "isn't supported in KFD",
-                                      "not present in KFD", "Not testing local memory",
-                                      "Not dGPU path",      "Not enough system memory"};
-    for (const char* sign : kSigns) {
-        if (output.find(sign) != std::string::npos) return true;
-    }
-    return false;
+std::string KfdtestResult::reason() const {
+    if (outcome == KfdtestOutcome::Vacuous && test.has_to_pass())
+        return missing.empty() ? "kfdtest says that it skips" : fmt::format("not seen: {}", fmt::join(missing, ", "));
+    return test.reason;
 }
 
 namespace {
@@ -178,6 +154,8 @@ GuestOptions guest_for(GuestOptions options, const std::string& needs) {
             options.vram = value;
         else if (key == "cus")
             options.cus = static_cast<unsigned>(std::stoul(value));
+        else if (key == "virtual")
+            options.deterministic = true, options.smp = 1;
         else if (key == "noretry")
             options.kernel_words.push_back("amdgpu." + need);
         else
@@ -199,7 +177,7 @@ void run_in_one_kind(const GuestOptions& options, const fs::path& program, const
             return;
         }
         WorkDir work;
-        std::string names;
+        std::string names = fmt::format("{} {}\n", watchdog_s, kControlCase);
         for (size_t i = next; i < cases.size(); ++i) {
             names += fmt::format("{} {}\n", cases[i].slow ? std::max(watchdog_s, kSlowWatchdogS) : watchdog_s, cases[i].name);
         }
@@ -216,7 +194,7 @@ void run_in_one_kind(const GuestOptions& options, const fs::path& program, const
             reader.finish(KfdtestOutcome::Failed, fmt::format("{}; boot log: {}\n{}", why, result.log.string(), result.splat));
         } else if (!result.splat.empty() && !reader.failed()) {
             // Before the first case, or when the job had ended.
-            done({{"KernelLog.HasNoSplat", "-", "pass", false, "", ""}, KfdtestOutcome::Failed, 0, result.splat});
+            done({{"KernelLog.HasNoSplat", "-", "pass"}, KfdtestOutcome::Failed, 0, result.splat});
         }
         next = reader.next();
     }

@@ -7,44 +7,28 @@
 #include <vector>
 
 #include "tools/lyra/guest_machine.h"
+#include "tools/lyra/kfdtest_case.h"
 
 namespace lyra::cli {
-
-/// One row of kfdtest-ports/expectations/<chip>-<kernel>.tsv.
-struct KfdtestCase {
-    std::string name;         ///< Suite.Case
-    std::string step;         ///< S0..S16, or "-"
-    std::string expectation;  ///< pass, vacuous, exclude
-    bool slow = false;        ///< takes minutes: only `lyra kfdtest --all` runs it
-    std::string guest;        ///< what the guest needs that others have not: mem=SIZE, vram=SIZE, separated by commas
-    std::string reason;       ///< why it is vacuous, excluded or slow
-
-    bool has_to_pass() const { return expectation == "pass"; }
-};
-
-/// NotRun: a slow case, without --all.
-enum class KfdtestOutcome { Passed, Failed, Vacuous, Excluded, NotRun };
 
 struct KfdtestResult {
     KfdtestCase test;
     KfdtestOutcome outcome = KfdtestOutcome::Excluded;
-    double seconds = 0;       ///< host time
-    std::string output;       ///< what the test printed, for failures
+    double seconds = 0;                     ///< host time
+    std::string output{};                   ///< what the test printed, for failures
+    KfdtestEvidence evidence{};             ///< what was seen of it
+    std::vector<std::string> missing{};     ///< evidence that should have been seen
     /// Passed as expected, or left out as expected.
     bool good() const {
         if (outcome == KfdtestOutcome::Passed || outcome == KfdtestOutcome::NotRun) return true;
         return outcome != KfdtestOutcome::Failed && !test.has_to_pass();
     }
+    /// Why it is vacuous or was not run.
+    std::string reason() const;
 };
 
 /// Throws UserError when there is no table for the kernel.
 std::vector<KfdtestCase> read_kfdtest_cases(const std::string& kernel);
-
-/// gtest's filter: patterns with * and ?, separated by ':', after '-' those that are left out.
-bool matches_filter(const std::string& name, const std::string& filter);
-
-/// A gtest case passes also when it skips its body. Its output tells: @return true when it did.
-bool is_vacuous(const std::string& output);
 
 /// Run the cases, one process each under a watchdog, in as few guests as possible (one per kind of guest): a guest that dies or
 /// hangs fails the case it was at, and another guest goes on with the rest; also after a case that the watchdog had to end.
