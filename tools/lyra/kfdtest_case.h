@@ -35,6 +35,8 @@ using KfdtestEvidence = std::map<std::string, uint64_t>;
 
 /// The end of the body, which an early return and an exception do not reach.
 inline constexpr const char* kBodyEnd = "body_end";
+/// In the table: a child runs the body and has its own way out, so that its end is not asked for.
+inline constexpr const char* kInChild = "in_child";
 /// Does nothing but what kfdtest does before and after each body. It runs first in a guest: what it causes is no evidence.
 inline constexpr const char* kControlCase = "KFDTopologyTest.GetNodePropertiesInvalidParams";
 
@@ -42,7 +44,8 @@ inline constexpr const char* kControlCase = "KFDTopologyTest.GetNodePropertiesIn
 /// "body_end"; other lines are ignored
 KfdtestEvidence read_evidence(const std::string& text);
 
-/// What the row asks for, and the end of the body. @return what was not seen more often than in the control case
+/// What the row asks for, and the end of the body unless it is in a child. @return what was not seen more often than in the
+/// control case
 std::vector<std::string> missing_evidence(const KfdtestCase& test, const KfdtestEvidence& seen, const KfdtestEvidence& control);
 
 /// NotRun: a slow case, without --all.

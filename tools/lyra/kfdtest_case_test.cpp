@@ -73,6 +73,11 @@ TEST(KfdtestJudge, ABodyWithoutTheEvidenceOfItsRowIsVacuous) {
               std::vector<std::string>{"create_event"});
 }
 
+TEST(KfdtestJudge, ABodyInAChildNeedsTheEvidenceButNotItsEnd) {
+    EXPECT_EQ(outcome_of(passing({"in_child", "svm"}), "ioctl 32 1\n"), KfdtestOutcome::Passed);
+    EXPECT_EQ(outcome_of(passing({"in_child", "svm"}), "ioctl 33 1\n"), KfdtestOutcome::Vacuous);
+}
+
 TEST(KfdtestJudge, WhatTheControlCaseDoesIsNoEvidence) {
     const std::string control = "ioctl 24 2\nbody_end\n";
     EXPECT_EQ(outcome_of(passing({"map_memory_to_gpu"}), "ioctl 24 2\nbody_end\n", control), KfdtestOutcome::Vacuous);
@@ -118,6 +123,8 @@ TEST(KfdtestTable, APassNeedsEvidenceOrAReason) {
     EXPECT_NE(objection_to("A.One\tS1\tpass\t-\t-\tnone\t-\n"), "");
     EXPECT_NE(objection_to("A.One\tS1\tpass\t-\t-\t-\tasks the driver only\n"), "");
     EXPECT_NE(objection_to("A.One\tS1\tpass\t-\t-\tdispatch\t-\n"), "") << "no counter has this name";
+    EXPECT_EQ(objection_to("A.One\tS1\tpass\t-\t-\tin_child,dispatches\t-\n"), "");
+    EXPECT_NE(objection_to("A.One\tS1\tpass\t-\t-\tin_child\tin a child\n"), "");
     EXPECT_NE(objection_to("A.One\tS1\tpass\t-\t-\t-\n"), "") << "a column is missing";
     EXPECT_NE(objection_to("A.One\tS1\tvacuous\t-\t-\t-\t-\n"), "") << "without a reason";
     EXPECT_NE(objection_to("A.One\tS1\tpassed\t-\t-\tdispatches\t-\n"), "");
@@ -135,7 +142,7 @@ constexpr struct {
     {"KFDExceptionTest.*", "vm_faults"},
     {"KFDEventTest.Signal*", "wait_events"},
     {"KFDDBGTest.*", "dbg_trap"},
-    {"KFDSVMRangeTest.*-*XNACKMode*", "svm"},
+    {"KFDSVMRangeTest.*-*XNACKMode*:*InvalidRange*", "svm"},
 };
 
 TEST(KfdtestTable, TheTablesAskForWhatTheirNamesPromise) {
