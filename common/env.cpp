@@ -12,6 +12,18 @@ namespace {
 constexpr uint32_t kLoggedPerFault = 32;
 }
 
+std::string Strict::set(std::string_view text) {
+    while (!text.empty()) {
+        const size_t comma = text.find(',');
+        const std::string_view word = text.substr(0, comma);
+        bool* const which = word == "tlb" ? &tlb : word == "hdp" ? &hdp : word == "l2" ? &l2 : nullptr;
+        if (which == nullptr) return fmt::format("strict '{}': must be some of tlb, hdp and l2, divided by commas", word);
+        *which = true;
+        text = comma == std::string_view::npos ? "" : text.substr(comma + 1);
+    }
+    return {};
+}
+
 void report(Env& env, Fault fault, std::string_view detail) {
     const FaultInfo& info = fault_info(fault);
     env.stats.add(fault);

@@ -31,6 +31,16 @@ public:
 /// Whose floating-point exceptions are tracked: of waves that can tell, or of all.
 enum class FpExceptions : uint8_t { Auto, Always };
 
+/// What hides that a driver or a program has forgotten a flush, and is left out.
+struct Strict {
+    bool tlb = false;  ///< translations and page directories stay until they are invalidated, however many
+    bool hdp = false;  ///< what the host stores in VRAM stays in the host data path until that is flushed
+    bool l2 = false;   ///< waves see memory through an L2 that keeps all it holds until it is written back or invalidated
+
+    /// @param text "tlb", "hdp", "l2" divided by commas, may be empty @return what is wrong with it; empty when it was taken
+    std::string set(std::string_view text);
+};
+
 struct Env {
     explicit Env(Host& host) : host(host) {}
     Host& host;
@@ -41,6 +51,7 @@ struct Env {
     FpExceptions fp_exceptions = FpExceptions::Auto;
     /// Registers and LDS that nobody has initialized hold a pattern at launch, not 0. A device has it when it is asked for.
     bool poison = true;
+    Strict strict;
     bool ih_overflow = false;  ///< a full interrupt ring is overwritten, where the guest has enabled it
     VirtualClock clock;  ///< on: the device has its own time
     SharedBandwidth vram_traffic, system_traffic;

@@ -38,6 +38,12 @@ std::string set_one(Timing& timing, std::string_view word) {
 
 }  // namespace
 
+uint64_t Timing::get(std::string_view name) const {
+    for (size_t i = 0; i < std::size(kTimings); ++i)
+        if (name == kTimings[i].name) return this->*kMembers[i];
+    return 0;
+}
+
 std::string Timing::set(std::string_view text) {
     while (!text.empty()) {
         const size_t comma = text.find(',');

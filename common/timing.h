@@ -37,6 +37,9 @@ struct Timing {
     /// @return what is wrong with it; empty when all were taken
     std::string set(std::string_view text);
 
+    /// 0: there is no such parameter.
+    uint64_t get(std::string_view name) const;
+
     uint64_t vram_speed() const { return vram_mb_per_s * vram_efficiency_percent / 100; }
 };
 

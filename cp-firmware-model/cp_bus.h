@@ -12,6 +12,9 @@ namespace lyra {
 
 inline constexpr unsigned kVmids = 16;
 
+/// The type of a TLB invalidation that drops what the L2 holds too. @source Linux 6.12 kfd_priv.h enum TLB_FLUSH_TYPE
+inline constexpr uint32_t kHeavyweightFlush = 2;
+
 /// One interrupt vector without its timestamp. @source docs/spec/bring-up.md 2
 struct Interrupt {
     uint8_t client = 0;
@@ -66,6 +69,10 @@ public:
     virtual VmidState vmid_state(uint32_t vmid) = 0;
     virtual void invalidate_tlb(uint32_t vmid_mask, bool all_hubs) = 0;
     virtual void invalidate_tlb_pasid(uint16_t pasid, bool all_hubs) = 0;
+    /// The L2 in front of what waves access: what they have stored reaches memory; and what they read is read anew, after the
+    /// same. For a bus whose memory is coherent, nothing.
+    virtual void write_back_l2() {}
+    virtual void invalidate_l2() {}
     /// A store by the GPU to the doorbell aperture, or by a CP packet.
     virtual void doorbell(uint64_t byte_offset, uint64_t value) = 0;
     /// Take the doorbells that the host has posted. To be called between reading a write pointer from memory and using it: what

@@ -132,7 +132,7 @@ bool Dispatcher::complete(uint64_t dispatch) const {
 void Dispatcher::finish_if_done(Grid& grid) {
     if (!grid.walk.done() || grid.groups_running != 0 || grid.groups_saved != 0 || grid.resuming) return;
     emit<event::dispatch_end>(env_.tracer, env_.now_ns(), grid.id, grid.request.queue_id);
-    if (env_.clock.on()) ended_[grid.id] = env_.now_ns() + env_.timing.end_of_pipe_ns;
+    if (env_.clock.on()) ended_[grid.id] = env_.now_ns() + env_.timing.end_of_pipe_ns + grid.request.release_ns;
     grids_.erase(grid.id);
 }
 

@@ -39,6 +39,7 @@ struct DispatchRequest {
     uint32_t resource_limits = 0;  ///< COMPUTE_RESOURCE_LIMITS: WAVES_PER_SH 9:0, TG_PER_CU 15:12; 0 = no limit
     uint32_t packet_index = 0;     ///< AQL ring slot, or number of a PM4 dispatch in its queue: TTMP6 of its waves
     uint32_t doorbell_id = 0;      ///< (doorbell byte offset / 8) & 0x3ff, for MSG_GET_DOORBELL
+    uint64_t release_ns = 0;       ///< virtual time: from the end of the pipe until its packet counts as complete
 };
 
 /// How waves of a debugged process start. @source libhsakmt hsakmttypes.h HSA_DBG_WAVE_LAUNCH_MODE

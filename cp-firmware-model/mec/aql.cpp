@@ -179,6 +179,9 @@ AqlProcessor::Step AqlProcessor::finish_head(Hqd& hqd) {
     packet.completion_signal = aql::any::completion_signal(st.head);
     packet.start_ts = st.head_start_ts;
     packet.done = true;
+    packet.write_back = releases_to_system(st.head);
+    acquire(st.head);
+    if (packet.write_back) env_.clock.owe(env_.timing.l2_writeback_ns);
     advance(hqd, packet);
     complete(hqd, packet);
     retire(hqd);
@@ -195,7 +198,22 @@ bool AqlProcessor::poll_completions(Hqd& hqd) {
     return any;
 }
 
+bool AqlProcessor::releases_to_system(const AqlPacket& p) {
+    return aql::header_field::ReleaseScope::get(aql::any::header(p)) == aql::kScopeSystem;
+}
+
+uint64_t AqlProcessor::release_ns(const AqlPacket& p) const { return releases_to_system(p) ? env_.timing.l2_writeback_ns : 0; }
+
+/// The L2 is where all waves of the chip meet, so only a fence with the rest of the system touches it. The L1 caches are not
+/// modelled.
+void AqlProcessor::acquire(const AqlPacket& p) {
+    if (aql::header_field::AcquireScope::get(aql::any::header(p)) != aql::kScopeSystem) return;
+    env_.clock.owe(env_.timing.l2_invalidate_ns);
+    bus_.invalidate_l2();
+}
+
 void AqlProcessor::complete(Hqd& hqd, const AqlInFlight& packet) {
+    if (packet.write_back) bus_.write_back_l2();
     if (packet.completion_signal != 0) {
         const Fault fault = signals_.complete(owner(hqd), packet.completion_signal, packet.start_ts, gpu_clock(env_));
         if (fault != Fault::None) signal_error(hqd, fault, "completion signal");

@@ -85,6 +85,9 @@ private:
     Step advance(Hqd& hqd, const AqlInFlight& packet);
     Step finish_head(Hqd& hqd);
     void complete(Hqd& hqd, const AqlInFlight& packet);
+    static bool releases_to_system(const AqlPacket& p);
+    uint64_t release_ns(const AqlPacket& p) const;
+    void acquire(const AqlPacket& p);
     void release_scratch_once(Hqd& hqd);
     Step fail(Hqd& hqd, Fault fault, std::string_view detail);
     Step memory_error(Hqd& hqd, uint32_t hqd_error_bit, std::string_view detail);

@@ -106,6 +106,8 @@ AqlProcessor::Step AqlProcessor::kernel_dispatch(Hqd& hqd) {
     packet.index = hqd.fetch_index;
     packet.completion_signal = aql::any::completion_signal(st.head);
     packet.start_ts = st.head_start_ts;
+    packet.write_back = releases_to_system(st.head);
+    acquire(st.head);
     packet.dispatch = dispatcher_.start(request);
     if (scratch != 0 && queue.scratch_once) {
         st.once_in_flight = true;
@@ -143,6 +145,7 @@ DispatchRequest AqlProcessor::make_request(const Hqd& hqd, const AqlPacket& p, u
     r.grid = grid_of(p);
     r.group_size = group_of(p);
     r.tmpring_size = queue.tmpring_size;
+    r.release_ns = release_ns(p);
     return r;
 }
 

@@ -71,8 +71,10 @@ bool AqlProcessor::resume_packet(Hqd& hqd, AqlInFlight& packet, const std::array
     if (packet.completion_signal != 0 && port.page(hqd.vmid(), stamp, Access::Read) != nullptr) {
         port.read(hqd.vmid(), stamp, &packet.start_ts, sizeof packet.start_ts);
     }
+    packet.write_back = releases_to_system(p);
     DispatchRequest request;
     take_resources(request, hqd, packet.index);
+    request.release_ns = release_ns(p);
     if (next_group != nullptr) {
         KernelDescriptor descriptor;
         AmdQueue queue;

@@ -396,5 +396,33 @@ TEST_F(Aql, PacketsBehindAnEndlessOneAreBounded) {
     EXPECT_EQ(hqd.in_flight.size(), 1024u);
 }
 
+/// Scopes: acquire 10:9, release 12:11; 1 agent, 2 system.
+constexpr uint16_t fences(unsigned acquire, unsigned release) { return static_cast<uint16_t>(acquire << 9 | release << 11); }
+
+TEST_F(Aql, OnlySystemFencesReachTheL2) {
+    for (const unsigned acquire : {0u, 1u, 2u}) {
+        for (const unsigned release : {0u, 1u, 2u}) {
+            bus.l2_write_backs = bus.l2_invalidations = 0;
+            submit(kernel().put<uint16_t>(0, 2 | fences(acquire, release)));
+            settle();
+            EXPECT_EQ(bus.l2_invalidations, acquire == 2 ? 1u : 0u);
+            EXPECT_EQ(bus.l2_write_backs, release == 2 ? 1u : 0u);
+            submit(barrier(3).put<uint16_t>(0, 3 | fences(acquire, release)));
+            settle();
+            EXPECT_EQ(bus.l2_invalidations, acquire == 2 ? 2u : 0u);
+            EXPECT_EQ(bus.l2_write_backs, release == 2 ? 2u : 0u);
+        }
+    }
+}
+
+TEST_F(Aql, WhatAPacketReleasesIsInMemoryBeforeItsSignal) {
+    set_signal(0, 1);
+    bus.on_write_back = [this] { EXPECT_EQ(signal_value(0), 1); };
+    submit(kernel().completion(signal(0)).put<uint16_t>(0, 2 | fences(2, 2)));
+    settle();
+    EXPECT_EQ(bus.l2_write_backs, 1u);
+    EXPECT_EQ(signal_value(0), 0);
+}
+
 }  // namespace
 }  // namespace lyra

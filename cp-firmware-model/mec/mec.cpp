@@ -288,7 +288,9 @@ bool Mec::try_dequeue(Hqd& hqd) {
         }
     }
     save_positions(hqd);
-    env_.clock.owe(env_.timing.descriptor_ns);
+    // What waves have stored, their save area above all, is looked at by processors and by other engines from now on.
+    bus_.write_back_l2();
+    env_.clock.owe(env_.timing.descriptor_ns + env_.timing.l2_writeback_ns);
     give_back_gws(hqd);
     if (hqd.mqd_address() != 0 && mqd::store(bus_.gfxhub(), hqd, hqd.mqd_address()) != Fault::None) {
         report(env_, Fault::MqdUnreadable, fmt::format("queue {}: write back to {:#x}", hqd.id(), hqd.mqd_address()));

@@ -44,6 +44,9 @@ uint64_t Mec::next_turn_ns() const {
     const auto look = [&](const Hqd& hqd) {
         if (!hqd.active() || (halted_[hqd.me] && hqd.dequeue == Dequeue::None)) return;
         uint64_t turn = std::max(hqd.turn_ns, const_cast<Mec*>(this)->pipe_free_ns(hqd));
+        // A write-back that is being waited for.
+        if (!hqd.end_of_pipe.empty() && hqd.end_of_pipe.front().due_ns > now)
+            turn = std::min(turn, hqd.end_of_pipe.front().due_ns);
         if (hqd.dequeue != Dequeue::None) {
             turn = std::max(hqd.dequeue_look_ns, now + 1);
             if (hqd.save_after_ns > now) turn = std::min(turn, hqd.save_after_ns);

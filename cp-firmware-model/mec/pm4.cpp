@@ -216,8 +216,10 @@ bool Pm4Processor::retire_dispatches(Hqd& hqd) {
     std::erase_if(hqd.dispatches, [&](uint64_t id) { return dispatcher_.complete(id); });
     bool ran = false;
     while (!hqd.end_of_pipe.empty()) {
-        const EndOfPipe action = hqd.end_of_pipe.front();
-        if (!hqd.dispatches.empty() && hqd.dispatches.front() <= action.after_dispatch) break;
+        EndOfPipe& first = hqd.end_of_pipe.front();
+        if (!hqd.dispatches.empty() && hqd.dispatches.front() <= first.after_dispatch) break;
+        if (writes_back(first)) break;
+        const EndOfPipe action = first;
         hqd.end_of_pipe.pop_front();
         end_of_pipe(hqd, action);
         ran = true;

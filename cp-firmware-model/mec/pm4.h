@@ -100,6 +100,7 @@ private:
     void interrupt(const Hqd& hqd, uint8_t source, uint32_t vmid, uint32_t context_id);
 
     void end_of_pipe(Hqd& hqd, const EndOfPipe& action);
+    bool writes_back(EndOfPipe& action);
     PacketResult start_dispatch(Hqd& hqd, const pm4::Packet& packet, std::array<uint32_t, 3> size, uint32_t initiator);
     PacketResult set_registers(Hqd& hqd, const pm4::Packet& packet, uint32_t base_dw);
 

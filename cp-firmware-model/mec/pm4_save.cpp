@@ -70,7 +70,9 @@ void Pm4Processor::save_flight(Hqd& hqd) {
                                                       lo32(action.data),
                                                       hi32(action.data),
                                                       action.context_id,
-                                                      uint32_t{action.data_sel} | uint32_t{action.int_sel} << 8};
+                                                      uint32_t{action.data_sel} | uint32_t{action.int_sel} << 8 |
+                                                          uint32_t{action.write_back} << 16 |
+                                                          uint32_t{action.invalidate} << 17};
         word = std::copy(std::begin(saved), std::end(saved), word);
         ++words[flight::kActions];
     }
@@ -110,6 +112,8 @@ bool Pm4Processor::resume_flight(Hqd& hqd) {
         action.vmid = hqd.vmid();
         action.data_sel = static_cast<uint8_t>(std::min(word[6] & 0xff, 4u));
         action.int_sel = static_cast<uint8_t>(word[6] >> 8 & 7);
+        action.write_back = bit(word[6], 16);
+        action.invalidate = bit(word[6], 17);
         hqd.end_of_pipe.push_back(action);
     }
     return true;

@@ -26,7 +26,12 @@ bool compare(uint32_t function, uint32_t value, uint32_t reference) {
 constexpr size_t kMaxEndOfPipe = flight::kMaxActions;
 
 constexpr uint32_t kCsPartialFlush = 7;
-constexpr unsigned kInvalidateCodeBit = 29;  ///< COHER_CNTL.SH_ICACHE_ACTION_ENA. @source soc15d.h
+/// Bits of ACQUIRE_MEM's COHER_CNTL and of RELEASE_MEM's event. An action without write-back writes back what is dirty too.
+/// @source Linux 6.12 soc15d.h, PACKET3_ACQUIRE_MEM_CP_COHER_CNTL_*, EOP_TC_*_ACTION_EN
+constexpr unsigned kCoherWriteBack = 18, kCoherInvalidate = 23, kCoherCode = 29;
+constexpr unsigned kEventWriteBack = 15, kEventInvalidate = 17;
+/// Of INVALIDATE_TLBS, dw1 31:29. @source Linux 6.12 soc15d.h PACKET3_INVALIDATE_TLBS_FLUSH_TYPE
+using FlushType = Bits<29, 3>;
 
 }  // namespace
 
@@ -69,13 +74,25 @@ PacketResult Pm4Handlers::release_mem(P& p, Hqd& hqd, const Packet& packet) {
     action.data = make64(packet[4], packet[5]);
     action.context_id = packet[6];
     action.vmid = p.vmid(hqd);
+    action.invalidate = bit(packet[0], kEventInvalidate);
+    action.write_back = action.invalidate || bit(packet[0], kEventWriteBack);
     action.after_dispatch = hqd.dispatches.empty() ? 0 : hqd.dispatches.back();
     hqd.end_of_pipe.push_back(action);
     p.retire_dispatches(hqd);
     return PacketResult::Done;
 }
 
+/// @return whether what the action does to the L2 takes time that is not over yet
+bool Pm4Processor::writes_back(EndOfPipe& action) {
+    if (!action.write_back || !env_.clock.on()) return false;
+    const uint64_t now = env_.clock.ns();
+    if (action.due_ns == 0) action.due_ns = now + env_.timing.l2_writeback_ns;
+    return action.due_ns > now;
+}
+
 void Pm4Processor::end_of_pipe(Hqd& hqd, const EndOfPipe& action) {
+    if (action.write_back) bus_.write_back_l2();
+    if (action.invalidate) bus_.invalidate_l2();
     if (action.data_sel == 1) {
         const uint32_t word = lo32(action.data);
         memory_.write(action.vmid, action.address & ~uint64_t{3}, &word, sizeof word);
@@ -89,19 +106,28 @@ void Pm4Processor::end_of_pipe(Hqd& hqd, const EndOfPipe& action) {
 }
 
 PacketResult Pm4Handlers::acquire_mem(P& p, Hqd&, const Packet& packet) {
-    if (bit(packet[0], kInvalidateCodeBit)) p.dispatcher_.invalidate_code();
+    if (bit(packet[0], kCoherCode)) p.dispatcher_.invalidate_code();
+    if (bit(packet[0], kCoherInvalidate)) {
+        p.env_.clock.owe(p.env_.timing.l2_invalidate_ns);
+        p.bus_.invalidate_l2();
+    } else if (bit(packet[0], kCoherWriteBack)) {
+        p.env_.clock.owe(p.env_.timing.l2_writeback_ns);
+        p.bus_.write_back_l2();
+    }
     return PacketResult::Done;
 }
 
-/// dw1: event 5:0. Only the one that waits matters to a model whose memory is always coherent.
+/// dw1: event 5:0. Only the one that waits matters: what the others flush are caches of the graphics pipeline, and the L1.
 PacketResult Pm4Handlers::event_write(P&, Hqd& hqd, const Packet& packet) {
     if (bits(packet[0], 0, 6) != kCsPartialFlush) return PacketResult::Done;
     return hqd.dispatches.empty() ? PacketResult::Done : PacketResult::Retry;
 }
 
-/// dw1: dst_sel 3:0 (1 = by PASID), all hubs 4, PASID 20:5. @source gfx_v9_0_kiq_invalidate_tlbs()
+/// dw1: dst_sel 3:0 (1 = by PASID), all hubs 4, PASID 20:5, flush type 31:29. @source gfx_v9_0_kiq_invalidate_tlbs()
 PacketResult Pm4Handlers::invalidate_tlbs(P& p, Hqd&, const Packet& packet) {
     const bool all_hubs = bit(packet[0], 4);
+    if (FlushType::get(packet[0]) == kHeavyweightFlush) p.bus_.invalidate_l2();
+    p.env_.clock.owe(p.env_.timing.tlb_invalidate_ns);
     if (bits(packet[0], 0, 4) == 1) {
         p.bus_.invalidate_tlb_pasid(static_cast<uint16_t>(bits(packet[0], 5, 16)), all_hubs);
     } else {

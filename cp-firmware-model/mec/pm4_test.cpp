@@ -334,5 +334,39 @@ TEST_F(Pm4User, ProgramsCannotTakeTheTrapHandlerAway) {
     EXPECT_TRUE(bit(fake_cus().launches[0].launch.rsrc2, 6));
 }
 
+TEST_F(Pm4, ReleaseAndAcquireMemActOnTheL2AsTheirBitsSay) {
+    struct Case {
+        uint32_t event;
+        unsigned write_backs, invalidations;
+    };
+    for (const Case& c : {Case{0x14, 0, 0}, Case{0x14 | 1 << 15, 1, 0}, Case{0x14 | 1 << 17, 1, 1}}) {
+        bus.l2_write_backs = bus.l2_invalidations = 0;
+        bus.on_write_back = [this] { EXPECT_EQ(word(kScratch), 0u) << "the data comes after what it tells of"; };
+        bus.memory.put<uint32_t>(kScratch, 0);
+        submit(kcq, packet(Opcode::RELEASE_MEM, {c.event, 1u << 29, kScratch, 0, 1, 0, 0}));
+        settle();
+        EXPECT_EQ(word(kScratch), 1u);
+        EXPECT_EQ(bus.l2_write_backs, c.write_backs) << c.event;
+        EXPECT_EQ(bus.l2_invalidations, c.invalidations) << c.event;
+    }
+    bus.on_write_back = nullptr;
+    for (const Case& c : {Case{1u << 29, 0, 0}, Case{1u << 18, 1, 0}, Case{1u << 23, 0, 1}}) {
+        bus.l2_write_backs = bus.l2_invalidations = 0;
+        submit(kcq, packet(Opcode::ACQUIRE_MEM, {c.event, ~0u, 0xff, 0, 0, 10}));
+        settle();
+        EXPECT_EQ(bus.l2_write_backs, c.write_backs) << c.event;
+        EXPECT_EQ(bus.l2_invalidations, c.invalidations) << c.event;
+    }
+}
+
+TEST_F(Pm4, AHeavyweightInvalidationOfTranslationsDropsTheL2) {
+    submit(kcq, packet(Opcode::INVALIDATE_TLBS, {1u | 0x8001u << 5}));
+    settle();
+    EXPECT_EQ(bus.l2_invalidations, 0u);
+    submit(kcq, packet(Opcode::INVALIDATE_TLBS, {1u | 0x8001u << 5 | 2u << 29}));
+    settle();
+    EXPECT_EQ(bus.l2_invalidations, 1u);
+}
+
 }  // namespace
 }  // namespace lyra

@@ -49,6 +49,9 @@ enum class Type : uint8_t {
 #include "cp-firmware-model/packets/aql.def"
 };
 
+/// Scopes of a packet's fences. @source hsa.h hsa_fence_scope_t
+inline constexpr unsigned kScopeSystem = 2;
+
 enum class Vendor : uint8_t {
 #define AQL_VENDOR(name, format, text) name = format,
 #include "cp-firmware-model/packets/aql.def"

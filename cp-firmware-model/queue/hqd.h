@@ -96,6 +96,8 @@ struct EndOfPipe {
     uint32_t vmid = 0;
     uint32_t context_id = 0;
     uint8_t data_sel = 0, int_sel = 0;
+    bool write_back = false, invalidate = false;  ///< the L2, before the data is written
+    uint64_t due_ns = 0;                          ///< virtual time: when that is done; 0: not begun
 };
 
 /// How a queue leaves its slot; the values of CP_HQD_DEQUEUE_REQUEST. @source Linux 6.12 amdgpu_amdkfd_gfx_v9.c
@@ -112,6 +114,7 @@ struct AqlInFlight {
     uint64_t completion_signal = 0;  ///< address, 0 when none
     uint64_t start_ts = 0;
     bool done = false;
+    bool write_back = false;  ///< the L2, before the completion signal: the packet releases to the system
 };
 
 struct Hqd {

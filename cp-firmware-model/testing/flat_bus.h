@@ -153,6 +153,11 @@ public:
     VmidState vmid_state(uint32_t vmid) override { return vm[vmid % kVmids]; }
     void invalidate_tlb(uint32_t, bool) override {}
     void invalidate_tlb_pasid(uint16_t, bool) override {}
+    void write_back_l2() override {
+        if (on_write_back) on_write_back();
+        ++l2_write_backs;
+    }
+    void invalidate_l2() override { ++l2_invalidations; }
     void doorbell(uint64_t byte_offset, uint64_t value) override { doorbells[byte_offset] = value; }
 
     FlatMemory memory;
@@ -162,6 +167,8 @@ public:
     std::function<void(const Interrupt&)> on_interrupt;
     std::array<VmidState, kVmids> vm{};
     std::map<uint64_t, uint64_t> doorbells;
+    unsigned l2_write_backs = 0, l2_invalidations = 0;
+    std::function<void()> on_write_back;
 
 private:
     static constexpr size_t kMaxRecorded = 4096;

@@ -35,7 +35,7 @@ constexpr struct {
 constexpr uint32_t kPages = 64;  ///< at the start of VRAM and of RAM, which page tables are made of
 
 struct Device {
-    Device() : ram(kRam) {
+    explicit Device(bool strict) : ram(kRam) {
         vram = mmap(nullptr, kVram, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (vram == MAP_FAILED) __builtin_trap();
         lyra_config config;
@@ -43,6 +43,7 @@ struct Device {
         config.vram_bytes = kVram;
         config.compute_units = 4;
         config.poison = true;
+        if (strict) config.strict = "tlb,hdp,l2";
         config.ih_overflow = true;  // where IH_RB_CNTL has it enabled
         lyra_host_ops ops{};
         ops.now_ns = [](void* self) { return static_cast<Device*>(self)->now; };
@@ -161,7 +162,15 @@ void step(Device& d, Input& input) {
         case 10: {  // page tables, rings and queue descriptors
             auto* at = input.below(2) ? static_cast<uint8_t*>(d.vram) : d.ram.data();
             const uint64_t entry = address(input) | input.take<uint16_t>() | uint64_t{input.take<uint8_t>()} << 48;
-            std::memcpy(at + input.below(kPages * 512) * 8, &entry, sizeof entry);
+            if (const uint64_t offset = input.below(kPages * 512) * 8; input.below(2)) {
+                lyra_vram_write(d.device, offset, entry, 8);
+            } else {
+                std::memcpy(at + offset, &entry, sizeof entry);
+            }
+            if (const unsigned size = 1 + input.below(8); input.below(4) == 0) {
+                lyra_vram_write(d.device, entry, entry, size);
+                lyra_vram_read(d.device, entry ^ input.take<uint16_t>(), size);
+            }
             break;
         }
         case 11: lyra_set_bus_master(d.device, input.below(4) != 0); break;
@@ -188,7 +197,7 @@ void step(Device& d, Input& input) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Input input(data, size);
-    Device d;
+    Device d(input.below(2) != 0);
     bring_up(d, input.below(16));
     while (!input.empty()) step(d, input);
     for (int n = 0; n < 16; ++n) lyra_run(d.device, 1000);

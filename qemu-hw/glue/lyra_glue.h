@@ -36,17 +36,21 @@ struct LyraState {
     char *fp_exceptions;
     char *firmware;
     bool poison;
+    char *strict;
     bool ih_overflow;
     char *stats_path;
 
     lyra_device *device; /* NULL before realize and after exit */
     MemoryRegion vram;
+    MemoryRegion trapped_vram; /* BAR0 instead of vram with strict=hdp */
     MemoryRegion doorbells;
     MemoryRegion registers;
     Notifier exit_notifier;
 
     /* lyra_host.c */
     bool virtual_time; /* pump=virtual */
+    uint64_t read_ns;  /* virtual time: what an access costs the processor */
+    uint64_t write_ns;
     QEMUTimer *timer;  /* virtual time: the device's next event */
     bool msi_pending;
     bool delivering;
@@ -72,6 +76,12 @@ void lyra_glue_listen(LyraState *s);
  * call that gave it something. Nothing in the free-running mode.
  */
 void lyra_glue_advance(LyraState *s);
+
+/**
+ * Virtual time: the processor that is accessing the device waits so long. Other virtual time does not pass meanwhile; there is
+ * one processor.
+ */
+void lyra_glue_charge(LyraState *s, uint64_t ns);
 
 /** Undo both. After lyra_destroy(): nothing may use guest RAM any more. */
 void lyra_glue_host_fini(LyraState *s);

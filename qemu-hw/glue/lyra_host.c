@@ -7,8 +7,14 @@
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
 
+#include "hw/core/cpu.h"
 #include "hw/pci/msi.h"
 #include "lyra_glue.h"
+#if __has_include("exec/icount.h") /* QEMU 10.1 and newer */
+#include "exec/icount.h"
+#else
+#include "system/cpu-timers.h"
+#endif
 #include "system/cpus.h"
 
 enum {
@@ -69,6 +75,28 @@ void lyra_glue_advance(LyraState *s)
             timer_mod_anticipate(s->timer, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + LYRA_MSI_AGAIN_NS);
         }
     }
+}
+
+/*
+ * The clock of -icount is the number of instructions that the processor has executed: what it was given, less what is left of
+ * that. What is left is taken away first, so that a timer that becomes due meanwhile stops the processor; the rest is given and
+ * taken at once.
+ */
+void lyra_glue_charge(LyraState *s, uint64_t ns)
+{
+    CPUState *cpu = current_cpu;
+    uint64_t instructions, extra, low;
+
+    if (!s->virtual_time || !cpu || !icount_enabled()) {
+        return;
+    }
+    instructions = ns / icount_to_ns(1);
+    extra = MIN(instructions, (uint64_t)cpu->icount_extra);
+    cpu->icount_extra -= extra;
+    instructions -= extra;
+    low = MIN(instructions, cpu->neg.icount_decr.u16.low);
+    qatomic_set(&cpu->neg.icount_decr.u16.low, cpu->neg.icount_decr.u16.low - low);
+    cpu->icount_budget += instructions - low;
 }
 
 /*

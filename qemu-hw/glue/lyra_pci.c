@@ -70,8 +70,11 @@ enum {
 static uint64_t lyra_registers_read(void *opaque, hwaddr offset, unsigned size)
 {
     LyraState *s = opaque;
-    uint64_t value = s->device ? lyra_mmio_read(s->device, offset, size) : UINT64_MAX;
+    uint64_t value;
 
+    lyra_glue_charge(s, s->read_ns / 2); /* on its way there */
+    value = s->device ? lyra_mmio_read(s->device, offset, size) : UINT64_MAX;
+    lyra_glue_charge(s, s->read_ns - s->read_ns / 2);
     lyra_glue_advance(s);
     return value;
 }
@@ -82,6 +85,7 @@ static void lyra_registers_write(void *opaque, hwaddr offset, uint64_t value, un
 
     if (s->device) {
         lyra_mmio_write(s->device, offset, value, size);
+        lyra_glue_charge(s, s->write_ns);
         lyra_glue_advance(s);
     }
 }
@@ -99,7 +103,26 @@ static void lyra_doorbells_write(void *opaque, hwaddr offset, uint64_t value, un
 
     if (s->device) {
         lyra_doorbell_write(s->device, offset, value, size);
+        lyra_glue_charge(s, s->write_ns);
         lyra_glue_advance(s);
+    }
+}
+
+static uint64_t lyra_trapped_vram_read(void *opaque, hwaddr offset, unsigned size)
+{
+    LyraState *s = opaque;
+
+    lyra_glue_charge(s, s->read_ns);
+    return s->device ? lyra_vram_read(s->device, offset, size) : UINT64_MAX;
+}
+
+static void lyra_trapped_vram_write(void *opaque, hwaddr offset, uint64_t value, unsigned size)
+{
+    LyraState *s = opaque;
+
+    if (s->device) {
+        lyra_vram_write(s->device, offset, value, size);
+        lyra_glue_charge(s, s->write_ns);
     }
 }
 
@@ -109,6 +132,14 @@ static const MemoryRegionOps lyra_registers_ops = {
     .endianness = DEVICE_LITTLE_ENDIAN,
     .valid = {.min_access_size = 1, .max_access_size = 8},
     .impl = {.min_access_size = 1, .max_access_size = 8},
+};
+
+static const MemoryRegionOps lyra_trapped_vram_ops = {
+    .read = lyra_trapped_vram_read,
+    .write = lyra_trapped_vram_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
+    .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
 };
 
 /* 8 in .impl too: a 64-bit doorbell store must not be torn into two. */
@@ -283,6 +314,7 @@ static lyra_device *lyra_make(LyraState *s, Error **errp)
     config.firmware = s->firmware;
     config.poison = s->poison;
     config.ih_overflow = s->ih_overflow;
+    config.strict = s->strict;
     device = lyra_create(&config, &lyra_glue_host_ops, s, memory_region_get_ram_ptr(&s->vram), message, sizeof(message));
     if (!device) {
         error_setg(errp, "%s", message[0] ? message : "the device cannot be made");
@@ -322,7 +354,8 @@ static void lyra_add_bars(LyraState *s)
 
     memory_region_init_io(&s->doorbells, OBJECT(s), &lyra_doorbells_ops, s, "lyra.doorbells", LYRA_DOORBELL_BAR_BYTES);
     memory_region_init_io(&s->registers, OBJECT(s), &lyra_registers_ops, s, "lyra.registers", LYRA_REGISTER_BAR_BYTES);
-    pci_register_bar(pci, LYRA_BAR_VRAM, wide, &s->vram);
+    memory_region_init_io(&s->trapped_vram, OBJECT(s), &lyra_trapped_vram_ops, s, "lyra.vram.trapped", s->vram_bytes);
+    pci_register_bar(pci, LYRA_BAR_VRAM, wide, lyra_traps_vram(s->device) ? &s->trapped_vram : &s->vram);
     pci_register_bar(pci, LYRA_BAR_DOORBELLS, wide, &s->doorbells);
     pci_register_bar(pci, LYRA_BAR_REGISTERS, PCI_BASE_ADDRESS_SPACE_MEMORY, &s->registers);
 }
@@ -399,6 +432,17 @@ static void lyra_realize(PCIDevice *pci, Error **errp)
         lyra_pci_exit(pci);
         return;
     }
+    if (s->virtual_time && icount_to_ns(1) != lyra_timing(s->device, "guest_instruction_ns")) {
+        error_setg(errp,
+                   "an instruction takes %" PRId64 " ns with this -icount shift=, and %" PRIu64 " ns (guest_instruction_ns) in "
+                   "the timing parameters",
+                   icount_to_ns(1),
+                   lyra_timing(s->device, "guest_instruction_ns"));
+        lyra_pci_exit(pci);
+        return;
+    }
+    s->read_ns = lyra_timing(s->device, "mmio_read_ns");
+    s->write_ns = lyra_timing(s->device, "mmio_write_ns");
     lyra_add_bars(s);
     lyra_glue_listen(s);
     if (!s->virtual_time && !lyra_start(s->device)) {
@@ -423,6 +467,7 @@ static const Property lyra_properties[] = {
     DEFINE_PROP_STRING("fp-exceptions", LyraState, fp_exceptions),
     DEFINE_PROP_STRING("firmware", LyraState, firmware),
     DEFINE_PROP_BOOL("poison", LyraState, poison, false),
+    DEFINE_PROP_STRING("strict", LyraState, strict),
     DEFINE_PROP_BOOL("ih-overflow", LyraState, ih_overflow, false),
     DEFINE_PROP_STRING("stats", LyraState, stats_path),
 };

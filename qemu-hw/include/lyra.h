@@ -30,7 +30,7 @@ extern "C" {
 #endif
 
 /** Grows when a struct below changes its layout or a function its meaning. Passed to lyra_create(), which refuses others. */
-#define LYRA_ABI_VERSION 4
+#define LYRA_ABI_VERSION 5
 
 #define LYRA_DEFAULT_THREADS_MAX 8
 
@@ -119,6 +119,12 @@ typedef struct lyra_config {
      * false: they wait in the device, up to 65,536, and none is lost.
      */
     bool ih_overflow;
+    /**
+     * What is kept until the driver flushes it, "tlb", "hdp" and "l2" divided by commas, or NULL: translations, what the host
+     * stores in VRAM, what waves load and store. A driver or a program that forgets a flush then fails. "hdp" needs a host that
+     * comes through lyra_vram_read() and lyra_vram_write(); "l2" has no virtual time.
+     */
+    const char *strict;
 } lyra_config;
 
 /** One range of guest RAM that the host has mapped. Ranges must not overlap. */
@@ -167,6 +173,18 @@ LYRA_API void lyra_mmio_write(lyra_device *device, uint64_t offset, uint64_t val
 /** BAR2. size is 4 or 8. */
 LYRA_API uint64_t lyra_doorbell_read(lyra_device *device, uint64_t offset, unsigned size);
 LYRA_API void lyra_doorbell_write(lyra_device *device, uint64_t offset, uint64_t value, unsigned size);
+
+/**
+ * BAR0, for hosts that do not map VRAM. size is 1 to 8; with strict "hdp" stores wait for a flush. From any thread, without
+ * waiting for the device.
+ */
+LYRA_API uint64_t lyra_vram_read(lyra_device *device, uint64_t offset, unsigned size);
+LYRA_API void lyra_vram_write(lyra_device *device, uint64_t offset, uint64_t value, unsigned size);
+/** Whether BAR0 must not be mapped: strict has "hdp". */
+LYRA_API bool lyra_traps_vram(const lyra_device *device);
+
+/** A timing parameter of the device by name, as the configuration has set it; 0 for an unknown name. */
+LYRA_API uint64_t lyra_timing(const lyra_device *device, const char *name);
 
 /** Free-running pump: start and stop a thread that calls lyra_run() while there is work. */
 LYRA_API bool lyra_start(lyra_device *device);

@@ -123,8 +123,13 @@ std::string check(const lyra_config& config) {
         return fmt::format("floating-point exceptions '{}': must be auto or always", config.fp_exceptions);
     if (Timing timing; config.timing)
         if (std::string wrong = timing.set(config.timing); !wrong.empty()) return wrong;
-    if (Firmware firmware; config.firmware) return firmware.set(config.firmware);
-    return {};
+    if (Firmware firmware; config.firmware)
+        if (std::string wrong = firmware.set(config.firmware); !wrong.empty()) return wrong;
+    Strict strict;
+    if (config.strict)
+        if (std::string wrong = strict.set(config.strict); !wrong.empty()) return wrong;
+    // Memory is told from VRAM by host addresses, which copies do not have.
+    return strict.l2 && config.virtual_time ? "strict 'l2' has no virtual time" : std::string();
 }
 
 struct PostedDoorbell {
@@ -148,6 +153,7 @@ struct lyra_device {
         env.fp_exceptions = *fp_exceptions_of(config);
         env.poison = config.poison;
         env.ih_overflow = config.ih_overflow;
+        if (config.strict) env.strict.set(config.strict);
         if (config.timing) env.timing.set(config.timing);
         env.firmware = Firmware::defaults(config.virtual_time);
         if (config.firmware) env.firmware.set(config.firmware);
@@ -361,6 +367,18 @@ void lyra_doorbell_write(lyra_device* device, uint64_t offset, uint64_t value, u
     if (waiting >= kMaxPostedDoorbells) device->locked([] {});
     device->wake();
 }
+
+uint64_t lyra_vram_read(lyra_device* device, uint64_t offset, unsigned size) {
+    return device->soc.hdp().read_vram(offset, size);
+}
+
+void lyra_vram_write(lyra_device* device, uint64_t offset, uint64_t value, unsigned size) {
+    device->soc.hdp().write_vram(offset, value, size);
+}
+
+bool lyra_traps_vram(const lyra_device* device) { return device->env.strict.hdp; }
+
+uint64_t lyra_timing(const lyra_device* device, const char* name) { return device->env.timing.get(name); }
 
 bool lyra_start(lyra_device* device) {
     if (device->timed || device->thread.joinable()) return false;

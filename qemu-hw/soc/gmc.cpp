@@ -21,7 +21,10 @@ const HubRegisters kMmHub = {0x69a1c / 4, 0x69a2c / 4, 0x69a30 / 4, 0x69b00 / 4,
 namespace {
 
 constexpr size_t kTlbEntries = 4096;
-constexpr unsigned kInvalidateEngines = 18;
+/// Of what Strict::tlb keeps; a guest that has more loses all of it.
+constexpr size_t kMaxKept = size_t{1} << 20;
+/// VM_INVALIDATE_ENGn_REQ: VMIDs 15:0, FLUSH_TYPE. @source Linux 6.12 gmc_v9_0.c gmc_v9_0_get_invalidate_req()
+using RequestFlushType = Bits<16, 3>;
 constexpr uint64_t kFaultRepeatNs = 1'000'000;
 /// Bits of the second data dword. @source Linux 6.12 gmc_v9_0_process_interrupt()
 constexpr uint32_t kWriteFault = 0x20, kRetryFault = 0x80;
@@ -74,11 +77,13 @@ Hub::Hub(Env& env, RegisterFile& registers, BusMemory& bus, const HubRegisters& 
     registers.claim(layout.fault_cntl, 1, *this);
     registers.claim(layout.sem, kInvalidateEngines, *this);
     registers.claim(layout.req, kInvalidateEngines, *this);
+    registers.claim(layout.ack, kInvalidateEngines, *this);
 }
 
 uint32_t Hub::read(uint32_t dw) {
     // The semaphore is always free for whoever asks: one driver instance, and it serialises by itself.
     if (dw >= layout_.sem && dw < layout_.sem + kInvalidateEngines) return 1;
+    if (dw >= layout_.ack && dw < layout_.ack + kInvalidateEngines && env_.now_ns() < ack_ns_[dw - layout_.ack]) return 0;
     return registers_.stored(dw);
 }
 
@@ -95,8 +100,10 @@ void Hub::write(uint32_t dw, uint32_t value) {
     if (dw < layout_.req || dw >= layout_.req + kInvalidateEngines) return;
     const uint32_t engine = dw - layout_.req;
     const uint32_t mask = value & 0xffff;
+    if (RequestFlushType::get(value) == kHeavyweightFlush && heavyweight_) heavyweight_();
     invalidate(mask);
     registers_.store(layout_.ack + engine, mask);
+    if (env_.clock.on()) ack_ns_[engine] = env_.clock.ns() + env_.timing.tlb_invalidate_ns;
 }
 
 void Hub::set_page_table_base(uint32_t vmid, uint64_t base) {
@@ -110,6 +117,9 @@ void Hub::invalidate(uint32_t vmid_mask) {
     emit<event::tlb_invalidate>(env_.tracer, env_.now_ns(), layout_.mmhub, vmid_mask);
     for (TlbEntry& entry : tlb_)
         if (entry.tag != ~uint64_t{0} && bit(vmid_mask, static_cast<unsigned>(entry.tag >> 52))) entry = TlbEntry{};
+    const auto named = [&](const auto& kept) { return bit(vmid_mask, static_cast<unsigned>(kept.first >> 52) & 0xf); };
+    std::erase_if(kept_, named);
+    std::erase_if(directories_, named);
     last_fault_tag_ = ~uint64_t{0};
     retried_ns_.clear();
     ++generation_;
@@ -117,6 +127,9 @@ void Hub::invalidate(uint32_t vmid_mask) {
 
 void Hub::reset() {
     tlb_.assign(kTlbEntries, TlbEntry{});
+    kept_.clear();
+    directories_.clear();
+    ack_ns_ = {};
     last_fault_tag_ = ~uint64_t{0};
     retried_ns_.clear();
     ++generation_;
@@ -163,6 +176,7 @@ Result<Hub::PageInfo> Hub::leaf(uint64_t entry, uint64_t va, unsigned page_shift
     // Added, not merged: the driver makes large leaves of contiguous pages that are aligned in virtual addresses only.
     info.address = ((entry & PteBits::kPageAddress) + offset) & PteBits::kPageAddress;
     info.system = entry & PteBits::kSystem;
+    info.cached = (entry >> PteBits::kMtypeShift & 3) != PteBits::kUncached;
     info.rights = static_cast<uint8_t>((entry & PteBits::kRead ? kNoRead : 0) | (entry & PteBits::kWrite ? kNoWrite : 0) |
                                        (entry & PteBits::kExecute ? kNoExecute : 0));
     if (entry & PteBits::kValid) return info;
@@ -172,6 +186,18 @@ Result<Hub::PageInfo> Hub::leaf(uint64_t entry, uint64_t va, unsigned page_shift
         return info;
     }
     return Fault::PageRetry;
+}
+
+/// With Strict::tlb an entry that points to a table is remembered: a driver that lets it point elsewhere has to invalidate.
+/// @param level  of the directory, 1 is just above the tables
+Result<uint64_t> Hub::read_directory(uint32_t vmid, unsigned level, uint64_t va, uint64_t table, bool system, uint64_t index) {
+    if (!env_.strict.tlb) return read_entry(table, system, index);
+    const uint64_t key = uint64_t{vmid} << 52 | uint64_t{level} << 56 | va >> 12;
+    if (const auto found = directories_.find(key); found != directories_.end()) return found->second;
+    Result<uint64_t> entry = read_entry(table, system, index);
+    const bool points_on = entry && (*entry & PteBits::kValid) && !(*entry & PteBits::kPdeIsPte);
+    if (points_on && directories_.size() < kMaxKept) directories_.emplace(key, *entry);
+    return entry;
 }
 
 // DEPTH directories over one table of 9 + BLOCK_SIZE address bits; a directory entry may itself be a leaf ("P" bit) or, in a
@@ -196,7 +222,7 @@ Result<Hub::PageInfo> Hub::walk(uint32_t vmid, uint64_t va) {
     for (unsigned level = depth; level > 0; --level) {
         const unsigned shift = 12 + block_bits + 9 * (level - 1);
         const uint64_t index = level == depth ? (va - (start << 12)) >> shift : (va >> shift) & 0x1ff;
-        Result<uint64_t> entry = read_entry(table, system, index);
+        Result<uint64_t> entry = read_directory(vmid, level, va >> shift << shift, table, system, index);
         if (!entry) return entry.fault();
         if (*entry & PteBits::kPdeIsPte) return leaf(*entry, va, shift);
         if (!(*entry & PteBits::kValid)) return leaf(*entry & PteBits::kPrt, va, 12);
@@ -225,7 +251,7 @@ uint8_t* Hub::host_of(const PageInfo& info) {
 const Hub::TlbEntry* Hub::look_up(uint32_t vmid, uint64_t va, Fault& fault) {
     if (tlb_bus_generation_ != bus_.generation()) {
         tlb_bus_generation_ = bus_.generation();
-        reset();
+        tlb_.assign(kTlbEntries, TlbEntry{});  // for its host addresses
     }
     const uint64_t tag = tag_of(vmid, va);
     TlbEntry& entry = tlb_[slot_of(vmid, va)];
@@ -236,13 +262,24 @@ const Hub::TlbEntry* Hub::look_up(uint32_t vmid, uint64_t va, Fault& fault) {
         fault = Fault::AddressNotCanonical;
         return nullptr;
     }
-    Result<PageInfo> info = translate(vmid, va);
+    const auto kept = kept_.find(tag);
+    Result<PageInfo> info = kept == kept_.end() ? translate(vmid, va) : kept->second;
     if (!info) {
         fault = info.fault();
         return nullptr;
     }
+    if (env_.strict.tlb && kept == kept_.end()) {
+        if (kept_.size() >= kMaxKept) kept_.clear();
+        kept_.emplace(tag, *info);
+    }
     entry = TlbEntry{tag, host_of(*info), *info};
     return &entry;
+}
+
+bool Hub::cached(uint32_t vmid, uint64_t va) {
+    Fault fault = Fault::None;
+    const TlbEntry* entry = look_up(vmid & 0xf, va, fault);
+    return entry && entry->info.cached;
 }
 
 uint8_t* Hub::page(uint32_t vmid, uint64_t va, Access access) {

@@ -23,6 +23,8 @@ struct PteBits {
     static constexpr uint64_t kPrt = uint64_t{1} << 51, kPdeIsPte = uint64_t{1} << 54, kTranslateFurther = uint64_t{1} << 56;
     /// VALID, SYSTEM and PRT together: no page, and the access is not retried. @source amdgpu_vm.h AMDGPU_VM_NORETRY_FLAGS_TF
     static constexpr uint64_t kNoRetry = kValid | kSystem | kPrt;
+    static constexpr unsigned kMtypeShift = 57;
+    static constexpr uint64_t kUncached = 3;  ///< MTYPE_UC. @source amdgpu_vm.h AMDGPU_PTE_MTYPE_VG10, soc15 mtype
     static constexpr uint64_t kPageAddress = 0x0000fffffffff000, kTableAddress = 0x0000ffffffffffc0;
 };
 
@@ -49,6 +51,7 @@ extern const HubRegisters kGfxHub, kMmHub;
 
 class Hub : public MemoryPort, public RegisterBlock {
 public:
+    static constexpr unsigned kInvalidateEngines = 18;
     using RaiseInterrupt = std::function<void(const Interrupt&)>;
     using PasidOf = std::function<uint16_t(uint32_t vmid, bool mmhub)>;
     /// Whether the clients that can retry want the faults of a VMID retried.
@@ -64,6 +67,9 @@ public:
     Fault check(uint32_t vmid, uint64_t va, Access access) override { return check(vmid, va, access, layout_.client); }
     uint64_t generation() const override { return generation_ + bus_.generation(); }
 
+    /// Whether the page, which page() has found, may be held by the L2.
+    bool cached(uint32_t vmid, uint64_t va);
+
     /// The same for one client. A page that is missing, or forbids the access, is PageRetry with a retry fault for the driver,
     /// where the client retries, and the VMID's VM_CONTEXT_CNTL and retry_wanted agree.
     Fault read(uint32_t vmid, uint64_t va, void* data, size_t size, const HubClient& client);
@@ -77,6 +83,8 @@ public:
     /// Write VM_CONTEXTn_PAGE_TABLE_BASE and drop the VMID's translations.
     void set_page_table_base(uint32_t vmid, uint64_t base);
     void invalidate(uint32_t vmid_mask);
+    /// What an invalidation of the heavyweight type drops besides translations.
+    void set_heavyweight(std::function<void()> drop) { heavyweight_ = std::move(drop); }
     void reset();
 
 private:
@@ -86,6 +94,7 @@ private:
         bool system = false;
         bool prt = false;  ///< partially resident: reads zero, drops writes
         uint8_t rights = 0;  ///< FaultBits: what the page allows
+        bool cached = false;  ///< MTYPE: by the L2
     };
     struct TlbEntry {
         uint64_t tag = ~uint64_t{0};  ///< page number | vmid << 52
@@ -98,6 +107,7 @@ private:
     Result<PageInfo> walk(uint32_t vmid, uint64_t va);
     Result<PageInfo> leaf(uint64_t entry, uint64_t va, unsigned page_shift);
     Result<uint64_t> read_entry(uint64_t table, bool system, uint64_t index);
+    Result<uint64_t> read_directory(uint32_t vmid, unsigned level, uint64_t va, uint64_t table, bool system, uint64_t index);
     uint8_t* host_of(const PageInfo& info);
     const TlbEntry* look_up(uint32_t vmid, uint64_t va, Fault& fault);
     const TlbEntry* look_up(uint32_t vmid, uint64_t va, Access access, const HubClient& client, Fault& fault);
@@ -116,7 +126,12 @@ private:
     RaiseInterrupt raise_;
     PasidOf pasid_;
     RetryWanted retry_wanted_;
+    std::function<void()> heavyweight_;
     std::vector<TlbEntry> tlb_;
+    // Strict::tlb
+    std::unordered_map<uint64_t, PageInfo> kept_;  ///< translations by TLB tag
+    std::unordered_map<uint64_t, uint64_t> directories_;  ///< entries that point to a table, by VMID, level and address
+    std::array<uint64_t, kInvalidateEngines> ack_ns_{};  ///< virtual time: when an engine's invalidation is acknowledged
     uint64_t generation_ = 1;
     uint64_t tlb_bus_generation_ = 0;
     uint64_t last_fault_tag_ = ~uint64_t{0};

@@ -330,5 +330,52 @@ TEST_F(HubTest, Vmid0SeesTheFrameBufferWindowAndTheFlatGart) {
     EXPECT_EQ(hub.page(0, 0x200000, Access::Read), nullptr);
 }
 
+/// A driver that forgets to invalidate is lucky whenever the entry has made room for others.
+TEST_F(HubTest, StrictTlbKeepsATranslationUntilItIsInvalidated) {
+    for (const bool strict : {false, true}) {
+        env.strict.tlb = strict;
+        hub.invalidate(1u << kVmid);
+        map_page(kVa, 0x200000 | kRw);
+        ASSERT_EQ(hub.page(kVmid, kVa, Access::Read), vram.data() + 0x200000);
+        map_page(kVa, 0x300000 | kRw);
+        // A huge page next to it, of which one page in two shares a place with others.
+        put(kPdb0 + ((kVa >> 21 & 511) + 1) * 8, 0x600000 | kRw | PteBits::kPdeIsPte);
+        put(kPdb1 + ((kVa >> 30 & 511) + 1) * 8, 0x0 | kRw | PteBits::kPdeIsPte);
+        const uint64_t huge = ((kVa >> 30) + 1) << 30;
+        for (uint64_t page = 0; page < 8192; ++page) hub.page(kVmid, huge + page * kPageBytes, Access::Read);
+        EXPECT_EQ(hub.page(kVmid, kVa, Access::Read), vram.data() + (strict ? 0x200000 : 0x300000));
+        hub.invalidate(1u << (kVmid + 1));
+        EXPECT_EQ(hub.page(kVmid, kVa, Access::Read), vram.data() + (strict ? 0x200000 : 0x300000)) << "another VMID's";
+        registers.write(kGfxHub.req, 1u << kVmid);
+        EXPECT_EQ(hub.page(kVmid, kVa, Access::Read), vram.data() + 0x300000);
+    }
+}
+
+TEST_F(HubTest, StrictTlbKeepsDirectoriesToo) {
+    env.strict.tlb = true;
+    map_page(kVa, 0x200000 | kRw);
+    ASSERT_EQ(hub.page(kVmid, kVa, Access::Read), vram.data() + 0x200000);
+    // Another table, where the neighbour is that has not been asked for yet.
+    constexpr uint64_t kOther = 0x105000;
+    put(kPtb + (kVa >> 12 & 511) * 8 + 8, 0x201000 | kRw);
+    put(kOther + (kVa >> 12 & 511) * 8 + 8, 0x301000 | kRw);
+    put(kPdb0 + (kVa >> 21 & 511) * 8, kOther | PteBits::kValid);
+    EXPECT_EQ(hub.page(kVmid, kVa + kPageBytes, Access::Read), vram.data() + 0x201000);
+    hub.invalidate(1u << kVmid);
+    EXPECT_EQ(hub.page(kVmid, kVa + kPageBytes, Access::Read), vram.data() + 0x301000);
+}
+
+TEST_F(HubTest, AnInvalidationIsAcknowledgedInItsTime) {
+    env.clock.start(env.timing);
+    env.clock.set_ns(1000);
+    registers.write(kGfxHub.req + 3, 1u << kVmid);
+    EXPECT_EQ(registers.read(kGfxHub.ack + 3), 0u);
+    env.clock.set_ns(1000 + env.timing.tlb_invalidate_ns - 1);
+    EXPECT_EQ(registers.read(kGfxHub.ack + 3), 0u);
+    env.clock.set_ns(1000 + env.timing.tlb_invalidate_ns);
+    EXPECT_EQ(registers.read(kGfxHub.ack + 3), 1u << kVmid);
+    EXPECT_EQ(registers.read(kGfxHub.ack + 2), 0u) << "another engine";
+}
+
 }  // namespace
 }  // namespace lyra

@@ -2,6 +2,7 @@
 // Interrupt ring 0.
 #include "qemu-hw/soc/ih.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -114,7 +115,18 @@ void InterruptHandler::flush() {
         store(make64(registers_.stored(kWptrAddrLo), registers_.stored(kWptrAddrHi) & 0xffff), &value, 4);
     }
     if (!EnableIntr::get(control())) return;
+    notify();
+}
+
+void InterruptHandler::notify() {
     env_.stats.add(Stat::msis);
+    if (!env_.clock.on()) return env_.host.raise_msi();
+    // One that is on its way tells of later vectors too: the driver reads the ring to its end.
+    arrives_ns_ = std::min(arrives_ns_, env_.clock.ns() + env_.timing.interrupt_ns);
+}
+
+void InterruptHandler::deliver() {
+    arrives_ns_ = kNever;
     env_.host.raise_msi();
 }
 
@@ -136,8 +148,7 @@ void InterruptHandler::rptr_moved(uint32_t value) {
     const uint64_t mask = ring_bytes() - 1;
     if (EnableIntr::get(control()) && RbEnable::get(control()) && bus_.bus_master() &&
         (registers_.stored(kRbWptr) & mask) != (value & mask)) {
-        env_.stats.add(Stat::msis);
-        env_.host.raise_msi();
+        notify();
     }
 }
 
@@ -150,6 +161,7 @@ bool InterruptHandler::doorbell(uint32_t byte_offset, uint32_t value) {
 
 void InterruptHandler::reset() {
     backlog_.clear();
+    arrives_ns_ = kNever;
     overrun_ = false;
 }
 

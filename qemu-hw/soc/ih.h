@@ -33,17 +33,23 @@ public:
     void flush();
     void reset();
 
+    /// Virtual time: when the message that is on its way reaches the host, kNever: there is none. Then it is to be delivered.
+    uint64_t arrives_ns() const { return arrives_ns_; }
+    void deliver();
+
 private:
     void store(uint64_t bus, const void* data, size_t size);
     using Vector = std::array<uint32_t, 8>;
     uint32_t control() const;
     uint64_t ring_bytes() const;
     void rptr_moved(uint32_t value);
+    void notify();
 
     Env& env_;
     RegisterFile& registers_;
     BusMemory& bus_;
     std::deque<Vector> backlog_;
+    uint64_t arrives_ns_ = kNever;
     bool overrun_ = false;  ///< the write pointer has passed the read pointer: the ring is full until that one moves
 };
 

@@ -233,5 +233,24 @@ TEST_F(IhTest, DoorbellMovesTheReadPointerOnlyWhenItMatches) {
     EXPECT_EQ(registers.read(0x448c / 4), 32u);
 }
 
+TEST_F(IhTest, AMessageIsOnItsWayForATime) {
+    env.clock.start(env.timing);
+    env.clock.set_ns(1000);
+    EXPECT_EQ(ih.arrives_ns(), kNever);
+    ih.raise(eop(1));
+    EXPECT_EQ(ring_dword(4), 1u) << "the vector is there before the message";
+    EXPECT_EQ(host.msis, 0u);
+    EXPECT_EQ(ih.arrives_ns(), 1000 + env.timing.interrupt_ns);
+    env.clock.set_ns(1500);
+    ih.raise(eop(2));
+    EXPECT_EQ(ih.arrives_ns(), 1000 + env.timing.interrupt_ns) << "the first tells of both";
+    ih.deliver();
+    EXPECT_EQ(host.msis, 1u);
+    EXPECT_EQ(ih.arrives_ns(), kNever);
+    ih.raise(eop(3));
+    ih.reset();
+    EXPECT_EQ(ih.arrives_ns(), kNever);
+}
+
 }  // namespace
 }  // namespace lyra

@@ -21,7 +21,7 @@ constexpr DoorbellTarget kRangeTargets[] = {DoorbellTarget::Sdma0, DoorbellTarge
                                             DoorbellTarget::Video};
 using RangeOffset = Bits<2, 10>;  ///< dwords
 using RangeSize = Bits<16, 5>;    ///< dwords; 0: off
-constexpr uint32_t kHdpFlushReq = 0x3898 / 4, kHdpFlushDone = 0x389c / 4, kBiosScratch7 = 0x14c / 4;
+constexpr uint32_t kBiosScratch7 = 0x14c / 4;
 // A guest that walks the whole SMN space must not make us keep all of it.
 constexpr size_t kSmnRegisters = 65536;
 
@@ -33,7 +33,6 @@ Nbio::Nbio(Env& env, RegisterFile& registers, BusMemory& bus) : env_(env), regis
     registers.claim(kConfigMemsize, 1, *this);
     registers.claim(kIovFuncIdentifier, 1, *this);
     registers.claim(kStrap0, 1, *this);
-    registers.claim(kHdpFlushDone, 1, *this);
 }
 
 void Nbio::reset() {
@@ -79,7 +78,6 @@ uint32_t Nbio::read(uint32_t dw) {
         auto it = smn_.find(registers_.stored(kPcieIndex2));
         return it == smn_.end() ? 0 : it->second;
     }
-    if (dw == kHdpFlushDone) return ~0u;
     return registers_.stored(dw);
 }
 

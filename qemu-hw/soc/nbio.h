@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// NBIO: identity constants, the VRAM window MM_INDEX/MM_DATA, the SMN window PCIE_INDEX2/DATA2, HDP flush.
+// NBIO: identity constants, the VRAM window MM_INDEX/MM_DATA, the SMN window PCIE_INDEX2/DATA2.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 // Wiring of the chip: register and doorbell routing, process binding, reset; step 2 of the data flow.
 #include "qemu-hw/soc/soc.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -48,7 +49,8 @@ Soc::Soc(Env& env, const Chip& chip, const GpuShape& shape, uint8_t* vram, uint6
       mmhub_(
           env, registers_, bus_, kMmHub, [this](const Interrupt& i) { interrupt(i); },
           [this](uint32_t vmid, bool mm) { return ih_.pasid_of(vmid, mm); }, [](uint32_t) { return true; }),
-      nbio_(env, registers_, bus_), grbm_(env, registers_, shape), psp_(env, registers_, mmhub_, [this] { mode1_reset(); }),
+      l2_(env, gfxhub_, kWaves), nbio_(env, registers_, bus_), hdp_(env, registers_, bus_), grbm_(env, registers_, shape),
+      psp_(env, registers_, mmhub_, [this] { mode1_reset(); }),
       smu_(env, registers_, nbio_, mmhub_, [this] { return cp_.dispatcher().activity(); }),
       notify_(registers_, [this](const Interrupt& i) { interrupt(i); }), counters_(registers_, env.stats),
       sdma0_(env, *this, 0), sdma1_(env, *this, 1), cp_(env, *this, shape, sdma0_, sdma1_),
@@ -59,6 +61,7 @@ Soc::Soc(Env& env, const Chip& chip, const GpuShape& shape, uint8_t* vram, uint6
     registers_.claim(kSdma0Base, kSdmaSpan, *this);
     registers_.claim(kSdma1Base, kSdmaSpan, *this);
     bus_.set_target(this);
+    gfxhub_.set_heavyweight([this] { l2_.invalidate(); });
     reset();
 }
 
@@ -107,6 +110,8 @@ void Soc::reset() {
     sdma1_.reset();
     gfxhub_.reset();
     mmhub_.reset();
+    l2_.reset();
+    hdp_.reset();
     ih_.reset();
     psp_.reset();
     nbio_.reset();
@@ -125,6 +130,12 @@ void Soc::mode1_reset() {
     for (uint32_t i = 0; i < kScratchCount; ++i) scratch[i] = registers_.stored(kScratchFirst + i);
     reset();
     for (uint32_t i = 0; i < kScratchCount; ++i) registers_.store(kScratchFirst + i, scratch[i]);
+}
+
+uint64_t Soc::run_until(uint64_t ns) {
+    const uint64_t next = cp_.run_until(ns);
+    if (env_.clock.ns() >= ih_.arrives_ns()) ih_.deliver();
+    return std::min(next, ih_.arrives_ns());
 }
 
 void Soc::set_bus_master(bool enabled) {
@@ -219,7 +230,7 @@ uint64_t Soc::bar_read(unsigned bar, uint64_t offset, unsigned size) {
 void Soc::bar_write(unsigned bar, uint64_t offset, uint64_t value, unsigned size) {
     if (bar == 2) return doorbell_write(offset, value, size);
     constexpr uint64_t kHdpFlushPage = 0x7f000;
-    if (offset >= kHdpFlushPage) return;
+    if (offset >= kHdpFlushPage) return hdp_.flush();
     report(env_, Fault::RegisterRange, fmt::format("GPU write of register {:#x}", offset));
 }
 

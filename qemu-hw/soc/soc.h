@@ -16,7 +16,9 @@
 #include "qemu-hw/soc/doorbell_notify.h"
 #include "qemu-hw/soc/gmc.h"
 #include "qemu-hw/soc/grbm.h"
+#include "qemu-hw/soc/hdp.h"
 #include "qemu-hw/soc/ih.h"
+#include "qemu-hw/soc/l2.h"
 #include "qemu-hw/soc/nbio.h"
 #include "qemu-hw/soc/psp.h"
 #include "qemu-hw/soc/register_file.h"
@@ -31,12 +33,13 @@ public:
     void reset();
     RunState run(uint64_t instruction_budget);
     /// Virtual time: let everything happen that happens until then. @return when something will happen next, kNever: nothing
-    uint64_t run_until(uint64_t ns) { return cp_.run_until(ns); }
+    uint64_t run_until(uint64_t ns);
     /// Virtual time: the host has touched registers or memory.
     void wake() { cp_.wake(); }
 
     RegisterFile& registers() { return registers_; }
     BusMemory& bus() { return bus_; }
+    Hdp& hdp() { return hdp_; }
     void set_bus_master(bool enabled);
 
     /// What hands over the doorbells that wait outside.
@@ -47,7 +50,7 @@ public:
 
     // CpBus
     MemoryPort& gfxhub() override { return gfxhub_; }
-    MemoryPort& wave_memory() override { return waves_; }
+    MemoryPort& wave_memory() override { return l2_; }
     MemoryPort& mmhub(unsigned engine) override { return engine == 0 ? sdma0_port_ : sdma1_port_; }
     uint32_t read_register(uint32_t dw) override { return registers_.read(dw); }
     void write_register(uint32_t dw, uint32_t value) override { registers_.write(dw, value); }
@@ -57,6 +60,8 @@ public:
     VmidState vmid_state(uint32_t vmid) override;
     void invalidate_tlb(uint32_t vmid_mask, bool all_hubs) override;
     void invalidate_tlb_pasid(uint16_t pasid, bool all_hubs) override;
+    void write_back_l2() override { l2_.write_back(); }
+    void invalidate_l2() override { l2_.invalidate(); }
     void doorbell(uint64_t byte_offset, uint64_t value) override { doorbell_write(byte_offset, value, 8); }
     void take_posted_doorbells() override {
         if (posted_doorbells_) posted_doorbells_();
@@ -82,8 +87,10 @@ private:
     BusMemory bus_;
     InterruptHandler ih_;
     Hub gfxhub_, mmhub_;
-    HubPort waves_{gfxhub_, kWaves}, sdma0_port_{mmhub_, kSdma0}, sdma1_port_{mmhub_, kSdma1};
+    L2 l2_;
+    HubPort sdma0_port_{mmhub_, kSdma0}, sdma1_port_{mmhub_, kSdma1};
     Nbio nbio_;
+    Hdp hdp_;
     Grbm grbm_;
     Psp psp_;
     Smu smu_;

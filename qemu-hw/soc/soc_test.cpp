@@ -64,6 +64,14 @@ TEST_F(SocTest, RefusesAConfigurationOutOfRangeAndSaysWhy) {
     EXPECT_EQ(lyra_create(&bad, nullptr, nullptr, vram.data(), error, sizeof(error)), nullptr);
     EXPECT_NE(std::string(error).find("'perhaps'"), std::string::npos);
     bad = config;
+    bad.strict = "tlb,l3";
+    EXPECT_EQ(lyra_create(&bad, nullptr, nullptr, vram.data(), error, sizeof(error)), nullptr);
+    EXPECT_NE(std::string(error).find("'l3'"), std::string::npos);
+    bad.strict = "l2";
+    bad.virtual_time = true;
+    EXPECT_EQ(lyra_create(&bad, nullptr, nullptr, vram.data(), error, sizeof(error)), nullptr);
+    EXPECT_NE(std::string(error).find("virtual time"), std::string::npos);
+    bad = config;
     bad.abi_version = 99;
     EXPECT_EQ(lyra_create(&bad, nullptr, nullptr, vram.data(), error, sizeof(error)), nullptr);
 }

@@ -9,6 +9,7 @@ namespace lyra::inproc {
 namespace {
 
 constexpr uint32_t kFlushEngine = 17;        // the engine that drivers use directly
+constexpr unsigned kFlushRuns = 20000;         // microseconds of virtual time, more than can be set
 constexpr uint32_t kContextCntl = 1 | 3 << 1; // ENABLE, DEPTH 3: four levels
 constexpr uint32_t kContextRetry = 1 << 7;    // RETRY_PERMISSION_OR_INVALID_PAGE_FAULT
 constexpr uint32_t kUnaligned = 3 << 3, kRetryDisable = 1 << 12; // of SH_MEM_CONFIG
@@ -134,7 +135,10 @@ bool InProcessDevice::flush_tlb() {
     bool acknowledged = true;
     for (const HubRegisters* hub : {&kGfxhub, &kMmhub}) {
         write_register(hub->invalidate_req + 4 * kFlushEngine, kFlushAll | 1u << kUserVmid);
-        acknowledged &= (read_register(hub->invalidate_ack + 4 * kFlushEngine) >> kUserVmid & 1) != 0;
+        const auto seen = [&] { return (read_register(hub->invalidate_ack + 4 * kFlushEngine) >> kUserVmid & 1) != 0; };
+        // With virtual time it takes some.
+        for (unsigned run = 0; !seen() && run < kFlushRuns; ++run) lyra_run(device_, 1);
+        acknowledged &= seen();
     }
     space_.clear_changed();
     return acknowledged;

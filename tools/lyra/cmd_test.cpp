@@ -372,7 +372,11 @@ void test_kfdtest_with(const GuestOptions& guest, const char* group, Report& rep
     run_kfdtest_cases(guest, group, cases, "", report);
 }
 
-void test_kfdtest(const Options& options, Report& report) { test_kfdtest_with(options.guest, "kfdtest", report); }
+void test_kfdtest(const Options& options, Report& report) {
+    GuestOptions guest = options.guest;
+    guest.device_options.insert(guest.device_options.begin(), kStrict);
+    test_kfdtest_with(guest, "kfdtest", report);
+}
 
 void test_patched_driver(const Options& options, Report& report) {
     test_scheduler(options.guest, report);

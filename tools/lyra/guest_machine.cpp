@@ -18,7 +18,6 @@
 #include <sstream>
 #include <thread>
 
-#include "common/timing.h"
 #include "tools/lyra/guest_initrd.h"
 #include "tools/lyra/guest_monitor.h"
 #include "tools/lyra/kernel_events.h"
@@ -43,10 +42,8 @@ constexpr Accelerator kAccelerators[] = {
     {"kvm", "kvm", "host,arch-capabilities=off"},
 };
 
-/// Instructions of the guest's processor take 1 << shift ns: 1 GHz. Its random numbers come from --seed. Without ERMS the
-/// kernel copies by eight bytes an instruction.
+/// Its random numbers come from --seed. Without ERMS the kernel copies by eight bytes an instruction.
 constexpr const char* kDeterministicCpu = "max,la57=off,erms=off";
-constexpr const char* kInstructionCount = "shift=0,sleep=off,align=off";
 /// The slot of the GPU. Linux 7.2 and later let KFD use PCIe atomic operations only below a root port.
 constexpr const char* kRootPort = "pcie-root-port,id=gpu,chassis=1,hotplug=off";
 constexpr const char* kFixedDate = "base=2025-01-01T00:00:00,clock=vm";
@@ -196,8 +193,10 @@ GuestMachine::GuestMachine(const GuestOptions& options) : options_(options) {
         if (options.kfd != "lyra" && !fs::exists(options.kfd))
             throw UserError(fmt::format("--kfd {}: there is no such file or folder", options.kfd));
     }
-    if (const std::string wrong = Timing().set(fmt::format("{}", fmt::join(options.timing, ","))); !wrong.empty())
+    if (const std::string wrong = timing_.set(fmt::format("{}", fmt::join(options.timing, ","))); !wrong.empty())
         throw UserError(wrong);
+    if (!std::has_single_bit(timing_.guest_instruction_ns))
+        throw UserError("timing parameter guest_instruction_ns has to be a power of two");
     for (const std::string& path : {options.log, options.trace}) {
         const fs::path folder = fs::absolute(path.empty() ? "x" : path).parent_path();
         if (!fs::is_directory(folder)) throw UserError(fmt::format("there is no folder {}", folder.string()));
@@ -264,7 +263,7 @@ std::vector<std::string> GuestMachine::deterministic_machine(const fs::path& wor
         "-m",
         options_.mem,
         "-icount",
-        kInstructionCount,
+        fmt::format("shift={},sleep=off,align=off", std::countr_zero(timing_.guest_instruction_ns)),
         "-rtc",
         kFixedDate,
         "-seed",

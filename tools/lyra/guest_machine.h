@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/timing.h"
 #include "common/trace_perfetto.h"
 #include "tools/lyra/artefact.h"
 #include "tools/lyra/cli.h"
@@ -66,6 +67,7 @@ private:
     std::filesystem::path log_path() const;
 
     GuestOptions options_;
+    Timing timing_;  ///< as options_ has set it
     std::filesystem::path qemu_, image_, driver_, tree_;
 };
 

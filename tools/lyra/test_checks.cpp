@@ -157,6 +157,7 @@ const std::vector<GuestCheck>& checks_at_the_end() {
 const std::vector<GuestCheck>& checks_of_the_driver() {
     static const std::vector<GuestCheck> checks = {
         PROGRAM("twelve processes with four queues each make progress together", "oversubscribed", "", 300),
+        PROGRAM("a forgotten fence or flush is seen, one that is there is enough", "fences", "strict", 180),
         PROGRAM("fifty killed processes leave nothing behind", "killed", "50", 300),
         PROGRAM("debugfs shows queues, slots and run list as they are", "debugfs", "", 180),
         PROGRAM("saved waves of a disabled queue", "wave_state", "wave_state.image", 180, "6.12"),

@@ -36,6 +36,7 @@ void test_programs(const GuestOptions& options, Report& report) {
     add_programs(guest_programs(), options, work, job, checks, scripts);
     checks.insert(checks.end(), checks_at_the_end().begin(), checks_at_the_end().end());
     GuestOptions guest = options;
+    guest.device_options.insert(guest.device_options.begin(), kStrict);
     guest.stock_driver = true;  // what the checks say of the driver has to be true of Debian's own file
     run_checks(guest, kGroup, "boots and loads the driver", checks, job, report);
 }
@@ -87,6 +88,7 @@ void test_driver(const GuestOptions& options, Report& report) {
     add_driver_programs(job);
     job.files.emplace_back("preempt_timing", build_artefact("kfdtest-ports/guest/build_kfdtest.sh", {}) / "preempt_timing");
     GuestOptions guest = options;
+    guest.device_options.insert(guest.device_options.begin(), kStrict);
     guest.trace = (work.path() / "trace.pftrace").string();
     const std::string output = run_checks(guest, kGroup, "boots for the driver's own calls", checks, job, report);
     if (older_kernel(options.kernel, "6.12")) return;  // the debugger needs it

@@ -7,6 +7,9 @@
 
 namespace lyra::cli {
 
+/// The property with which guests run that have no virtual time: a driver or a program that forgets a flush fails.
+inline constexpr const char* kStrict = "strict=tlb,,hdp,,l2";
+
 void test_guest(const GuestOptions& options, Report& report);
 
 /// The group "packages": programs that use more of Debian's packages, in a guest that has them.

@@ -127,10 +127,10 @@ Memory Gpu::allocate(size_t bytes, Where where) {
     allocate.va_addr = memory.address();
     allocate.size = memory.bytes;
     allocate.gpu_id = id_;
-    allocate.flags = (where == Where::Vram ? KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC
-                                           : KFD_IOC_ALLOC_MEM_FLAGS_GTT | KFD_IOC_ALLOC_MEM_FLAGS_COHERENT) |
-                     KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE |
-                     KFD_IOC_ALLOC_MEM_FLAGS_NO_SUBSTITUTE;
+    allocate.flags =
+        (where == Where::Vram ? KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC : KFD_IOC_ALLOC_MEM_FLAGS_GTT) |
+        (where == Where::System ? KFD_IOC_ALLOC_MEM_FLAGS_COHERENT : 0) | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE |
+        KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE | KFD_IOC_ALLOC_MEM_FLAGS_NO_SUBSTITUTE;
     require(call(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, &allocate) == 0, "ALLOC_MEMORY_OF_GPU");
     memory.handle = allocate.handle;
     memory.offset = allocate.mmap_offset;
@@ -155,6 +155,26 @@ void Gpu::free(const Memory& memory) {
     kfd_ioctl_free_memory_of_gpu_args free{};
     free.handle = memory.handle;
     require(call(AMDKFD_IOC_FREE_MEMORY_OF_GPU, &free) == 0, "FREE_MEMORY_OF_GPU");
+}
+
+/// @source Linux 6.12 kfd_ioctl.h KFD_MMIO_REMAP_HDP_MEM_FLUSH_CNTL, which is 0
+void Gpu::flush_hdp() {
+    if (flush_ == nullptr) {
+        kfd_ioctl_alloc_memory_of_gpu_args allocate{};
+        allocate.size = kPage;
+        allocate.gpu_id = id_;
+        allocate.flags = KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE |
+                         KFD_IOC_ALLOC_MEM_FLAGS_COHERENT | KFD_IOC_ALLOC_MEM_FLAGS_UNCACHED;
+        void* const reserved = mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        allocate.va_addr = reinterpret_cast<uint64_t>(reserved);
+        require(call(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, &allocate) == 0, "ALLOC_MEMORY_OF_GPU of the remapped registers");
+        void* const mapped = mmap(reserved, kPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, kfd_,
+                                  static_cast<off_t>(allocate.mmap_offset));
+        require(mapped != MAP_FAILED, "mmap of the remapped registers");
+        flush_ = static_cast<volatile uint32_t*>(mapped);
+    }
+    *flush_ = 1;
+    static_cast<void>(*flush_);  // the store is there when the answer is
 }
 
 Memory Gpu::load(std::span<const unsigned char> code) {

@@ -32,7 +32,11 @@ std::string read_file(const std::string& path);
 /// Number behind a word in one of those files that hold "name value" lines.
 uint64_t property(const std::string& text, const std::string& name);
 
-enum class Where { System, Vram };
+/// Cached: system memory that the GPU may hold in its L2. VRAM always may be.
+enum class Where { System, Cached, Vram };
+
+/// How far a packet acquires and releases memory.
+enum class Fence : uint16_t { None, Agent, System };
 
 /// Memory that CPU and GPU see at the same address.
 struct Memory {
@@ -58,6 +62,8 @@ public:
     /// Mapped to the GPU, writable and executable. System memory is filled with zeros.
     Memory allocate(size_t bytes, Where where = Where::System);
     void free(const Memory& memory);
+    /// Let what the CPU has stored in VRAM reach it.
+    void flush_hdp();
     /// Code for the GPU. @return memory that begins with it
     Memory load(std::span<const unsigned char> code);
 
@@ -72,6 +78,7 @@ public:
 
 private:
     int kfd_ = -1, drm_ = -1;
+    volatile uint32_t* flush_ = nullptr;
     uint32_t id_ = 0, compute_units_ = 0, shader_engines_ = 0;
 };
 
@@ -93,8 +100,8 @@ public:
     AqlQueue& operator=(const AqlQueue&) = delete;
 
     /// Start a grid. code begins with a kernel descriptor (kernel.inc). @return number of its completion signal
-    unsigned dispatch(const Memory& code, uint32_t groups, uint32_t group_size, const Memory& arguments,
-                      uint32_t lds_bytes = 0);
+    unsigned dispatch(const Memory& code, uint32_t groups, uint32_t group_size, const Memory& arguments, uint32_t lds_bytes = 0,
+                      Fence acquire = Fence::System, Fence release = Fence::System);
     bool done(unsigned signal) const;
 
     /// AMDKFD_IOC_UPDATE_QUEUE: 0 takes the queue from the hardware, more gives it back. @return 0 or errno

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kPage = 4096, kPacketBytes = 64, kSignalBytes = 64, kSignalValue = 8;
 constexpr size_t kDoorbellBytes = 8192;  ///< of one process on gfx9: 1024 doorbells of 8 bytes
-constexpr uint16_t kDispatch = 2 | 1 << 8 | 2 << 9 | 2 << 11;  ///< kernel dispatch, barrier, acquire and release system-wide
+constexpr uint16_t kDispatch = 2 | 1 << 8;  ///< kernel dispatch, barrier; fences from bits 9 and 11 on
 
 struct DispatchPacket {
     uint16_t header, setup;
@@ -75,7 +75,7 @@ AqlQueue::~AqlQueue() {
 }
 
 unsigned AqlQueue::dispatch(const Memory& code, uint32_t groups, uint32_t group_size, const Memory& arguments,
-                            uint32_t lds_bytes) {
+                            uint32_t lds_bytes, Fence acquire, Fence release) {
     const uint64_t index = next_++;
     const unsigned slot = static_cast<unsigned>(index % (memory_.ring_bytes / kPacketBytes));
     std::memset(memory_.signals.as<char>(slot * kSignalBytes), 0, kSignalBytes);
@@ -93,7 +93,9 @@ unsigned AqlQueue::dispatch(const Memory& code, uint32_t groups, uint32_t group_
     packet->arguments = arguments.address();
     packet->signal = memory_.signals.address(slot * kSignalBytes);
     std::atomic_ref<uint64_t>(*memory_.pointers[1].as<uint64_t>()).store(index + 1);
-    std::atomic_ref<uint16_t>(packet->header).store(kDispatch, std::memory_order_release);
+    const auto header =
+        static_cast<uint16_t>(kDispatch | static_cast<uint16_t>(acquire) << 9 | static_cast<uint16_t>(release) << 11);
+    std::atomic_ref<uint16_t>(packet->header).store(header, std::memory_order_release);
     *doorbell_ = index;
     return slot;
 }

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// Stores of the host that wait, and flushes by register.
+#include "qemu-hw/soc/hdp.h"
+
+#include <cstring>
+
+namespace lyra {
+
+namespace {
+
+// @source Linux 6.12 nbio_7_4_offset.h; amdgpu.h MMIO_REG_HOLE_OFFSET, kfd_ioctl.h KFD_MMIO_REMAP_HDP_MEM_FLUSH_CNTL
+constexpr uint32_t kCoherencyFlush = 0x385c / 4, kFlushReq = 0x3898 / 4, kFlushDone = 0x389c / 4;
+constexpr uint32_t kRemapped = 0x7f000 / 4, kRemappedCount = 2;
+/// 16 MiB; with more the oldest cannot be told, and all of it goes to memory.
+constexpr size_t kMaxPages = 4096;
+
+}  // namespace
+
+Hdp::Hdp(Env& env, RegisterFile& registers, BusMemory& bus) : env_(env), registers_(registers), bus_(bus) {
+    registers.claim(kCoherencyFlush, 1, *this);
+    registers.claim(kFlushReq, 1, *this);
+    registers.claim(kFlushDone, 1, *this);
+    registers.claim(kRemapped, kRemappedCount, *this);
+}
+
+uint32_t Hdp::read(uint32_t dw) {
+    if (dw != kFlushDone) return registers_.stored(dw);
+    return env_.now_ns() < done_ns_ ? 0 : ~0u;
+}
+
+void Hdp::write(uint32_t dw, uint32_t value) {
+    if (dw == kFlushDone) return;
+    registers_.store(dw, value);
+    flush();
+    if (env_.clock.on()) done_ns_ = env_.clock.ns() + env_.timing.hdp_flush_ns;
+}
+
+uint64_t Hdp::read_vram(uint64_t offset, unsigned size) {
+    uint64_t value = ~uint64_t{0};
+    if (size > sizeof value || offset > bus_.vram_bytes() - size) return value;
+    const std::lock_guard hold(lock_);
+    value = 0;
+    std::memcpy(&value, bus_.vram() + offset, size);
+    if (pages_.empty()) return value;
+    for (unsigned i = 0; i < size; ++i) {
+        const auto page = pages_.find((offset + i) / kPageBytes);
+        const size_t at = (offset + i) % kPageBytes;
+        if (page == pages_.end() || !page->second.waits[at]) continue;
+        value = (value & ~(uint64_t{0xff} << 8 * i)) | uint64_t{page->second.data[at]} << 8 * i;
+    }
+    return value;
+}
+
+void Hdp::write_vram(uint64_t offset, uint64_t value, unsigned size) {
+    if (size > sizeof value || offset > bus_.vram_bytes() - size) return;
+    const std::lock_guard hold(lock_);
+    if (!env_.strict.hdp) {
+        std::memcpy(bus_.vram() + offset, &value, size);
+        return;
+    }
+    if (pages_.size() >= kMaxPages) flush_locked();
+    for (unsigned i = 0; i < size; ++i) {
+        Page& page = pages_[(offset + i) / kPageBytes];
+        page.data[(offset + i) % kPageBytes] = static_cast<uint8_t>(value >> 8 * i);
+        page.waits.set((offset + i) % kPageBytes);
+    }
+}
+
+void Hdp::flush() {
+    env_.stats.add(Stat::hdp_flushes);
+    const std::lock_guard hold(lock_);
+    flush_locked();
+}
+
+void Hdp::flush_locked() {
+    for (const auto& [number, page] : pages_) {
+        uint8_t* const memory = bus_.vram() + number * kPageBytes;
+        for (size_t i = 0; i < kPageBytes; ++i)
+            if (page.waits[i]) memory[i] = page.data[i];
+    }
+    pages_.clear();
+}
+
+void Hdp::reset() {
+    const std::lock_guard hold(lock_);
+    pages_.clear();
+    done_ns_ = 0;
+}
+
+}  // namespace lyra

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// The L2 as a fault of a driver or a program shows it: what waves access, apart from memory until somebody asks.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include "common/env.h"
+#include "common/memory_port.h"
+#include "qemu-hw/soc/gmc.h"
+
+namespace lyra {
+
+/// Strict::l2: between the waves and their hub, a copy of every page that the page table lets them cache (MTYPE not UC).
+/// Others, which do not go through the L2, see its stores after a write-back; it sees theirs after an invalidation. Hardware
+/// evicts lines whenever it likes; here none is, and when kMaxPages are held, further ones are not. Without strictness all is
+/// passed on.
+class L2 final : public MemoryPort {
+public:
+    L2(Env& env, Hub& hub, const HubClient& client) : env_(env), hub_(hub), port_(hub, client) {}
+
+    uint8_t* page(uint32_t vmid, uint64_t va, Access access) override;
+    Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) override;
+    Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override;
+    Fault check(uint32_t vmid, uint64_t va, Access access) override { return port_.check(vmid, va, access); }
+    uint64_t generation() const override { return port_.generation() + drops_; }
+
+    void write_back();
+    /// After a write-back: nothing that is dirty is lost.
+    void invalidate();
+    /// What is dirty is lost.
+    void reset();
+
+private:
+    using Bytes = std::array<uint8_t, kPageBytes>;
+    struct Page {
+        alignas(64) Bytes now, before;  ///< what waves see; what memory had when it was read or written back last
+    };
+
+    Env& env_;
+    Hub& hub_;
+    HubPort port_;
+    std::unordered_map<uint8_t*, std::unique_ptr<Page>> pages_;  ///< by the host address of the page in memory
+    uint64_t drops_ = 0;
+};
+
+}  // namespace lyra
