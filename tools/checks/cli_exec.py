@@ -188,7 +188,7 @@ def simulate(name, *more):
     return [json.loads(line) for line in result.stdout.decode().splitlines()]
 
 
-GUEST_ONLY = ["baseline-cu-mask.toml"]
+GUEST_ONLY = ["baseline-cu-mask.toml", "baseline-suspend.toml"]
 for example in sorted(set(os.listdir(EXAMPLES)) - set(GUEST_ONLY)):
     rows = simulate(example)
     check(f"{example}: all samples",
