@@ -29,7 +29,7 @@ public:
         return {static_cast<uint32_t>(over_.busy_ns * 10000 / kWindowNs),
                 static_cast<uint32_t>(over_.unit_ns * 1000 / kWindowNs)};
     }
-    bool in_use() const { return units_ != 0; }
+    uint32_t units() const { return units_; }
 
 private:
     struct Sums {

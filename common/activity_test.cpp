@@ -16,7 +16,7 @@ TEST(Activity, IsThatOfTheLastWindowThatIsOver) {
     EXPECT_EQ(meter.last(101 * kWindow).busy, 7500u);
     EXPECT_EQ(meter.last(101 * kWindow).units, 1500u);
     meter.update(101 * kWindow + kWindow / 2, 0);
-    EXPECT_FALSE(meter.in_use());
+    EXPECT_EQ(meter.units(), 0u);
     EXPECT_EQ(meter.last(102 * kWindow).busy, 5000u);
     EXPECT_EQ(meter.last(103 * kWindow).busy, 0u);
 }

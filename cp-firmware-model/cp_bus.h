@@ -73,6 +73,8 @@ public:
     /// same. For a bus whose memory is coherent, nothing.
     virtual void write_back_l2() {}
     virtual void invalidate_l2() {}
+    /// A queue has left its slot: what the chip's caches hold of its process is in memory now, and not in them.
+    virtual void queue_left() { invalidate_l2(); }
     /// A store by the GPU to the doorbell aperture, or by a CP packet.
     virtual void doorbell(uint64_t byte_offset, uint64_t value) = 0;
     /// Take the doorbells that the host has posted. To be called between reading a write pointer from memory and using it: what

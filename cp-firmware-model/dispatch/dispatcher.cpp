@@ -238,8 +238,9 @@ void Dispatcher::reset() {
 }
 
 void Dispatcher::note_activity() {
-    const auto used = std::count_if(cus_.begin(), cus_.end(), [](const auto& cu) { return cu->waves_live() != 0; });
-    if (used != 0 || meter_.in_use()) meter_.update(env_.now_ns(), static_cast<uint32_t>(used));
+    const auto used =
+        static_cast<uint32_t>(std::count_if(cus_.begin(), cus_.end(), [](const auto& cu) { return cu->waves_live() != 0; }));
+    if (used != meter_.units()) meter_.update(env_.now_ns(), used);
 }
 
 void Dispatcher::invalidate_code() {

@@ -290,7 +290,7 @@ bool Mec::try_dequeue(Hqd& hqd) {
     save_positions(hqd);
     // What waves have stored, their save area above all, is looked at by processors and by other engines from now on. And when
     // the process is gone, who gets its memory next must not find in the L2 what it has left there.
-    bus_.invalidate_l2();
+    bus_.queue_left();
     env_.clock.owe(env_.timing.descriptor_ns + env_.timing.l2_writeback_ns);
     give_back_gws(hqd);
     if (hqd.mqd_address() != 0 && mqd::store(bus_.gfxhub(), hqd, hqd.mqd_address()) != Fault::None) {

@@ -68,6 +68,10 @@ void Hdp::write_vram(uint64_t offset, uint64_t value, unsigned size) {
 
 void Hdp::flush() {
     env_.stats.add(Stat::hdp_flushes);
+    drain();
+}
+
+void Hdp::drain() {
     const std::lock_guard hold(lock_);
     flush_locked();
 }

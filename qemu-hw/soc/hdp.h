@@ -30,6 +30,8 @@ public:
 
     /// What waits reaches VRAM.
     void flush();
+    /// The same without being asked for.
+    void drain();
     /// What waits is lost.
     void reset();
 

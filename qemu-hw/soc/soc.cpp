@@ -132,6 +132,12 @@ void Soc::mode1_reset() {
     for (uint32_t i = 0; i < kScratchCount; ++i) registers_.store(kScratchFirst + i, scratch[i]);
 }
 
+// Stores of the host that have waited for so long would hit whoever gets the memory of a process that is gone.
+void Soc::queue_left() {
+    l2_.invalidate();
+    hdp_.drain();
+}
+
 uint64_t Soc::run_until(uint64_t ns) {
     const uint64_t next = cp_.run_until(ns);
     if (env_.clock.ns() >= ih_.arrives_ns()) ih_.deliver();

@@ -62,6 +62,7 @@ public:
     void invalidate_tlb_pasid(uint16_t pasid, bool all_hubs) override;
     void write_back_l2() override { l2_.write_back(); }
     void invalidate_l2() override { l2_.invalidate(); }
+    void queue_left() override;
     void doorbell(uint64_t byte_offset, uint64_t value) override { doorbell_write(byte_offset, value, 8); }
     void take_posted_doorbells() override {
         if (posted_doorbells_) posted_doorbells_();
