@@ -287,10 +287,10 @@ static uint64_t turns_next_change(const struct qsched *sched)
 
 static const struct qsched_policy_ops ops[QSCHED_POLICIES] = {
 	[QSCHED_NONE] = { .all_run = true },
-	[QSCHED_FIXED] = { .ranks_by_priority = true, .key = fixed_key },
+	[QSCHED_FIXED] = { .key = fixed_key, .idle_key = fixed_key },
 	[QSCHED_AGEING] = {
-		.ranks_by_priority = true,
 		.key = ageing_key,
+		.idle_key = fixed_key,
 		.next_change = ageing_next_change,
 		.gained = ageing_gained,
 	},
@@ -306,8 +306,8 @@ static const struct qsched_policy_ops ops[QSCHED_POLICIES] = {
 		.next_change = turns_next_change,
 	},
 	[QSCHED_QUANTUM] = {
-		.ranks_by_priority = true,
 		.key = quantum_key,
+		.idle_key = fixed_key,
 		.take_turns = quantum_take_turns,
 		.next_change = turns_next_change,
 	},

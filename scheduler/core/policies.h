@@ -7,12 +7,15 @@
 
 /* What a policy is. A function that is not there does nothing. */
 struct qsched_policy_ops {
-	/* A queue of higher priority keeps lower ones away. */
-	bool ranks_by_priority;
 	/* Every queue may run at any time. */
 	bool all_run;
 	/* The lesser runs. Ties share the hardware. Not there: all are equal. */
 	uint64_t (*key)(const struct qsched *sched, uint16_t queue);
+	/*
+	 * An idle queue is kept away while one with a lesser idle key runs, as it could begin
+	 * before anybody notices. Not there: idle queues may stay.
+	 */
+	uint64_t (*idle_key)(const struct qsched *sched, uint16_t queue);
 	/* Choose whose turn it is. */
 	void (*take_turns)(struct qsched *sched);
 	/* When keys change though nothing happens; QSCHED_NEVER: they do not. */

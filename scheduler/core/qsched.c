@@ -153,8 +153,7 @@ static void hold(struct qsched *sched, const struct qsched_queue *q)
 {
 	const uint64_t until = qsched_later(sched->now_ns, sched->params.hysteresis_ns);
 
-	if (sched->params.hysteresis_ns == 0 || !q->allowed ||
-	    !qsched_ops(sched)->ranks_by_priority)
+	if (sched->params.hysteresis_ns == 0 || !q->allowed || !qsched_ops(sched)->idle_key)
 		return;
 	if (sched->held_until_ns > sched->now_ns && sched->held_priority > q->params.priority)
 		return;
@@ -349,15 +348,22 @@ static void rank_queues(struct qsched *sched)
 	boost(sched);
 }
 
+static bool idle_may_stay(const struct qsched *sched, const struct qsched_queue *q,
+			  const struct qsched_queue *best)
+{
+	const struct qsched_policy_ops *ops = qsched_ops(sched);
+
+	return !ops->idle_key || ops->idle_key(sched, (uint16_t)(q - sched->queues)) <=
+					 ops->idle_key(sched, (uint16_t)(best - sched->queues));
+}
+
 static bool should_run(const struct qsched *sched, const struct qsched_queue *q,
 		       const struct qsched_queue *best)
 {
 	if (qsched_ops(sched)->all_run)
 		return true;
 	if (best && !runnable(q) && !q->blocked)
-		/* Idle: may stay unless it could begin before anybody notices that it must not. */
-		return !qsched_ops(sched)->ranks_by_priority ||
-		       q->params.priority >= best->params.priority;
+		return idle_may_stay(sched, q, best);
 	if (best && qsched_compare(q->rank, best->rank) > 0)
 		return false;
 	if (q->rank.step != 0 && sched->held_until_ns > sched->now_ns &&
