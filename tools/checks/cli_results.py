@@ -277,6 +277,94 @@ def sweeps(folder):
     expect("sweep without a verb", call("sweep"), 2, "", "subcommand")
 
 
+MEASURED = SPEC.replace("samples = 200", "samples = 200\nseed = 5").replace("it's effort", "effort").replace("[0, 1000000, 22230000]", "[0]")
+
+
+def write_run(path, manifest, rows, seed, samples, latency_us):
+    """What a guest's job might write: kernels that come every millisecond and begin so much later."""
+    row = next(row for row in rows if row["configuration"]["policy.name"] == "fixed")
+    row = {**row, "seed": seed, "samples": samples, "preemptions": 0, "lost_work": 0, "preemption_latency_us": {**row["preemption_latency_us"], **dict.fromkeys(("p50", "p95", "p99", "p99.9"))}}
+    stamps = [[1000000 * n, 1000000 * n, 0, 0, 0, 0, 0, 0, 1000000 * n + 1000 * latency_us + n, 1000000 * n + 1000 * latency_us + n, 1000000 * n + 300000] for n in range(1, samples + 1)]
+    clients = [{"latency_critical": critical, "rate": 0.0001, "alone_rate": 0.0002, "turnaround_ns": 1500.0, "alone_turnaround_ns": 1000.0} for critical in (True, False)]
+    run = {"asked": samples, "duration_ns": 10 ** 9, "clients": clients, "samples": [[0, 0, *each] for each in stamps]}
+    write(path, "".join(json.dumps(line) + "\n" for line in ({**manifest, "source": "measure", "seed": seed}, row, {"run": run})))
+
+
+def measurement_sweeps(folder):
+    """Jobs of lyra measure, whose outputs are made up here: no guest runs."""
+    os.chdir(folder)
+    write("spec.toml", MEASURED)
+    plan = call("sweep", "plan", "--measure", "spec.toml", "--seeds=3", "--samples=40")
+    expect("plan of measurements", plan, 0, None, "")
+    _, *rows = (line.split("\t") for line in plan.stdout.splitlines())
+    check("a job for each configuration and seed", len(rows) == 6 and len({row[0] for row in rows}) == 6
+          and [row[1] for row in rows] == [f"lyra measure spec.toml --job {row[0]} --seed {5 + n % 3} --samples 40 --results out/{row[0]}.jsonl" for n, row in enumerate(rows)], rows)
+    fewer, other = (call("sweep", "plan", "--measure", "spec.toml", *more).stdout.splitlines() for more in (("--seeds=1", "--samples=40"), ("--samples=41",)))
+    check("fewer seeds are some of these jobs", [line.split("\t")[0] for line in fewer[1:]] == [rows[0][0], rows[3][0]], fewer)
+    check("other samples are other jobs", len(other) == 3 and not {line.split("\t")[0] for line in other} & {row[0] for row in rows}, other)
+    check("one seed and the file's samples by default", " --seed 5 --results " in other[1].replace(" --samples 41", ""), other)
+    expect("seeds of a simulation's plan", call("sweep", "plan", "spec.toml", "--seeds=3"), 2, "", "--measure")
+    expect("samples of a simulation's plan", call("sweep", "plan", "spec.toml", "--samples=3"), 2, "", "--measure")
+    expect("no seeds", call("sweep", "plan", "--measure", "spec.toml", "--seeds=0"), 2, "", "--seeds")
+    expect("too many samples", call("sweep", "plan", "--measure", "spec.toml", "--samples=1000001"), 2, "", "--samples")
+    write("many.toml", MEASURED.replace("samples = 200", "samples = 600000").replace('name = "critical"', 'name = "critical"\ncount = 2'))
+    expect("too many samples of two clients", call("sweep", "plan", "--measure", "many.toml"), 2, "", "a job may have 1000000 in all")
+    write("room.toml", MEASURED.replace("kernel_us = 10000", "kernel_us = 10000\nroom = 0.5"))
+    expect("plan of what no guest can do", call("sweep", "plan", "--measure", "room.toml"), 2, "", "only lyra sim can do that")
+    words = ["measure", "spec.toml", "--job", rows[0][0], "--samples=40"]
+    expect("a job with another seed", call(*words, "--seed=6"), 2, "", "not what the sweep was planned with")
+    expect("a job with other samples", call(*words[:-1], "--samples=41", "--seed=5"), 2, "", "not what the sweep was planned with")
+    expect("a job without its seed", call(*words), 2, "", "--seed")
+    expect("a job with several seeds", call(*words, "--seed=5", "--seeds=2"), 2, "", "excludes")
+    expect("a job with another driver", call(*words, "--seed=5", "--kfd=lyra"), 2, "", "excludes")
+
+    write("jobs.tsv", plan.stdout)
+    call("sim", "spec.toml", "--samples=40", "--results", "sim.jsonl")
+    manifest, *simulated = lines_of("sim.jsonl")
+    os.mkdir("out")
+    fixed = rows[:3]
+    for n, row in enumerate(fixed):
+        write_run(row[2], manifest, simulated, 5 + n, 40, 10 + 20 * n)
+    jobs = ("sweep", "collect", "out", "--jobs=jobs.tsv")
+    some = call(*jobs)
+    expect("collect a configuration of two", some, 1, None, "6 jobs: 3 done, 3 missing, 0 failed")
+    lines = [json.loads(line) for line in some.stdout.splitlines()]
+    check("one line of three seeds", len(lines) == 2 and lines[0] == {**manifest, "source": "measure"} and (lines[1]["seed"], lines[1]["seeds"], lines[1]["samples"]) == (5, 3, 120)
+          and lines[1]["configuration"]["policy.name"] == "fixed", some)
+    # Of 120 values the 60th: 20 of the second seed's 40 lie below it.
+    check("percentiles over all seeds, and their interval", lines[1]["arrival_latency_us"]["p50"] == 30.02 and lines[1]["arrival_latency_us"]["p50_95"][0] < 11 and lines[1]["arrival_latency_us"]["p50_95"][1] > 50, lines[1]["arrival_latency_us"])
+    check("throughput and turnaround over all seeds", lines[1]["stp"] == 1.0 and lines[1]["antt"] == 1.5 and lines[1]["simulated_ms"] == 3000 and not lines[1]["deadlocked"] and lines[1]["lost_work"] == 0, lines[1])
+    expect("a job that is there is done", call("sweep", "run", "jobs.tsv", "--index=1"), 0, "", "done already")
+    write("part.jsonl", some.stdout)
+    expect("report of merged seeds", call("report", "part.jsonl"), 0, "", "part.html")
+    check("a report of a job's output", call("report", fixed[0][2], "-o", "-").returncode == 0)
+    write("three.tsv", "".join(line + "\n" for n, line in enumerate(plan.stdout.splitlines()) if n <= 3))
+    expect("collect all of a list", call("sweep", "collect", "out", "--jobs=three.tsv"), 0, some.stdout, "3 jobs: 3 done")
+
+    # A seed that is missing, failed, cut, changed or of another experiment: its configuration is left out.
+    good = text_of(fixed[1][2])
+    def left_out(name, message, text):
+        if text is None:
+            os.remove(fixed[1][2])
+        else:
+            write(fixed[1][2], text)
+        result = call("sweep", "collect", "out", "--jobs=three.tsv")
+        expect(name, result, 1, "", message)
+        check(name + ": the configuration", f"({fixed[0][0]}) is left out: 1 of its 3 seeds" in result.stderr, result.stderr)
+    left_out("a missing seed", f"job 1 ({fixed[1][0]}) is missing", None)
+    write(fixed[1][2] + ".failed", "the guest\nexit status 4\n")
+    left_out("a cut run", "3: not JSON", good[:-100])
+    left_out("an output without its run", "not what this job makes", "".join(good.splitlines(keepends=True)[:2]))
+    left_out("a run with too few samples", "run.samples are 39", good.replace(good[good.index("[0, 0, 1000000,"):good.index("[0, 0, 2000000,")], ""))
+    left_out("a run of other samples", "not what this job makes", good.replace('"asked": 40', '"asked": 41'))
+    left_out("a run of another seed", "not what this job makes", text_of(fixed[2][2]))
+    os.remove(fixed[1][2])
+    expect("a failed seed", call("sweep", "collect", "out", "--jobs=three.tsv"), 1, "", f"job 1 ({fixed[1][0]}) failed: exit status 4")
+    write(fixed[1][2], good.replace('"lost_work": 0', '"lost_work": 3'))
+    lost = call("sweep", "collect", "out", "--jobs=three.tsv")
+    check("lost work", lost.returncode == 1 and json.loads(lost.stdout.splitlines()[1])["lost_work"] == 3 and "lost work" in lost.stderr, lost)
+
+
 with tempfile.TemporaryDirectory() as temporary:
     file, configurations = results(temporary)
     reports(temporary, file, configurations)
@@ -311,6 +399,9 @@ def validations(folder):
 
 with tempfile.TemporaryDirectory() as temporary:
     sweeps(temporary)
+    os.chdir("/")
+with tempfile.TemporaryDirectory() as temporary:
+    measurement_sweeps(temporary)
     os.chdir("/")
 with tempfile.TemporaryDirectory() as temporary:
     validations(temporary)
