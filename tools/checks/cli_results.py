@@ -277,6 +277,124 @@ def sweeps(folder):
     expect("sweep without a verb", call("sweep"), 2, "", "subcommand")
 
 
+MEASURED = SPEC.replace("samples = 200", "samples = 200\nseed = 5").replace("it's effort", "effort").replace(
+    "[0, 1000000, 22230000]", "[0]")
+
+
+def write_run(path, manifest, rows, seed, samples, latency_us):
+    """What a guest's job might write: kernels that come every millisecond and begin so much later."""
+    row = next(row for row in rows if row["configuration"]["policy.name"] == "fixed")
+    none = {**row["preemption_latency_us"], **dict.fromkeys(("p50", "p95", "p99", "p99.9"))}
+    row = {**row, "seed": seed, "samples": samples, "preemptions": 0, "lost_work": 0, "preemption_latency_us": none}
+    times = {"rate": 0.0001, "alone_rate": 0.0002, "turnaround_ns": 1500.0, "alone_turnaround_ns": 1000.0}
+    run = {"asked": samples, "duration_ns": 10 ** 9, "samples": [],
+           "clients": [{"latency_critical": critical, **times} for critical in (True, False)]}
+    for n in range(1, samples + 1):
+        arrival = 1000000 * n
+        wave = arrival + 1000 * latency_us + n
+        run["samples"].append([0, 0, arrival, arrival, 0, 0, 0, 0, 0, 0, wave, wave, arrival + 300000])
+    lines = ({**manifest, "source": "measure", "seed": seed}, row, {"run": run})
+    write(path, "".join(json.dumps(line) + "\n" for line in lines))
+
+
+def ids_of(plan):
+    return [line.split("\t")[0] for line in plan.stdout.splitlines()[1:]]
+
+
+def plans_of_measurements(folder):
+    """Plans and options of jobs of lyra measure. @return the list and its rows"""
+    os.chdir(folder)
+    write("spec.toml", MEASURED)
+    plan = call("sweep", "plan", "--measure", "spec.toml", "--seeds=3", "--samples=40")
+    expect("plan of measurements", plan, 0, None, "")
+    _, *rows = (line.split("\t") for line in plan.stdout.splitlines())
+    commands = [f"lyra measure spec.toml --job {row[0]} --seed {5 + n % 3} --samples 40 --results out/{row[0]}.jsonl"
+                for n, row in enumerate(rows)]
+    check("a job for each configuration and seed", len(set(ids_of(plan))) == 6 and [row[1] for row in rows] == commands, rows)
+    fewer = ids_of(call("sweep", "plan", "--measure", "spec.toml", "--seeds=1", "--samples=40"))
+    check("fewer seeds are some of these jobs", fewer == [rows[0][0], rows[3][0]], fewer)
+    other = ids_of(call("sweep", "plan", "--measure", "spec.toml", "--seeds=3", "--samples=41"))
+    check("other samples are other jobs", len(other) == 6 and not set(other) & set(ids_of(plan)), other)
+    default = call("sweep", "plan", "--measure", "spec.toml").stdout
+    check("the file's seeds and samples", default.count("\n") == 3 and default.count(" --seed 5 --results ") == 2, default)
+
+    def refused(name, message, *words, text=None):
+        if text is not None:
+            write("other.toml", text)
+        expect(name, call(*words), 2, "", message)
+    refused("seeds of a simulation's plan", "--measure", "sweep", "plan", "spec.toml", "--seeds=3")
+    refused("samples of a simulation's plan", "--measure", "sweep", "plan", "spec.toml", "--samples=3")
+    refused("no seeds", "--seeds", "sweep", "plan", "--measure", "spec.toml", "--seeds=0")
+    refused("too many samples", "--samples", "sweep", "plan", "--measure", "spec.toml", "--samples=1000001")
+    many = MEASURED.replace("samples = 200", "samples = 600000").replace('name = "critical"', 'name = "critical"\ncount = 2')
+    refused("too many samples of two clients", "may have 1000000 in all", "sweep", "plan", "--measure", "other.toml", text=many)
+    room = MEASURED.replace("kernel_us = 10000", "kernel_us = 10000\nroom = 0.5")
+    refused("plan of what no guest can do", "only lyra sim can do that", "sweep", "plan", "--measure", "other.toml", text=room)
+    job = ["measure", "spec.toml", "--job", rows[0][0]]
+    refused("a job with another seed", "not what the sweep was planned with", *job, "--samples=40", "--seed=6")
+    refused("a job with other samples", "not what the sweep was planned with", *job, "--samples=41", "--seed=5")
+    refused("a job without its seed", "--seed", *job, "--samples=40")
+    refused("a job with several seeds", "excludes", *job, "--samples=40", "--seed=5", "--seeds=2")
+    refused("a job with another driver", "excludes", *job, "--samples=40", "--seed=5", "--kfd=lyra")
+    return plan.stdout, rows
+
+
+def measurement_sweeps(folder):
+    """Jobs of lyra measure, whose outputs are made up here: no guest runs."""
+    plan, rows = plans_of_measurements(folder)
+    write("jobs.tsv", plan)
+    call("sim", "spec.toml", "--samples=40", "--results", "sim.jsonl")
+    manifest, *simulated = lines_of("sim.jsonl")
+    os.mkdir("out")
+    ids, outputs = [row[0] for row in rows[:3]], [row[2] for row in rows[:3]]
+    for n, output in enumerate(outputs):
+        write_run(output, manifest, simulated, 5 + n, 40, 10 + 20 * n)
+    some = call("sweep", "collect", "out", "--jobs=jobs.tsv")
+    expect("collect a configuration of two", some, 1, None, "6 jobs: 3 done, 3 missing, 0 failed")
+    head, *merged = [json.loads(line) for line in some.stdout.splitlines()]
+    row = merged[0]
+    check("one line of three seeds", len(merged) == 1 and head == {**manifest, "source": "measure"}
+          and (row["seed"], row["seeds"], row["samples"], row["configuration"]["policy.name"]) == (5, 3, 120, "fixed"), some)
+    latency = row["arrival_latency_us"]
+    low, high = latency["p50_95"]
+    # Of 120 values the 60th: all of the first seed and 20 of the second one.
+    check("percentiles over all seeds, and their interval", latency["p50"] == 30.02 and low < 11 and high > 50, latency)
+    check("means over all seeds", (row["stp"], row["antt"], row["simulated_ms"]) == (1.0, 1.5, 3000), row)
+    check("nothing lost or stuck", row["deadlocked"] is False and row["lost_work"] == 0, row)
+    expect("a job that is there is done", call("sweep", "run", "jobs.tsv", "--index=1"), 0, "", "done already")
+    write("part.jsonl", some.stdout)
+    expect("report of merged seeds", call("report", "part.jsonl"), 0, "", "part.html")
+    check("a report of a job's output", call("report", outputs[0], "-o", "-").returncode == 0)
+    write("three.tsv", "".join(plan.splitlines(keepends=True)[:4]))
+    collect = ("sweep", "collect", "out", "--jobs=three.tsv")
+    expect("collect all of a list", call(*collect), 0, some.stdout, "3 jobs: 3 done")
+
+    # A seed that is missing, failed, cut, changed or of another experiment: its configuration is left out.
+    good = text_of(outputs[1])
+
+    def left_out(name, message, text):
+        os.remove(outputs[1])
+        if text is not None:
+            write(outputs[1], text)
+        result = call(*collect)
+        expect(name, result, 1, "", message)
+        check(name + ": the configuration", f"({ids[0]}) is left out: 1 of its 3 seeds" in result.stderr, result.stderr)
+        write(outputs[1], good)
+    left_out("a missing seed", f"job 1 ({ids[1]}) is missing", None)
+    left_out("a cut run", "3: not JSON", good[:-100])
+    left_out("an output without its run", "not what this job makes", "".join(good.splitlines(keepends=True)[:2]))
+    first = good[good.index("[0, 0, 1000000,"):good.index("[0, 0, 2000000,")]
+    left_out("a run with too few samples", "run.samples are 39", good.replace(first, ""))
+    left_out("a run of other samples", "not what this job makes", good.replace('"asked": 40', '"asked": 41'))
+    left_out("a run of another seed", "not what this job makes", text_of(outputs[2]))
+    write(outputs[1] + ".failed", "the guest\nexit status 4\n")
+    left_out("a failed seed", f"job 1 ({ids[1]}) failed: exit status 4", None)
+    write(outputs[1], good.replace('"lost_work": 0', '"lost_work": 3'))
+    lost = call(*collect)
+    check("lost work", lost.returncode == 1 and json.loads(lost.stdout.splitlines()[1])["lost_work"] == 3
+          and "lost work" in lost.stderr, lost)
+
+
 with tempfile.TemporaryDirectory() as temporary:
     file, configurations = results(temporary)
     reports(temporary, file, configurations)
@@ -311,6 +429,9 @@ def validations(folder):
 
 with tempfile.TemporaryDirectory() as temporary:
     sweeps(temporary)
+    os.chdir("/")
+with tempfile.TemporaryDirectory() as temporary:
+    measurement_sweeps(temporary)
     os.chdir("/")
 with tempfile.TemporaryDirectory() as temporary:
     validations(temporary)

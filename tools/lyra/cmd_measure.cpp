@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include <nlohmann/json.hpp>
@@ -22,6 +23,7 @@
 #include "tools/lyra/measure_job.h"
 #include "tools/lyra/results.h"
 #include "tools/lyra/summary.h"
+#include "tools/lyra/sweep_jobs.h"
 #include "tools/lyra/timeline.h"
 
 namespace lyra::cli {
@@ -33,8 +35,9 @@ using nlohmann::ordered_json;
 
 struct Options {
     GuestOptions guest;
-    std::string spec, keep, trace, results;
-    uint64_t samples = 0, seed = 0;
+    std::string spec, keep, trace, results, job;
+    uint64_t samples = 0;
+    std::optional<uint64_t> seed;  // 0 is one, too
     unsigned seeds = 0;
     bool json = false;
 };
@@ -220,7 +223,7 @@ void add_open_loop(const std::vector<sim::Sample>& samples, unsigned client, sim
         static_cast<double>(count) / (static_cast<double>(last_arrival - first) + progress.alone_turnaround_ns);
 }
 
-results::SeedRun describe(const sim::Experiment& experiment, const Measured& m) {
+results::MeasuredRun describe(const sim::Experiment& experiment, const Measured& m) {
     results::SeedRun out;
     out.samples = m.timeline.samples;
     out.duration_ns = m.timeline.duration_ns;
@@ -246,41 +249,13 @@ results::SeedRun describe(const sim::Experiment& experiment, const Measured& m) 
         }
         out.clients.push_back({client.name, is.latency_critical, client.kernels, progress, us(queue.longest_off_ns)});
     }
-    return out;
-}
-
-constexpr uint64_t kSimulated = 1000;  ///< samples of each seed: some sixty runs take seconds then
-
-/// @param measured  of each seed
-results::Configuration describe(const sim::Configuration& configuration, const std::vector<Measured>& measured) {
-    std::vector<results::SeedRun> runs;
-    uint64_t lost = 0;
-    bool stuck = false;
-    for (const Measured& m : measured) {
-        runs.push_back(describe(configuration.experiment, m));
-        lost += m.lost_work;
-        stuck = stuck || m.stuck;
-    }
-    results::Configuration out = results::summarise(runs);
-    out.swept = configuration.swept;
-    out.seed = configuration.experiment.seed;
-    out.lost_work = lost;
-    out.deadlocked = stuck;
-    out.trace_hash = fmt::format("{:016x}", measured.front().hash);
-    try {
-        sim::Experiment simulated = configuration.experiment;
-        simulated.samples = std::min<uint64_t>(simulated.samples, kSimulated);
-        out.band = results::band_of(simulated);
-    } catch (const std::invalid_argument&) {
-        // What only a guest can do has no band.
-    }
-    return out;
+    return {std::move(out), m.lost_work, m.stuck, fmt::format("{:016x}", m.hash)};
 }
 
 results::Manifest manifest(const Options& options, const std::string& text, const sim::Experiment& experiment) {
     results::Manifest out{lyra_version(),  "measure", fs::path(options.spec).stem().string(), text, results::hash_text(text),
                           experiment.seed, {}};
-    if (options.seed != 0) out.seed = options.seed;
+    out.seed = options.seed.value_or(out.seed);
 #define TIMING(name, ...) out.timing.emplace_back(#name, experiment.timing.name);
 #include "common/timing.def"
 #undef TIMING
@@ -294,6 +269,17 @@ void print(const results::Configuration& row) {
     fmt::print("{} {:>5}  {}\n", results::result_columns(row), *row.lost_work, name);
 }
 
+/// Leaves the run that is a sweep's job: one configuration with one seed.
+void choose_job(const Options& options, const results::Manifest& head, std::vector<sim::Configuration>& configurations) try {
+    sweep::leave_job(configurations, options.job, options.spec, [&](const sim::Configuration& each) {
+        return sweep::job_id(head.lyra, head.source, head.spec_hash, each.swept,
+                             sweep::RunKey{each.experiment.seed, each.experiment.samples});
+    });
+    configurations.front().experiment.seeds = 1;
+} catch (const sweep::Error& error) {
+    throw UserError(error.what());
+}
+
 int measure_main(Options& options) {
     catch_signals();
     std::ifstream file(options.spec, std::ios::binary);
@@ -305,7 +291,14 @@ int measure_main(Options& options) {
     } catch (const sim::SpecError& error) {
         throw UserError(error.what());
     }
-    for (const sim::Configuration& configuration : configurations) check_measurable(configuration.experiment);
+    const results::Manifest head = manifest(options, text, configurations.front().experiment);
+    for (sim::Configuration& configuration : configurations) {
+        check_measurable(configuration.experiment);
+        if (options.samples != 0) configuration.experiment.samples = options.samples;
+        configuration.experiment.seed = options.seed.value_or(configuration.experiment.seed);
+        if (options.seeds != 0) configuration.experiment.seeds = options.seeds;
+    }
+    if (!options.job.empty()) choose_job(options, head, configurations);
     WorkDir work;
     compile_hip(source_dir() / "tools/measure/client.hip", work.path() / "client", {"-O2"}, options.guest);
     std::optional<results::AtomicFile> file_of_results;
@@ -313,14 +306,9 @@ int measure_main(Options& options) {
     try {
         if (!options.results.empty()) {
             file_of_results.emplace(options.results);
-            file_of_results->write(results::to_line(manifest(options, text, configurations.front().experiment)));
+            file_of_results->write(results::to_line(head));
         }
         if (!options.json) fmt::print("{} {:>5}\n", results::result_heads(), "lost");
-        for (sim::Configuration& configuration : configurations) {
-            if (options.samples != 0) configuration.experiment.samples = options.samples;
-            if (options.seed != 0) configuration.experiment.seed = options.seed;
-            if (options.seeds != 0) configuration.experiment.seeds = options.seeds;
-        }
         std::vector<sim::Experiment> runs;  // of each configuration one for each seed
         std::vector<size_t> last;           // of each configuration the end of its runs
         for (const sim::Configuration& configuration : configurations) {
@@ -340,15 +328,19 @@ int measure_main(Options& options) {
             std::move(of_guest.begin(), of_guest.end(), std::back_inserter(measured));
             for (; done < configurations.size() && last[done] <= measured.size(); ++done) {
                 const size_t first = done == 0 ? 0 : last[done - 1];
-                const results::Configuration row = describe(
-                    configurations[done],
-                    {measured.begin() + static_cast<ptrdiff_t>(first), measured.begin() + static_cast<ptrdiff_t>(last[done])});
+                const sim::Configuration& configuration = configurations[done];
+                std::vector<results::MeasuredRun> seeds;
+                for (size_t n = first; n < last[done]; ++n) seeds.push_back(describe(configuration.experiment, measured[n]));
+                const std::string raw = options.job.empty()
+                                            ? std::string()
+                                            : results::to_line(results::RawRun{configuration.experiment.samples, seeds[0].run});
+                const results::Configuration row = results::measured(configuration, std::move(seeds));
                 lost |= *row.lost_work != 0;
                 if (options.json)
                     fmt::print("{}", results::to_line(row, false));
                 else
                     print(row);
-                if (file_of_results) file_of_results->write(results::to_line(row));
+                if (file_of_results) file_of_results->write(results::to_line(row) + raw);
             }
             std::fflush(stdout);
             if (interrupted) throw Interrupted();
@@ -357,7 +349,8 @@ int measure_main(Options& options) {
     } catch (const results::Error& error) {
         throw UserError(error.what());
     }
-    return lost ? kFailed : kOk;
+    // Lost work is a result of the job, which the sweep collects.
+    return lost && options.job.empty() ? kFailed : kOk;
 }
 
 }  // namespace
@@ -367,9 +360,11 @@ std::function<int()> set_up_measure(CLI::App& app) {
     app.add_option("SPEC", options->spec, "experiment, a TOML file as in examples/measure")->required()->type_name("FILE.toml");
     app.add_option("--samples", options->samples, "kernels of each latency-critical client, in place of the file's")
         ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
-    app.add_option("--seed", options->seed, "seed of everything random, in place of the file's")->check(CLI::PositiveNumber);
-    app.add_option("--seeds", options->seeds, "runs of each configuration, with this seed and the following ones")
-        ->check(CLI::Range(1, 1000));
+    CLI::Option* seed = app.add_option("--seed", options->seed, "seed of everything random, in place of the file's")
+                            ->check(CLI::NonNegativeNumber);
+    CLI::Option* seeds =
+        app.add_option("--seeds", options->seeds, "runs of each configuration, with this seed and the following ones")
+            ->check(CLI::Range(1, 1000));
     add_kernel_options(app, options->guest);
     app.get_option("--kfd")->description("the driver: lyra (default), a kernel tree with changes of your own, or a .ko file");
     app.add_option("--timeout", options->guest.timeout_s, "give up a configuration after S seconds")
@@ -383,6 +378,14 @@ std::function<int()> set_up_measure(CLI::App& app) {
     app.add_flag("--json", options->json, "one JSON object a line for each configuration");
     app.add_option("--results", options->results, "write results there, for lyra report (docs/user/results.md)")
         ->type_name("FILE.jsonl");
+    CLI::Option* job = app.add_option("--job", options->job,
+                                      "only the configuration that is this job of lyra sweep plan --measure, with raw samples "
+                                      "in its results")
+                           ->type_name("ID")
+                           ->needs(seed)
+                           ->excludes(seeds);
+    // A job's id tells nothing of these.
+    for (const char* name : {"--kernel", "--kernel-tree", "--debug", "--kfd", "--trace"}) job->excludes(name);
     app.footer(
         "Times are modelled: those of the GPU by docs/design/timing.md, those of the driver by its instructions, each 1 ns.");
     return [options] { return measure_main(*options); };

@@ -174,20 +174,6 @@ int print_fit(std::vector<sim::Configuration>& configurations, const results::Ru
     return kOk;
 }
 
-/// Leaves the configuration of a sweep's job, with the job's seed.
-void choose_job(const Options& options, const std::string& text, std::vector<sim::Configuration>& configurations) {
-    for (sim::Configuration& each : configurations) {
-        if (sweep::job_id(lyra_version(), "sim", results::hash_text(text), each.swept) != options.job) continue;
-        each.experiment.seed = sweep::job_seed(options.job);
-        sim::Configuration chosen = std::move(each);
-        configurations.clear();
-        configurations.push_back(std::move(chosen));
-        return;
-    }
-    throw UserError(fmt::format("no configuration of '{}' is job {}: the file, or lyra, is not what the sweep was planned with",
-                                options.spec, options.job));
-}
-
 void set_runs(const Options& options, std::vector<sim::Configuration>& configurations) {
     for (sim::Configuration& configuration : configurations) {
         if (options.samples != 0) configuration.experiment.samples = options.samples;
@@ -212,7 +198,12 @@ int sim_main(const Options& options) {
             out.emplace(options.results);
         }
         if (!options.results.empty()) write(results::to_line(manifest(options, text, configurations.front().experiment)));
-        if (!options.job.empty()) choose_job(options, text, configurations);
+        if (!options.job.empty()) {
+            sweep::leave_job(configurations, options.job, options.spec, [&](const sim::Configuration& each) {
+                return sweep::job_id(lyra_version(), "sim", results::hash_text(text), each.swept);
+            });
+            configurations.front().experiment.seed = sweep::job_seed(options.job);
+        }
         if (!options.against.empty() || !options.fit.empty()) {
             set_runs(options, configurations);
             return options.fit.empty() ? compare(configurations, measurement(options.against))
@@ -232,6 +223,8 @@ int sim_main(const Options& options) {
     } catch (const sim::SpecError& error) {
         throw UserError(error.what());
     } catch (const results::Error& error) {
+        throw UserError(error.what());
+    } catch (const sweep::Error& error) {
         throw UserError(error.what());
     } catch (const std::invalid_argument& error) {
         throw UserError(fmt::format("{}: {}", options.spec, error.what()));

@@ -170,6 +170,26 @@ std::string to_line(const Configuration& configuration, bool all) {
     return line_of(out);
 }
 
+std::string to_line(const RawRun& raw) {
+    ordered_json run;
+    run["asked"] = raw.asked;
+    run["duration_ns"] = raw.run.duration_ns;
+    run["clients"] = ordered_json::array();
+    for (const SeedRun::Client& client : raw.run.clients)
+        run["clients"].push_back({{"latency_critical", client.latency_critical},
+                                  {"rate", client.progress.throughput},
+                                  {"alone_rate", client.progress.alone_throughput},
+                                  {"turnaround_ns", client.progress.turnaround_ns},
+                                  {"alone_turnaround_ns", client.progress.alone_turnaround_ns}});
+    run["samples"] = ordered_json::array();
+    for (const sim::Sample& sample : raw.run.samples) {
+        ordered_json numbers = {sample.client, sample.displaced ? 1 : 0};
+        for (const auto stamp : kSampleStamps) numbers.push_back(sample.*stamp);
+        run["samples"].push_back(std::move(numbers));
+    }
+    return line_of({{"run", std::move(run)}});
+}
+
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
     // Not the process number: several machines may share the folder.
     temporary_ = (path_.parent_path() / fmt::format(".{}.XXXXXX", path_.filename().string())).string();

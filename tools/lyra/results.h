@@ -12,6 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "scheduler/sim/experiment.h"
+#include "scheduler/sim/metrics.h"
+
 namespace lyra::results {
 
 inline constexpr unsigned kFormat = 2;
@@ -79,6 +82,33 @@ struct Waits {
     uint64_t rotations = 0;      ///< quantums of the hardware scheduler that ended
 };
 
+/// What one run gave: a configuration with one seed.
+struct SeedRun {
+    struct Client {
+        std::string name;
+        bool latency_critical = false;
+        uint64_t kernels = 0;              ///< done
+        sim::Progress progress;            ///< 0 where it is not known
+        std::optional<double> longest_off_us;
+    };
+    std::vector<Client> clients;
+    std::vector<sim::Sample> samples;  ///< Sample::client is a place in clients
+    uint64_t duration_ns = 0;
+};
+
+/// The run behind a configuration of one seed, for those who put several seeds together. In a file it is the line after that
+/// configuration, and has only what is not in that one. Each client has one queue.
+struct RawRun {
+    uint64_t asked = 0;  ///< kernels of each latency-critical client that were wanted
+    SeedRun run;         ///< without Sample::ready, which only the simulator knows
+};
+inline constexpr size_t kMostSamples = 1'000'000;  ///< of a raw run
+/// Stamps of a sample, in the order of its line.
+inline constexpr uint64_t sim::Sample::* kSampleStamps[] = {
+    &sim::Sample::arrival,       &sim::Sample::t0_doorbell, &sim::Sample::t2_detected, &sim::Sample::t3_requested,
+    &sim::Sample::t4_dequeue,    &sim::Sample::t5_saved,    &sim::Sample::t6_fence,    &sim::Sample::t7_mapped,
+    &sim::Sample::t8_first_wave, &sim::Sample::resident,    &sim::Sample::t9_done};
+
 struct Configuration {
     std::vector<std::pair<std::string, std::string>> swept;  ///< path and value, as in the file's [sweep]
     uint64_t seed = 0, seeds = 1;  ///< the first one, and how many runs with it and the following ones
@@ -99,6 +129,7 @@ struct Configuration {
     std::vector<Client> clients;
     std::optional<Band> band;  ///< when it was asked for
     std::string trace_hash;
+    std::optional<RawRun> raw;  ///< in the output of a measurement's job
 };
 
 /// The latencies of a configuration: their names in a file are name + unit, and name + "_cdf" + unit.
@@ -140,6 +171,7 @@ private:
 std::string to_line(const Manifest& manifest);
 /// @param all  false: without the seed, the distributions and the stages
 std::string to_line(const Configuration& configuration, bool all = true);
+std::string to_line(const RawRun& raw);
 
 /// What is wrong with a file of results, and where.
 class Error : public std::runtime_error {

@@ -180,6 +180,64 @@ Configuration read_configuration(const Object& in) {
     return c;
 }
 
+/// A time or rate in a raw run. What is neither 0 nor at least 1 of its units would make quotients of any size.
+double read_progress(const Object& in, const char* key, double least, double most) {
+    const double value = in.number(key, most);
+    if (value != 0 && value < least)
+        throw Error(fmt::format("{} has to be 0, or from {:g} to {:g}", in.full(key), least, most));
+    return value;
+}
+
+sim::Sample read_sample(const ordered_json& numbers, const std::vector<SeedRun::Client>& clients) {
+    constexpr size_t kFirst = 2;
+    if (!numbers.is_array() || numbers.size() != kFirst + std::size(kSampleStamps))
+        throw Error(fmt::format("run.samples: each has to be {} numbers", kFirst + std::size(kSampleStamps)));
+    for (const ordered_json& each : numbers) {
+        if (static_cast<double>(Object::to_whole(each, "run.samples")) > kMostNumber)
+            throw Error(fmt::format("run.samples has a number above {:g}", kMostNumber));
+    }
+    sim::Sample sample;
+    const auto client = numbers[0].get<uint64_t>(), displaced = numbers[1].get<uint64_t>();
+    if (client >= clients.size() || !clients[client].latency_critical)
+        throw Error("run.samples has one of a client that is not latency-critical");
+    if (displaced > 1) throw Error("run.samples: the second number has to be 0 or 1");
+    sample.client = static_cast<unsigned>(client);
+    sample.displaced = displaced == 1;
+    for (size_t n = 0; n < std::size(kSampleStamps); ++n) sample.*kSampleStamps[n] = numbers[kFirst + n].get<uint64_t>();
+    return sample;
+}
+
+/// @param of  the line before it
+RawRun read_raw(const Object& in, const Configuration& of) {
+    if (of.seeds != 1) throw Error("the configuration of a run has to have one seed");
+    if (!of.lost_work || !of.deadlocked) throw Error("the configuration of a run needs lost_work and deadlocked");
+    RawRun out;
+    out.asked = in.whole("asked");
+    const uint64_t duration = in.whole("duration_ns");
+    if (static_cast<double>(duration) > kMostNumber) throw Error(fmt::format("run.duration_ns is above {:g}", kMostNumber));
+    out.run.duration_ns = duration;
+    const ordered_json& clients = in.list("clients", kMostEntries);
+    if (clients.size() != of.clients.size()) throw Error("run.clients are not as many as those of the configuration");
+    for (size_t n = 0; n < clients.size(); ++n) {
+        const Object client(clients[n], "run.clients");
+        const Client& known = of.clients[n];
+        const sim::Progress progress{read_progress(client, "rate", 1 / kMostNumber, 1),
+                                     read_progress(client, "alone_rate", 1 / kMostNumber, 1),
+                                     read_progress(client, "turnaround_ns", 1, kMostNumber),
+                                     read_progress(client, "alone_turnaround_ns", 1, kMostNumber), 1};
+        out.run.clients.push_back({known.name, client.flag("latency_critical"), known.kernels, progress, known.longest_off_us});
+    }
+    uint64_t displaced = 0;
+    for (const ordered_json& each : in.list("samples", kMostSamples)) {
+        out.run.samples.push_back(read_sample(each, out.run.clients));
+        displaced += out.run.samples.back().displaced ? 1 : 0;
+    }
+    if (out.run.samples.size() != of.samples || displaced != of.preemptions)
+        throw Error(fmt::format("run.samples are {} with {} preemptions, and the configuration says {} with {}",
+                                out.run.samples.size(), displaced, of.samples, of.preemptions));
+    return out;
+}
+
 /// Names of members come from the file, and messages go to terminals.
 std::string printable(std::string text) {
     for (char& c : text) {
@@ -197,6 +255,11 @@ void read_line(std::string_view line, std::vector<RunResults>& runs) {
         runs.push_back({read_manifest(in), {}});
     } else if (runs.empty()) {
         throw Error("not a file of results: its first line has no 'lyra_results'");
+    } else if (in.has("run")) {
+        if (runs.back().configurations.empty() || runs.back().configurations.back().raw)
+            throw Error("a run has to follow its configuration");
+        Configuration& configuration = runs.back().configurations.back();
+        configuration.raw = read_raw(in.object("run"), configuration);
     } else {
         runs.back().configurations.push_back(read_configuration(in));
     }

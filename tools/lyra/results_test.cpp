@@ -8,7 +8,10 @@
 #include <iterator>
 #include <numeric>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "tools/lyra/summary.h"
 
 namespace lyra::results {
 namespace {
@@ -187,6 +190,182 @@ TEST(Results, SayWhatIsWrongAndWhere) {
     std::string huge = good;
     huge.replace(huge.find("12.5"), 4, "1e999");
     EXPECT_FALSE(lacks(error_of(huge), "r.jsonl:2: not JSON that can be used")) << error_of(huge);
+}
+
+constexpr const char* kMeasured = R"(
+samples = 20
+seed = 5
+seeds = 3
+[policy]
+name = "fixed"
+[[client]]
+name = "critical"
+priority = 15
+kernel_us = 50
+arrival = "poisson"
+rate_hz = 200
+latency_critical = true
+turnaround_us = 10
+[[client]]
+name = "effort"
+priority = 0
+kernel_us = 2000
+context_bytes = 8624000
+arrival = "closed"
+turnaround_us = 10
+[sweep]
+"policy.name" = ["none", "fixed"]
+)";
+
+/// As a guest might have given them, different for each seed.
+std::vector<MeasuredRun> some_runs(unsigned seeds) {
+    std::vector<MeasuredRun> out;
+    for (unsigned seed = 0; seed < seeds; ++seed) {
+        SeedRun run;
+        run.duration_ns = 123'456'789 + seed;
+        run.clients = {{"critical", true, 20, {1.0 / 3e6 + seed * 1e-9, 1.0 / 2.9e6, 61'000.5, 50'000.0 / 3, 1}, 0.1 + seed},
+                       {"effort", false, 7, {1.0 / 2.3e6, 1.0 / 2.1e6, 2'300'000, 2'100'000.25, 1}, 321.125}};
+        for (uint64_t n = 0; n < 20; ++n) {
+            sim::Sample s;
+            s.arrival = 1'000'000 * (n + 1);
+            s.t0_doorbell = s.arrival + 500 + n * 7 % 5;
+            s.t8_first_wave = s.t0_doorbell + 40'000 + (n * 7919 + seed * 104'729) % 9'973;
+            s.displaced = n % 3 != 0;
+            if (s.displaced) {
+                s.t2_detected = s.t3_requested = s.t4_dequeue = s.t0_doorbell + 9'000 + n;
+                s.t5_saved = s.t6_fence = s.t0_doorbell + 20'000 + n;
+            }
+            s.resident = s.t8_first_wave + 11;
+            s.t9_done = s.t8_first_wave + 50'000;
+            run.samples.push_back(s);
+        }
+        out.push_back({std::move(run), seed, seed == 2, fmt::format("{:016x}", 100 + seed)});
+    }
+    return out;
+}
+
+/// What the job of one seed writes.
+std::string output_of_job(sim::Configuration configuration, unsigned seed, const MeasuredRun& run) {
+    configuration.experiment.seed += seed;
+    configuration.experiment.seeds = 1;
+    const Manifest manifest{
+        "v1", "measure", "m", kMeasured, hash_text(kMeasured), configuration.experiment.seed, {{"doorbell_ns", 700}}};
+    return to_line(manifest) + to_line(measured(configuration, {run})) +
+           to_line(RawRun{configuration.experiment.samples, run.run});
+}
+
+TEST(Results, SeedsOfJobsGiveWhatTheyGiveTogether) {
+    const sim::Configuration configuration = sim::read_spec(kMeasured, "m.toml")[1];
+    const std::vector<MeasuredRun> runs = some_runs(3);
+    std::vector<MeasuredRun> again;
+    for (unsigned seed = 0; seed < 3; ++seed) {
+        std::vector<RunResults> all = read(output_of_job(configuration, seed, runs[seed]), "job");
+        ASSERT_EQ(all.size(), 1u);
+        ASSERT_EQ(all[0].configurations.size(), 1u);
+        Configuration& one = all[0].configurations[0];
+        ASSERT_TRUE(one.raw);
+        EXPECT_EQ(one.raw->asked, 20u);
+        EXPECT_EQ(to_line(*one.raw), to_line(RawRun{20, runs[seed].run}));
+        again.push_back({one.raw->run, one.lost_work.value(), one.deadlocked.value(), one.trace_hash});
+    }
+    const Configuration whole = measured(configuration, runs);
+    EXPECT_EQ(to_line(measured(configuration, again)), to_line(whole));
+    // ... which is what the runs themselves say, with intervals over seeds.
+    const Configuration direct = summarise({runs[0].run, runs[1].run, runs[2].run});
+    EXPECT_EQ(whole.samples, 60u);
+    EXPECT_EQ(whole.preemptions, 39u);
+    EXPECT_EQ(whole.seeds, 3u);
+    EXPECT_EQ(whole.seed, 5u);
+    EXPECT_EQ(whole.swept, configuration.swept);
+    EXPECT_EQ(whole.arrival_latency.p95.value().high, direct.arrival_latency.p95.value().high);
+    EXPECT_EQ(whole.arrival_latency.cdf, direct.arrival_latency.cdf);
+    EXPECT_EQ(whole.stages, direct.stages);
+    EXPECT_EQ(whole.stp.value().low, direct.stp.value().low);
+    EXPECT_LT(whole.stp.value().low, whole.stp.value().high);
+    EXPECT_EQ(whole.lost_work, 3u);
+    EXPECT_EQ(whole.deadlocked, true);
+    EXPECT_EQ(whole.clients[0].kernels, 60u);
+    EXPECT_EQ(whole.clients[0].longest_off_us, 2.1);
+    EXPECT_TRUE(whole.band);
+    EXPECT_NE(whole.trace_hash, measured(configuration, {runs[1], runs[0], runs[2]}).trace_hash) << "each guest counts";
+    again[1].trace_hash = again[2].trace_hash = again[0].trace_hash;
+    EXPECT_EQ(measured(configuration, again).trace_hash, runs[0].trace_hash) << "one guest made all";
+}
+
+TEST(Results, RawRunsAreChecked) {
+    const std::string good = output_of_job(sim::read_spec(kMeasured, "m.toml")[0], 0, some_runs(1)[0]);
+    ASSERT_EQ(error_of(good), "");
+    std::vector<std::string> lines;
+    for (size_t at = 0, end = 0; (end = good.find('\n', at)) != std::string::npos; at = end + 1)
+        lines.push_back(good.substr(at, end + 1 - at));
+    ASSERT_EQ(lines.size(), 3u);
+    const auto with = [&](size_t line, const char* key, const nlohmann::ordered_json& value) {
+        auto json = nlohmann::ordered_json::parse(lines[line]);
+        json[nlohmann::ordered_json::json_pointer(key)] = value;
+        std::string text;
+        for (size_t n = 0; n < lines.size(); ++n) text += n == line ? json.dump() + "\n" : lines[n];
+        return text;
+    };
+    const nlohmann::ordered_json sample = nlohmann::ordered_json::parse(lines[2])["run"]["samples"][0];
+    nlohmann::ordered_json shorter = sample;
+    shorter.erase(0);
+    struct {
+        std::string text;
+        const char* says;
+    } const cases[] = {
+        {lines[0] + lines[2], "r.jsonl:2: a run has to follow its configuration"},
+        {lines[2], "r.jsonl:1: not a file of results"},
+        {good + lines[2], "r.jsonl:4: a run has to follow its configuration"},
+        {with(1, "/seeds", 2), "has to have one seed"},
+        {with(1, "/samples", 21), "run.samples are 20 with 13 preemptions, and the configuration says 21 with 13"},
+        {with(1, "/preemptions", 12), "run.samples are 20 with 13 preemptions"},
+        {with(1, "/clients/1", nullptr), "clients has to be an object"},
+        {with(2, "/run", 1), "r.jsonl:3: run has to be an object"},
+        {with(2, "/run/asked", -1), "run.asked has to be a whole number"},
+        {with(2, "/run/duration_ns", 1e30), "run.duration_ns has to be a whole number"},
+        {with(2, "/run/duration_ns", ~uint64_t{0}), "run.duration_ns is above"},
+        {with(2, "/run/clients", nullptr), "run.clients has to be a list"},
+        {with(2, "/run/clients", {1}), "run.clients are not as many"},
+        {with(2, "/run/clients/0", 1), "run.clients has to be an object"},
+        {with(2, "/run/clients/0/latency_critical", 1), "has to be true or false"},
+        {with(2, "/run/clients/0/latency_critical", false), "of a client that is not latency-critical"},
+        {with(2, "/run/clients/0/alone_turnaround_ns", 1e-300), "alone_turnaround_ns has to be 0, or from 1 to 1e+15"},
+        {with(2, "/run/clients/0/alone_rate", 1e-300), "alone_rate has to be 0, or from 1e-15 to 1"},
+        {with(2, "/run/clients/1/rate", 2), "rate has to be a number from 0 to 1"},
+        {with(2, "/run/samples", 1), "run.samples has to be a list"},
+        {with(2, "/run/samples", nlohmann::ordered_json::array()), "run.samples are 0"},
+        {with(2, "/run/samples/3", shorter), "run.samples: each has to be 13 numbers"},
+        {with(2, "/run/samples/3", nlohmann::ordered_json::object()), "run.samples: each has to be 13 numbers"},
+        {with(2, "/run/samples/3/0", 1), "of a client that is not latency-critical"},
+        {with(2, "/run/samples/3/0", uint64_t{1} << 32), "of a client that is not latency-critical"},
+        {with(2, "/run/samples/3/1", 2), "has to be 0 or 1"},
+        {with(2, "/run/samples/3/4", 0.5), "run.samples has to be a whole number"},
+        {with(2, "/run/samples/3/12", ~uint64_t{0}), "run.samples has a number above"},
+    };
+    for (const auto& each : cases)
+        EXPECT_NE(error_of(each.text).find(each.says), std::string::npos) << error_of(each.text) << "\nexpected: " << each.says;
+    nlohmann::ordered_json second = nlohmann::ordered_json::parse(lines[1]);
+    second.erase("deadlocked");
+    EXPECT_NE(error_of(lines[0] + second.dump() + "\n" + lines[2]).find("needs lost_work and deadlocked"), std::string::npos);
+    // Cut anywhere in the run it is no run, and with any byte changed it is refused or still something that can be summed up.
+    const size_t start = good.size() - lines[2].size();
+    for (size_t length = start + 1; length + 1 < good.size(); ++length)
+        ASSERT_NE(error_of(good.substr(0, length)).find("r.jsonl:3: not JSON"), std::string::npos) << length;
+    size_t refused = 0;
+    for (size_t at = start; at < good.size(); at += 3) {
+        for (const char c : {'9', '-', 'e', '"', '[', '}', '\0', '\xff'}) {
+            std::string text = good;
+            text[at] = c;
+            if (!error_of(text).empty()) {
+                ++refused;
+                continue;
+            }
+            const Configuration one = read(text, "r.jsonl")[0].configurations[0];
+            ASSERT_TRUE(one.raw) << at << c;
+            ASSERT_EQ(summarise({one.raw->run}).samples, 20u);
+        }
+    }
+    EXPECT_GT(refused, lines[2].size());
 }
 
 TEST(Results, FilesAreThereWhenComplete) {

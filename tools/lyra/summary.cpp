@@ -2,6 +2,7 @@
 #include "tools/lyra/summary.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,8 @@
 namespace lyra::results {
 
 namespace {
+
+constexpr uint64_t kSimulated = 1000;  ///< samples of each seed for a band: some sixty runs take seconds then
 
 /// Nothing happened before what is counted from.
 uint64_t since(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
@@ -84,6 +87,34 @@ Configuration summarise(const std::vector<SeedRun>& runs) {
     out.best_effort_retained = statistic(retained, runs.size());
     out.stp = statistic(stp, runs.size());
     out.antt = statistic(antt, runs.size());
+    return out;
+}
+
+Configuration measured(const sim::Configuration& configuration, std::vector<MeasuredRun> runs) {
+    std::vector<SeedRun> seeds;
+    uint64_t lost = 0;
+    bool stuck = false, one_guest = true;
+    std::string hashes;
+    for (MeasuredRun& each : runs) {
+        seeds.push_back(std::move(each.run));
+        lost += each.lost_work;
+        stuck = stuck || each.stuck;
+        one_guest = one_guest && each.trace_hash == runs.front().trace_hash;
+        hashes += each.trace_hash;
+    }
+    Configuration out = summarise(seeds);
+    out.swept = configuration.swept;
+    out.seed = configuration.experiment.seed;
+    out.lost_work = lost;
+    out.deadlocked = stuck;
+    out.trace_hash = one_guest ? runs.front().trace_hash : hash_text(hashes);
+    try {
+        sim::Experiment simulated = configuration.experiment;
+        simulated.samples = std::min<uint64_t>(simulated.samples, kSimulated);
+        out.band = band_of(simulated);
+    } catch (const std::invalid_argument&) {
+        // What only a guest can do has no band.
+    }
     return out;
 }
 

@@ -6,11 +6,8 @@
 #include <cctype>
 #include <fstream>
 #include <iterator>
-#include <set>
 
 #include <fmt/format.h>
-
-#include "tools/lyra/results.h"
 
 namespace lyra::sweep {
 
@@ -23,10 +20,21 @@ bool is_id(const std::string& text) {
     return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
+/// Of the job with another seed that made this, or would.
+std::string id_with(const results::Manifest& m, const results::Configuration& configuration, uint64_t seed) {
+    return job_id(m.lyra, m.source, m.spec_hash, configuration.swept, RunKey{seed, configuration.raw->asked});
+}
+
+bool is_output_of(const std::string& id, const results::Manifest& m, const results::Configuration& configuration) {
+    if (m.source == "measure") return configuration.raw && id_with(m, configuration, configuration.seed) == id;
+    return !configuration.raw && job_id(m.lyra, m.source, m.spec_hash, configuration.swept) == id &&
+           configuration.seed == job_seed(id);
+}
+
 }  // namespace
 
-std::string job_id(const std::string& lyra_version, const std::string& source, const std::string& spec_hash,
-                   const Swept& swept) {
+std::string job_id(const std::string& lyra_version, const std::string& source, const std::string& spec_hash, const Swept& swept,
+                   const std::optional<RunKey>& run) {
     // Each part with its length, so that no two lists of parts are one text.
     std::string all;
     const auto add = [&](const std::string& part) { all += fmt::format("{}:{};", part.size(), part); };
@@ -34,6 +42,10 @@ std::string job_id(const std::string& lyra_version, const std::string& source, c
     for (const auto& [path, value] : swept) {
         add(path);
         add(value);
+    }
+    if (run) {
+        add(std::to_string(run->seed));
+        add(std::to_string(run->samples));
     }
     return results::hash_text(all);
 }
@@ -112,6 +124,28 @@ std::string quoted(const std::string& word) {
     return out + "'";
 }
 
+void leave_job(std::vector<sim::Configuration>& configurations, const std::string& id, const std::string& spec,
+               const std::function<std::string(const sim::Configuration&)>& id_of) {
+    const auto found =
+        std::find_if(configurations.begin(), configurations.end(), [&](const auto& each) { return id_of(each) == id; });
+    if (found == configurations.end())
+        throw Error(
+            fmt::format("no configuration of '{}' is job {}: the file, lyra or an option is not what the sweep was "
+                        "planned with",
+                        spec, id));
+    configurations = {sim::Configuration(*found)};
+}
+
+std::vector<std::string> seeds_of(const std::set<std::string>& ids, const results::Manifest& manifest,
+                                  const results::Configuration& configuration) {
+    const auto listed = [&](uint64_t seed) { return ids.contains(id_with(manifest, configuration, seed)); };
+    uint64_t seed = configuration.seed;
+    while (seed > 0 && listed(seed - 1)) --seed;
+    std::vector<std::string> out;
+    for (; listed(seed); ++seed) out.push_back(id_with(manifest, configuration, seed));
+    return out;
+}
+
 std::filesystem::path failure_note(const std::filesystem::path& output) { return output.string() + ".failed"; }
 
 State state_of(const Job& job, const std::string& folder, std::string& why) {
@@ -136,9 +170,7 @@ State state_of(const Job& job, const std::string& folder, std::string& why) {
         const results::RunResults& run = runs.front();
         if (runs.size() != 1 || run.configurations.size() != 1)
             throw results::Error(output.string() + ": has more than one configuration");
-        const results::Configuration& configuration = run.configurations.front();
-        const results::Manifest& m = run.manifest;
-        if (job_id(m.lyra, m.source, m.spec_hash, configuration.swept) != job.id || configuration.seed != job_seed(job.id))
+        if (!is_output_of(job.id, run.manifest, run.configurations.front()))
             throw results::Error(output.string() + ": is not what this job makes");
     } catch (const results::Error& error) {
         why = error.what();

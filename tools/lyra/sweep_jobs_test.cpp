@@ -41,6 +41,52 @@ TEST(Sweep, IdsAreOfEverythingThatMatters) {
     EXPECT_GT(*seeds.begin(), 0u);
 }
 
+TEST(Sweep, IdsOfMeasurementsAreOfTheRunToo) {
+    const Swept swept{{"a", "1"}};
+    const auto id = [&](const Swept& of, uint64_t seed, uint64_t samples) {
+        return job_id("v1", "measure", "00", of, RunKey{seed, samples});
+    };
+    EXPECT_EQ(id(swept, 1, 40), id(swept, 1, 40));
+    const std::set<std::string> all{id(swept, 1, 40),
+                                    id(swept, 2, 40),
+                                    id(swept, 1, 41),
+                                    id(swept, 14, 0),
+                                    id({}, 1, 40),
+                                    job_id("v1", "measure", "00", swept),
+                                    job_id("v1", "sim", "00", swept, RunKey{1, 40}),
+                                    job_id("v2", "measure", "00", swept, RunKey{1, 40}),
+                                    job_id("v1", "measure", "01", swept, RunKey{1, 40})};
+    EXPECT_EQ(all.size(), 9u);
+}
+
+TEST(Sweep, SeedsOfAConfigurationAreFoundByTheirIds) {
+    const results::Manifest manifest{"v1", "measure", "name", "spec", results::hash_text("spec"), 1, {}};
+    results::Configuration configuration;
+    configuration.swept = {{"a", "1"}};
+    configuration.raw.emplace().asked = 40;
+    const auto id = [&](const char* value, uint64_t seed, uint64_t samples) {
+        return job_id("v1", "measure", manifest.spec_hash, {{"a", value}}, RunKey{seed, samples});
+    };
+    std::set<std::string> ids{id("1", 0, 40), id("1", 1, 40), id("1", 2, 40),           id("1", 4, 40),
+                              id("1", 3, 41), id("2", 3, 40), id("1", ~uint64_t{0}, 40)};
+    const std::vector<std::string> first{id("1", 0, 40), id("1", 1, 40), id("1", 2, 40)};
+    for (configuration.seed = 0; configuration.seed < 3; ++configuration.seed)
+        EXPECT_EQ(seeds_of(ids, manifest, configuration), first) << configuration.seed;
+    configuration.seed = 4;
+    EXPECT_EQ(seeds_of(ids, manifest, configuration), std::vector<std::string>{id("1", 4, 40)});
+}
+
+TEST(Sweep, AJobIsOneOfTheConfigurations) {
+    std::vector<sim::Configuration> all(3);
+    for (size_t n = 0; n < all.size(); ++n) all[n].swept = {{"a", std::to_string(n)}};
+    const auto id_of = [](const sim::Configuration& each) { return job_id("v1", "sim", "00", each.swept); };
+    std::vector<sim::Configuration> left = all;
+    leave_job(left, id_of(all[1]), "spec.toml", id_of);
+    ASSERT_EQ(left.size(), 1u);
+    EXPECT_EQ(left[0].swept, all[1].swept);
+    EXPECT_THROW(leave_job(left, id_of(all[0]), "spec.toml", id_of), Error);
+}
+
 TEST(Sweep, ListsAreReadAsWritten) {
     const std::string text = header() + to_line({"0123456789abcdef", "lyra sim 'a b.toml'", "out/a.jsonl"}) +
                              to_line({"0123456789abcdee", "x", "y"});
@@ -99,6 +145,26 @@ TEST(Sweep, StateIsWhatLiesThere) {
     ++configuration.seed;
     write("a.jsonl", line());
     EXPECT_EQ(state_of(job, folder, why), State::Failed);
+    // A measurement's: of its seed and samples, and with the run itself.
+    manifest.source = "measure";
+    configuration.lost_work = 0;
+    configuration.deadlocked = false;
+    configuration.seed = 7;
+    const Job run{job_id("v1", "measure", manifest.spec_hash, configuration.swept, RunKey{7, 40}), "lyra", "a.jsonl"};
+    results::RawRun raw{40, {}};
+    const auto made = [&] { return line() + results::to_line(raw); };
+    write("a.jsonl", made());
+    EXPECT_EQ(state_of(run, folder, why), State::Done) << why;
+    write("a.jsonl", line());
+    EXPECT_EQ(state_of(run, folder, why), State::Failed) << "without the run";
+    raw.asked = 41;
+    write("a.jsonl", made());
+    EXPECT_EQ(state_of(run, folder, why), State::Failed) << "other samples";
+    raw.asked = 40;
+    configuration.seed = 8;
+    write("a.jsonl", made());
+    EXPECT_EQ(state_of(run, folder, why), State::Failed) << "another seed";
+    EXPECT_NE(why.find("not what this job makes"), std::string::npos) << why;
     std::filesystem::remove_all(folder);
 }
 
