@@ -14,10 +14,11 @@
 
 namespace lyra {
 
-/// Strict::l2: between the waves and their hub, a copy of every page that the page table lets them cache (MTYPE not UC).
+/// Strict::l2: between the waves and their hub, the lines of every page that the page table lets them cache (MTYPE not UC).
 /// Others, which do not go through the L2, see its stores after a write-back; it sees theirs after an invalidation. Hardware
-/// evicts lines whenever it likes; here none is, and when kMaxPages are held, further ones are not. Without strictness all is
-/// passed on.
+/// evicts lines whenever it likes; here none is, and when kMaxPages are held, further ones are not. Atomics are executed on a
+/// page as a whole: what memory had in lines that nothing else has touched is that of the moment when the page was looked up.
+/// Without strictness all is passed on.
 class L2 final : public MemoryPort {
 public:
     L2(Env& env, Hub& hub, const HubClient& client) : env_(env), hub_(hub), port_(hub, client) {}
@@ -36,9 +37,14 @@ public:
 
 private:
     using Bytes = std::array<uint8_t, kPageBytes>;
+    static constexpr size_t kLineBytes = 64;  ///< @source AMD GCN architecture white paper: cache line of L1 and L2
     struct Page {
-        alignas(64) Bytes now, before;  ///< what waves see; what memory had when it was read or written back last
+        alignas(64) Bytes now{};                                        ///< what waves see
+        std::array<uint64_t, kPageBytes / kLineBytes> valid{}, dirty{};  ///< by byte of each line, of loads and stores
+        std::unique_ptr<Bytes> before;  ///< where atomics are, which leave no marks: as memory gave or got it last
+        void fetch(const uint8_t* memory, size_t line);
     };
+    Page* held(uint32_t vmid, uint64_t va, Access access, uint8_t* memory);
 
     Env& env_;
     Hub& hub_;

@@ -87,6 +87,48 @@ TEST_F(L2Test, AWriteBackLeavesBytesAloneThatWavesHaveNotStored) {
     EXPECT_EQ(ram[2], 0x22);
 }
 
+TEST_F(L2Test, NeighboursOfALoadedLineAreMemorys) {
+    constexpr uint64_t kLine = 64;
+    EXPECT_EQ(load(l2, kSystem + 4), 0u);
+    const uint32_t value = 77;
+    std::memcpy(ram.data() + kLine - 4, &value, 4);
+    std::memcpy(ram.data() + kLine, &value, 4);
+    EXPECT_EQ(load(l2, kSystem + kLine - 4), 0u) << "the same line";
+    EXPECT_EQ(load(l2, kSystem + kLine), 77u) << "the next one";
+}
+
+TEST_F(L2Test, AStoreOfWhatIsThereIsAStore) {
+    EXPECT_EQ(load(l2, kSystem), 0u);
+    const uint32_t value = 77;
+    std::memcpy(ram.data(), &value, 4);
+    store(kSystem, 0);
+    l2.write_back();
+    EXPECT_EQ(ram[0], 0);
+}
+
+TEST_F(L2Test, WhatWasStoredStaysAndTheRestOfItsLineIsFetched) {
+    store(kSystem, 1);
+    l2.write_back();
+    const uint32_t others[] = {5, 6};
+    std::memcpy(ram.data(), others, 8);
+    EXPECT_EQ(load(l2, kSystem), 1u);
+    EXPECT_EQ(load(l2, kSystem + 4), 6u);
+}
+
+TEST_F(L2Test, AtomicsReachMemoryWithAWriteBack) {
+    const uint32_t value = 77;
+    std::memcpy(ram.data(), &value, 4);
+    EXPECT_EQ(l2.page(kVmid, kSystem, Access::Read), nullptr) << "loads say which line they mean";
+    uint8_t* const page = l2.page(kVmid, kSystem, Access::Atomic);
+    ASSERT_NE(page, nullptr);
+    EXPECT_EQ(page[0], 77);
+    page[0] = 78;
+    EXPECT_EQ(load(l2, kSystem), 78u);
+    EXPECT_EQ(ram[0], 77);
+    l2.write_back();
+    EXPECT_EQ(ram[0], 78);
+}
+
 TEST_F(L2Test, UncachedPagesAndALaxL2HideNothing) {
     store(kUncached, 5);
     EXPECT_EQ(memory(0x201000), 5u);

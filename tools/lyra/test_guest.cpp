@@ -36,7 +36,7 @@ void test_programs(const GuestOptions& options, Report& report) {
     add_programs(guest_programs(), options, work, job, checks, scripts);
     checks.insert(checks.end(), checks_at_the_end().begin(), checks_at_the_end().end());
     GuestOptions guest = options;
-    guest.device_options.insert(guest.device_options.begin(), kStrictWithoutL2);
+    guest.device_options.insert(guest.device_options.begin(), kStrict);
     guest.stock_driver = true;  // what the checks say of the driver has to be true of Debian's own file
     run_checks(guest, kGroup, "boots and loads the driver", checks, job, report);
 }

@@ -9,8 +9,6 @@ namespace lyra::cli {
 
 /// The property with which guests run that have no virtual time: a driver or a program that forgets a flush fails.
 inline constexpr const char* kStrict = "strict=tlb,,hdp,,l2";
-/// With "l2" as well, `endless` computes wrong results after its other process has been killed. Why is not known.
-inline constexpr const char* kStrictWithoutL2 = "strict=tlb,,hdp";
 
 void test_guest(const GuestOptions& options, Report& report);
 
