@@ -98,7 +98,7 @@ public:
 
 private:
     static constexpr Occupancy kOccupancy{4, 32, 0};
-    static constexpr double kShortestNs = 20'000, kPatienceS = 0.02, kBackS = 1, kEndS = 0.3;
+    static constexpr double kShortestNs = 20'000, kPatienceS = 0.02, kBackS = 0.2, kEndS = 0.05;
     /// The queue stays off for less than a quantum (10 ms), so that what waits for the quantum's end can be told.
     static constexpr double kParkedS = 0.003, kLateNs = 4e6, kSettleS = 0.002;
     static constexpr unsigned kMostRepeats = 200, kMostFailures = 3;
