@@ -187,19 +187,11 @@ const std::vector<GuestCheck>& checks_of_the_driver() {
          180},
         PROGRAM("queues are shared after that", "oversubscribed", "100", 180),
         {"the log still tells of nothing else", "! " DEVICE_LOG " | grep -vE '" RESETS_AND_CROWDS "'", 0, {}, {}},
-        // The stock driver unmaps all queues, so that both lose their slots with each update of one. A host that has other work
-        // may hide some of these times behind longer ones.
-        {"the timing program for hardware times pre-emption and dispatch, and probes what it can",
-         "chmod +x preempt_timing; ./preempt_timing --quick >timing.jsonl; status=$?; cat timing.jsonl\n"
-         "gaps() { sed -n \"s/.*\\\"$1\\\":\\([0-9]*\\).*/\\1/p\" timing.jsonl; }\n"
-         "[ $status = 0 ] && [ $(gaps gaps_at_0) -ge 10 ] && [ $(gaps gaps_at_100) -ge 10 ]",
+        {"the timing program for hardware times pre-emption and dispatch",
+         "chmod +x preempt_timing; ./preempt_timing --quick",
          0,
          {"\"idle_queue\",\"update_0_us\":{\"n\":20", "\"waves_per_cu\":4", "\"waves_per_cu\":16",
-          "\"first_wave_us\":{\"n\":20", "\"late_waves\":0,", "\"latest_us\":-", "\"without\":[]",
-          "\"register_read_ns\":{\"n\":20", "\"doorbell_write_ns\":{\"n\":20", "\"hdp_flush_write_ns\":{\"n\":20",
-          "\"vram_read_ns\":{\"n\":20", "\"vram_write_ns\":{\"n\":20", "\"write_then_read_ns\":{\"n\":20",
-          "\"bystander_gap_us\":{\"n\":", "\"selective_unmap\",\"probed\":false,\"reason\":\"the driver has no kfd_sched",
-          "\"runlist_over_live\",\"probed\":false,\"reason\":\"the driver has no kfd_sched"},
+          "\"first_wave_us\":{\"n\":20", "\"late_waves\":0,", "\"without\":[]", "\"bystander\",\"waves\":"},
          {},
          240,
          "6.12"},

@@ -364,7 +364,7 @@ void test_firmware_probe(const GuestOptions& options, Report& report) {
     if (guest.kernel_tree.empty()) guest.kfd = "lyra";
     guest.stock_driver = false;
     GuestJob job;
-    job.files.emplace_back("preempt_timing", build_artefact("kfdtest-ports/guest/build_kfdtest.sh", {}) / "preempt_timing");
+    add_timing_program(job);
     // One setting differs from what the driver begins with, so that setting back is more than setting the defaults.
     const std::string settings = kFunctions +
                                  "chmod +x preempt_timing; echo process >$dir/unmap\n"
