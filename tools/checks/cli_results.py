@@ -423,6 +423,9 @@ def validations(folder):
     timing = call("timing", "import", card)
     check("timing of a GPU", timing.returncode == 0 and "[timing]\nshader_clock_mhz = 1600" in timing.stdout, timing)
     check("what a GPU's timing lacks", "# not there: scheduler_packet_ns" in timing.stdout, timing)
+    with open(card, "a") as file:
+        file.write('{"record":"mmio","doorbell_write_ns":81}\n')
+    expect("timing of a malformed record", call("timing", "import", card), 2, "", 'doorbell_write_ns of "mmio" has no median')
     expect("timing out of results", call("timing", "import", own), 2, "", "own.jsonl:1: no record of preempt_timing")
     expect("timing without a verb", call("timing"), 2, "", "subcommand")
 

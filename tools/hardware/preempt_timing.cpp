@@ -1,66 +1,23 @@
 // SPDX-License-Identifier: MIT
 // Times what common/timing.def has to estimate, on a real GFX9 GPU: pre-emption of a queue and its return, by how many bytes
-// its waves have; dispatch on an idle queue. On the thunk's interface, without root. docs/user/real_hardware.md says how to
-// read the output.
+// its waves have; dispatch on an idle queue; the processor's accesses of the GPU. And probes what common/firmware.def assumes.
+// On the thunk's interface, without root. docs/user/real_hardware.md says how to read the output.
 //   c++ -std=c++17 -O2 -o preempt_timing preempt_timing.cpp -lhsakmt      (Debian: libhsakmt-dev)
-#include <algorithm>
 #include <cinttypes>
-#include <fstream>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "bystander.h"
+#include "mmio.h"
+#include "output.h"
 #include "thunk.h"
+#include "victims.h"
 
 using namespace timing;
 
 namespace {
-
-#include "kernels.inc"
-
-struct Options {
-    unsigned repeat = 1000, seed = 1, hold_us = 300;
-    int node = -1;
-    bool quick = false, samples = false;
-};
-
-// --- output ---
-
-std::string quoted(const std::string& text) {
-    std::string out = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') out += '\\';
-        if (c >= 0x20) out += c;
-    }
-    return out + '"';
-}
-
-std::string line_of(const char* path) {
-    std::string line;
-    std::getline(std::ifstream(path) >> std::ws, line);
-    return line;
-}
-
-/// Microseconds of one thing, as often as it was seen.
-struct Series {
-    const char* name;
-    std::vector<double> us;
-    double at(double share) const {
-        return us[std::min(us.size() - 1, static_cast<size_t>(share * static_cast<double>(us.size())))];
-    }
-    void print(bool samples) {
-        if (samples) {
-            std::printf(",\"%s_samples\":[", name);
-            for (size_t n = 0; n < us.size(); ++n) std::printf("%s%.2f", n ? "," : "", us[n]);
-            std::printf("]");
-        }
-        std::sort(us.begin(), us.end());
-        if (us.empty()) return void(std::printf(",\"%s\":null", name));
-        std::printf(",\"%s\":{\"n\":%zu,\"min\":%.2f,\"p50\":%.2f,\"p90\":%.2f,\"p99\":%.2f,\"max\":%.2f}", name, us.size(),
-                    us.front(), at(0.5), at(0.9), at(0.99), us.back());
-    }
-};
 
 void print_machine(const Gpu& gpu, const Options& options, const GpuClock& clock) {
     const HsaNodeProperties& p = gpu.properties;
@@ -83,9 +40,6 @@ void print_machine(const Gpu& gpu, const Options& options, const GpuClock& clock
 
 // --- what is measured ---
 
-struct Occupancy {
-    unsigned waves_per_cu, vgprs, lds_bytes_per_cu;
-};
 /// Equal bytes in few waves and in many, few and many bytes, with and without LDS. At most 32 waves a CU: 512 of a shader
 /// engine of 16.
 constexpr Occupancy kOccupancies[] = {{4, 32, 0},  {4, 128, 0}, {4, 256, 0}, {8, 32, 0},     {8, 128, 0},     {16, 32, 0},
@@ -98,66 +52,62 @@ uint64_t context_bytes(const Gpu& gpu, const Occupancy& o) {
     return gpu.cus() * (o.waves_per_cu * (vgpr_bytes + 128 * 4 + 32 * 4) + o.lds_bytes_per_cu);
 }
 
-struct Record {
-    uint64_t before, after;
-};
-
 class Timing {
 public:
     Timing(const Gpu& gpu, const Options& options) : gpu_(gpu), options_(options), random_(options.seed), clock_(gpu.node) {
-        arguments_ = static_cast<uint8_t*>(allocate(kPage));
-        control_ = static_cast<uint8_t*>(allocate(kPage));
-        records_ = static_cast<Record*>(allocate(sizeof(Record) * 40 * gpu.cus()));
         print_machine(gpu, options, clock_);
     }
 
     void idle_queue() {
         Queue queue(gpu_);
-        preempt(queue, 0);
+        preempt(queue, nullptr);
         print("idle_queue", nullptr);
     }
 
     void busy_queue(const Occupancy& o) {
-        Queue queue(gpu_);
-        const unsigned waves = o.waves_per_cu * gpu_.cus(), groups = waves / kWavesPerGroup;
-        const unsigned lds = o.lds_bytes_per_cu / (o.waves_per_cu / kWavesPerGroup);
-        const uint8_t* kernel = load_kernel(victim, o.vgprs);
-        std::memset(records_, 0, sizeof(Record) * waves);
-        store<uint64_t>(control_, 0);
-        epoch_ = 0;
-        store<uint64_t>(arguments_, reinterpret_cast<uint64_t>(control_));
-        store<uint64_t>(arguments_ + 8, reinterpret_cast<uint64_t>(records_));
-        store<uint32_t>(arguments_ + 16, static_cast<uint32_t>(kGapNs / clock_.ns_per_tick()));
-        store<uint32_t>(arguments_ + 20, kWavesPerGroup);
-        queue.dispatch(kernel, groups, kWavesPerGroup * 64, lds, arguments_);
-        const auto started = [&] {
-            return std::all_of(records_, records_ + waves, [](const Record& r) { return load<uint64_t>(&r.before) != 0; });
-        };
-        if (!spin(30, started)) fail(1, "not all of %u waves have started", waves);
-        preempt(queue, waves);
-        store<uint32_t>(control_, 1);
-        if (!spin(30, [&] { return queue.done(); })) fail(1, "the kernel has not ended: waves were lost");
+        Victims victims(gpu_, clock_, o, kGapNs);
+        preempt(victims.queue(), &victims);
+        victims.end();
         print("preempt", &o);
+    }
+
+    /// The driver answers when the fence of QUERY_STATUS is there: no wave may run after that.
+    void fence_order() const {
+        std::printf("{\"record\":\"fence_order\",\"waves_seen\":%u,\"late_waves\":%u,\"clock_error_us\":%.2f", waves_seen_,
+                    late_waves_, largest_error_ns_ / 1000);
+        if (waves_seen_ != 0) std::printf(",\"latest_us\":%.2f", latest_ns_ / 1000);
+        std::printf("}\n");
+        std::fflush(stdout);
+    }
+
+    void mmio() { MmioProbe(gpu_, options_).run(); }
+
+    void bystander() {
+        BystanderProbe probe(gpu_, options_, clock_);
+        probe.update();
+        probe.scheduler();
     }
 
     void dispatch() {
         Queue queue(gpu_);
         const uint8_t* kernel = load_kernel(stamp, 32);
-        store<uint64_t>(arguments_, reinterpret_cast<uint64_t>(control_));
+        auto* arguments = static_cast<uint8_t*>(allocate(kPage));
+        uint8_t* stamped = arguments + kPage / 2;
+        store<uint64_t>(arguments, reinterpret_cast<uint64_t>(stamped));
         reset({"first_wave_us", "first_store_seen_us", "signal_seen_us"});
         for (unsigned n = 0; n < options_.repeat; ++n) {
-            store<uint64_t>(control_, 0);
+            store<uint64_t>(stamped, 0);
             if (n % 100 == 0) clock_.update();
             wait_at_random();
             int64_t seen = 0;
-            const int64_t rung = queue.dispatch(kernel, 1, 64, 0, arguments_);
+            const int64_t rung = queue.dispatch(kernel, 1, 64, 0, arguments);
             const auto ended = [&] {
-                if (seen == 0 && load<uint64_t>(control_) != 0) seen = now_ns();
+                if (seen == 0 && load<uint64_t>(stamped) != 0) seen = now_ns();
                 return queue.done();
             };
             if (!spin(10, ended)) fail(1, "a dispatch on an idle queue does not end");
             const int64_t signal = now_ns();
-            add(0, clock_.ns(load<uint64_t>(control_)) - static_cast<double>(rung));
+            add(0, clock_.ns(load<uint64_t>(stamped)) - static_cast<double>(rung));
             add(1, static_cast<double>((seen != 0 ? seen : signal) - rung));
             add(2, static_cast<double>(signal - rung));
         }
@@ -179,23 +129,22 @@ public:
     }
 
 private:
-    static constexpr unsigned kWavesPerGroup = 4;
     static constexpr double kGapNs = 50'000, kSlackNs = 50'000;  ///< kSlackNs: error of the clocks' comparison
 
     void reset(std::initializer_list<const char*> names) {
         series_.clear();
-        for (const char* name : names) series_.push_back({name, {}});
+        for (const char* name : names) series_.push_back({name});
         incomplete_ = 0;
     }
-    void add(size_t n, double ns) { series_[n].us.push_back(ns / 1000); }
+    void add(size_t n, double ns) { series_[n].add_us(ns); }
     void wait_at_random() { usleep(static_cast<useconds_t>(100 + random_() % 1000)); }
 
-    void preempt(Queue& queue, unsigned waves) {
+    void preempt(Queue& queue, Victims* victims) {
         reset({"update_0_us", "update_100_us", "last_wave_stopped_us", "first_wave_back_us", "last_wave_back_us"});
         for (unsigned n = 0; n < options_.repeat; ++n) {
             if (n % 100 == 0) clock_.update();
             wait_at_random();
-            store<uint32_t>(control_ + 4, ++epoch_);
+            if (victims != nullptr) victims->new_epoch();
             usleep(static_cast<useconds_t>(10 + random_() % 100));
             const int64_t t0 = now_ns();
             queue.update(0);
@@ -206,22 +155,28 @@ private:
             const int64_t t3 = now_ns();
             add(0, static_cast<double>(t1 - t0));
             add(1, static_cast<double>(t3 - t2));
-            if (waves != 0) look_at_waves(waves, t0, t1, t2);
+            if (victims == nullptr) continue;
+            look_at_waves(*victims, t0, t2);
+            look_for_late_waves(*victims, t1, t2);
         }
     }
 
-    /// The gap of each wave has to span the time in which the queue was off.
-    void look_at_waves(unsigned waves, int64_t t0, int64_t t1, int64_t t2) {
+    /// A wave that has had a gap until after the queue was given back: it cannot have begun after that.
+    static bool is_the_gap(const Gap& gap, int64_t t2, double error) {
+        return gap.after >= static_cast<double>(t2) - error && gap.before <= static_cast<double>(t2) + error;
+    }
+
+    /// The gap of each wave has to last until the queue was given back.
+    void look_at_waves(const Victims& victims, int64_t t0, int64_t t2) {
         double stopped = -1e18, first_back = 1e18, last_back = -1e18;
         unsigned n = 0;
         const auto all_back = [&] {
-            for (; n < waves; ++n) {
-                const double after = clock_.ns(load<uint64_t>(&records_[n].after));
-                const double before = clock_.ns(load<uint64_t>(&records_[n].before));
-                if (after < static_cast<double>(t2) - kSlackNs || before > static_cast<double>(t1) + kSlackNs) return false;
-                stopped = std::max(stopped, before);
-                first_back = std::min(first_back, after);
-                last_back = std::max(last_back, after);
+            for (; n < victims.waves(); ++n) {
+                const Gap gap = victims.gap(n);
+                if (!is_the_gap(gap, t2, kSlackNs)) return false;
+                stopped = std::max(stopped, gap.before);
+                first_back = std::min(first_back, gap.after);
+                last_back = std::max(last_back, gap.after);
             }
             return true;
         };
@@ -234,6 +189,20 @@ private:
         add(4, last_back - static_cast<double>(t2));
     }
 
+    /// @param t1  when the call had returned that took the queue off
+    void look_for_late_waves(const Victims& victims, int64_t t1, int64_t t2) {
+        const double error = clock_.error_ns(t1);
+        largest_error_ns_ = std::max(largest_error_ns_, error);
+        for (unsigned n = 0; n < victims.waves(); ++n) {
+            const Gap gap = victims.gap(n);
+            if (!is_the_gap(gap, t2, -error)) continue;
+            const double late = gap.before - static_cast<double>(t1);
+            latest_ns_ = std::max(latest_ns_, late);
+            late_waves_ += late > error;
+            ++waves_seen_;
+        }
+    }
+
     void print(const char* record, const Occupancy* o) {
         std::printf("{\"record\":\"%s\"", record);
         if (o != nullptr) {
@@ -243,10 +212,10 @@ private:
                         o->waves_per_cu, o->vgprs, o->lds_bytes_per_cu, bytes, incomplete_);
             for (Series& s : series_) s.print(options_.samples);
             calls_.emplace_back(static_cast<double>(bytes), series_[0].at(0.5));
-            if (!series_[2].us.empty()) stops_.emplace_back(static_cast<double>(bytes), series_[2].at(0.5));
+            if (!series_[2].values.empty()) stops_.emplace_back(static_cast<double>(bytes), series_[2].at(0.5));
         } else {
             for (Series& s : series_) {
-                if (!s.us.empty()) s.print(options_.samples);
+                if (!s.values.empty()) s.print(options_.samples);
             }
         }
         std::printf("}\n");
@@ -257,10 +226,8 @@ private:
     const Options& options_;
     std::mt19937 random_;
     GpuClock clock_;
-    uint8_t *arguments_, *control_;
-    Record* records_;
-    uint32_t epoch_ = 0;
-    unsigned incomplete_ = 0;
+    unsigned incomplete_ = 0, waves_seen_ = 0, late_waves_ = 0;
+    double latest_ns_ = -1e18, largest_error_ns_ = 0;
     std::vector<Series> series_;
     std::vector<std::pair<double, double>> calls_, stops_;  ///< context bytes, median in us
 };
@@ -271,7 +238,7 @@ constexpr const char* kUsage =
     "  --seed N      of the random phases (1)\n"
     "  --hold-us N   how long the queue stays off the GPU (300)\n"
     "  --node N      KFD node of the GPU (the first gfx900, gfx906 or gfx908)\n"
-    "  --quick       two occupancies, 20 pre-emptions each\n"
+    "  --quick       two occupancies, 20 pre-emptions each; 20 of everything else\n"
     "  --samples     every figure, not only percentiles\n";
 
 Options parse(int count, char** words) {
@@ -319,6 +286,9 @@ int main(int count, char** words) {
         for (const Occupancy& o : kOccupancies) timing.busy_queue(o);
     }
     timing.fit();
+    timing.fence_order();
     timing.dispatch();
+    timing.mmio();
+    timing.bystander();
     return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What preempt_timing.cpp needs of the thunk: the GPU, memory, the GPU's clock, kernels, an AQL queue. A call that fails ends
-// the program.
+// What preempt_timing needs of the thunk: the GPU, memory, the GPU's clock, kernels, an AQL queue. A call that fails ends the
+// program.
 #pragma once
 
 #include <cstdarg>
@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include <time.h>
 #include <unistd.h>
@@ -100,6 +101,35 @@ inline void* allocate(size_t bytes, bool code = false) {
     return at;
 }
 
+inline std::vector<HsaMemoryProperties> memory_banks(const Gpu& gpu) {
+    std::vector<HsaMemoryProperties> banks(gpu.properties.NumMemoryBanks);
+    require(hsaKmtGetNodeMemoryProperties(gpu.node, gpu.properties.NumMemoryBanks, banks.data()),
+            "hsaKmtGetNodeMemoryProperties");
+    return banks;
+}
+
+/// VRAM in the processor's address space; zeros. @return nullptr: there is none, as without a large BAR
+inline void* allocate_visible_vram(const Gpu& gpu, size_t bytes) {
+    bool visible = false;
+    for (const HsaMemoryProperties& bank : memory_banks(gpu)) visible |= bank.HeapType == HSA_HEAPTYPE_FRAME_BUFFER_PUBLIC;
+    HsaMemFlags flags{};
+    flags.ui32.HostAccess = 1;
+    flags.ui32.NonPaged = 1;
+    flags.ui32.NoNUMABind = 1;
+    void* at = nullptr;
+    if (!visible || hsaKmtAllocMemory(gpu.node, bytes, flags, &at) != HSAKMT_STATUS_SUCCESS) return nullptr;
+    std::memset(at, 0, bytes);
+    return at;
+}
+
+/// The page of the register BAR whose registers flush the host data path. @return nullptr: it is not mapped
+inline volatile uint32_t* hdp_flush_page(const Gpu& gpu) {
+    for (const HsaMemoryProperties& bank : memory_banks(gpu)) {
+        if (bank.HeapType == HSA_HEAPTYPE_MMIO_REMAP) return reinterpret_cast<volatile uint32_t*>(bank.VirtualBaseAddress);
+    }
+    return nullptr;
+}
+
 /// The GPU's clock in terms of the host's: its rate from two looks far apart, its offset from the last one.
 class GpuClock {
 public:
@@ -108,6 +138,12 @@ public:
         update();
     }
     void update() { last_ = look(); }
+    /// How far ns() may be off at this time: both clocks were read at some time during a call, and the rate is made of two.
+    double error_ns(int64_t at) const {
+        const double since = static_cast<double>(std::abs(at - last_.host)),
+                     between = static_cast<double>(last_.host - first_.host);
+        return static_cast<double>(last_.taken) + static_cast<double>(first_.taken + last_.taken) * since / between;
+    }
     double ns(uint64_t ticks) const {
         return static_cast<double>(last_.host) + static_cast<double>(static_cast<int64_t>(ticks - last_.gpu)) * ns_per_tick();
     }
@@ -117,19 +153,18 @@ public:
 
 private:
     struct Pair {
-        uint64_t gpu, host;
+        uint64_t gpu;
+        int64_t host, taken;
     };
     Pair look() const {
-        Pair best{};
-        int64_t shortest = INT64_MAX;
+        Pair best{0, 0, INT64_MAX};
         for (unsigned n = 0; n < 16; ++n) {
             HsaClockCounters counters{};
             const int64_t begin = now_ns();
             require(hsaKmtGetClockCounters(node_, &counters), "hsaKmtGetClockCounters");
             const int64_t taken = now_ns() - begin;
-            if (taken >= shortest) continue;
-            shortest = taken;
-            best = {counters.GPUClockCounter, counters.CPUClockCounter};
+            if (taken >= best.taken) continue;
+            best = {counters.GPUClockCounter, static_cast<int64_t>(counters.CPUClockCounter), taken};
         }
         return best;
     }
@@ -152,7 +187,7 @@ uint8_t* load_kernel(const uint32_t (&code)[n], unsigned vgprs) {
 /// An AQL queue in memory as ROCr lays it out. @source hsa-runtime amd_hsa_queue.h, amd_hsa_signal.h; HSA 1.2, AQL packets
 class Queue {
 public:
-    explicit Queue(const Gpu& gpu) {
+    explicit Queue(const Gpu& gpu, HSA_QUEUE_PRIORITY priority = HSA_QUEUE_PRIORITY_NORMAL) : priority_(priority) {
         ring_ = static_cast<uint8_t*>(allocate(kPackets * kPacketBytes));
         descriptor_ = static_cast<uint8_t*>(allocate(kPage));
         signal_ = static_cast<uint8_t*>(allocate(kPage));
@@ -162,8 +197,8 @@ public:
         store<uint32_t>(descriptor_ + 0xb4, 1 << 1);  // pointers of 64 bits
         resource_.Queue_read_ptr_aql = reinterpret_cast<HSAuint64*>(descriptor_ + 0x80);
         resource_.Queue_write_ptr_aql = reinterpret_cast<HSAuint64*>(descriptor_ + 0x38);
-        require(hsaKmtCreateQueue(gpu.node, HSA_QUEUE_COMPUTE_AQL, 100, HSA_QUEUE_PRIORITY_NORMAL, ring_,
-                                  kPackets * kPacketBytes, nullptr, &resource_),
+        require(hsaKmtCreateQueue(gpu.node, HSA_QUEUE_COMPUTE_AQL, 100, priority_, ring_, kPackets * kPacketBytes, nullptr,
+                                  &resource_),
                 "hsaKmtCreateQueue");
     }
     ~Queue() { hsaKmtDestroyQueue(resource_.QueueId); }
@@ -173,7 +208,7 @@ public:
     /// @return when the doorbell was rung
     int64_t dispatch(const uint8_t* kernel, unsigned groups, unsigned group_items, unsigned lds_bytes, const void* arguments) {
         store<int64_t>(signal_ + 8, 1);
-        uint8_t* packet = ring_ + next_ % kPackets * kPacketBytes;
+        uint8_t* packet = next_packet();
         store<uint16_t>(packet + 2, 1);  // one dimension
         store<uint16_t>(packet + 4, static_cast<uint16_t>(group_items));
         store<uint32_t>(packet + 6, 1 | 1 << 16);
@@ -186,21 +221,34 @@ public:
         store<uint64_t>(packet + 40, reinterpret_cast<uint64_t>(arguments));
         store<uint64_t>(packet + 48, 0);
         store<uint64_t>(packet + 56, reinterpret_cast<uint64_t>(signal_));
+        return submit(packet, 2 | 1 << 8 | 2 << 9 | 2 << 11);  // kernel dispatch, barrier, acquire and release system-wide
+    }
+    /// A barrier packet that waits for what was dispatched before: until then the queue has work, wherever one looks.
+    void wait_for_all() {
+        uint8_t* packet = next_packet();
+        std::memset(packet + 2, 0, kPacketBytes - 2);
+        submit(packet, 3 | 1 << 8);
+    }
+    bool done() const { return load<int64_t>(signal_ + 8) == 0; }
+    void update(unsigned percent) {
+        require(hsaKmtUpdateQueue(resource_.QueueId, percent, priority_, ring_, kPackets * kPacketBytes, nullptr),
+                "hsaKmtUpdateQueue");
+    }
+    /// Of a queue that has had a packet: the value that says so once more.
+    uint64_t doorbell_value() const { return next_ - 1; }
+    volatile uint64_t* doorbell() const { return reinterpret_cast<volatile uint64_t*>(resource_.Queue_DoorBell_aql); }
+
+private:
+    static constexpr unsigned kPackets = 64, kPacketBytes = 64;
+    uint8_t* next_packet() const { return ring_ + next_ % kPackets * kPacketBytes; }
+    int64_t submit(uint8_t* packet, uint16_t header) {
         store<uint64_t>(resource_.Queue_write_ptr_aql, next_ + 1);
-        store<uint16_t>(packet, 2 | 1 << 8 | 2 << 9 | 2 << 11);  // kernel dispatch, barrier, acquire and release system-wide
+        store<uint16_t>(packet, header);
         const int64_t now = now_ns();
         store<uint64_t>(resource_.Queue_DoorBell_aql, next_++);
         return now;
     }
-    bool done() const { return load<int64_t>(signal_ + 8) == 0; }
-    void update(unsigned percent) {
-        require(
-            hsaKmtUpdateQueue(resource_.QueueId, percent, HSA_QUEUE_PRIORITY_NORMAL, ring_, kPackets * kPacketBytes, nullptr),
-            "hsaKmtUpdateQueue");
-    }
-
-private:
-    static constexpr unsigned kPackets = 64, kPacketBytes = 64;
+    HSA_QUEUE_PRIORITY priority_;
     uint8_t *ring_, *descriptor_, *signal_;
     HsaQueueResource resource_{};
     uint64_t next_ = 0;

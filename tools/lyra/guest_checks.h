@@ -20,4 +20,7 @@ void compile_for_guest(GuestJob& job, const WorkDir& work, const char* source, c
 /// The programs of kfdtest-ports/guest/kfd, built when they are not yet.
 void add_driver_programs(GuestJob& job);
 
+/// tools/hardware/preempt_timing, built when it is not yet.
+void add_timing_program(GuestJob& job);
+
 }  // namespace lyra::cli

@@ -86,7 +86,7 @@ void test_driver(const GuestOptions& options, Report& report) {
     compile_for_guest(job, work, "tools/lyra/testdata/faults.hip", "faults", {}, options);
     compile_for_guest(job, work, "kfdtest-ports/guest/kfd/debug_target.hip", "debug_target", {"-O2"}, options);
     add_driver_programs(job);
-    job.files.emplace_back("preempt_timing", build_artefact("kfdtest-ports/guest/build_kfdtest.sh", {}) / "preempt_timing");
+    add_timing_program(job);
     GuestOptions guest = options;
     guest.device_options.insert(guest.device_options.begin(), kStrict);
     guest.trace = (work.path() / "trace.pftrace").string();
@@ -96,6 +96,30 @@ void test_driver(const GuestOptions& options, Report& report) {
     std::string why = dumped.empty() ? "the debugger has listed no waves" : compare_with_trace(dumped, guest.trace);
     report.add("guest", "a debugger's registers are what the interpreter held", why.empty() ? Verdict::Passed : Verdict::Failed,
                why);
+}
+
+/// In virtual time the host makes no gaps of its own. The stock driver unmaps all queues with each update of one.
+void test_timing_program(const GuestOptions& options, Report& report) {
+    if (older_kernel(options.kernel, "6.12")) return;
+    GuestOptions guest = options;
+    guest.deterministic = true;
+    guest.smp = 1;
+    GuestJob job;
+    add_timing_program(job);
+    const std::vector<GuestCheck> checks = {
+        {"in virtual time the timing program finds each gap, no late wave, and the costs of the timing table",
+         "chmod +x preempt_timing; ./preempt_timing --quick >timing.jsonl; status=$?; cat timing.jsonl\n"
+         "[ $status = 0 ] && ! grep -q '\"incomplete\":[1-9]' timing.jsonl",
+         0,
+         {"\"last_wave_stopped_us\":{\"n\":20", "\"late_waves\":0,", "\"latest_us\":-", "\"without\":[]",
+          "\"register_read_ns\":{\"n\":20,\"min\":1", "\"doorbell_write_ns\":{\"n\":20,\"min\":10",
+          "\"hdp_flush_write_ns\":{\"n\":20,\"min\":10", "\"vram_read_ns\":{\"n\":20", "\"vram_write_ns\":{\"n\":20",
+          "\"write_then_read_ns\":{\"n\":20,\"min\":1", "\"gaps_at_0\":20,\"gaps_at_100\":20,\"gaps_without_call\":0",
+          "\"selective_unmap\",\"probed\":false,\"reason\":\"the driver has no kfd_sched",
+          "\"runlist_over_live\",\"probed\":false,\"reason\":\"the driver has no kfd_sched"},
+         {},
+         600}};
+    run_checks(guest, kGroup, "boots in virtual time", checks, job, report);
 }
 
 }  // namespace
@@ -117,6 +141,7 @@ void test_packages(const GuestOptions& options, Report& report) {
 void test_guest(const GuestOptions& options, Report& report) {
     test_programs(options, report);
     test_driver(options, report);
+    test_timing_program(options, report);
 }
 
 }  // namespace lyra::cli

@@ -356,6 +356,37 @@ void test_kernel_events(const GuestOptions& options, Report& report) {
                why.empty() ? Verdict::Passed : Verdict::Failed, why);
 }
 
+void test_firmware_probe(const GuestOptions& options, Report& report) {
+    WorkDir work;
+    GuestOptions guest = options;
+    guest.deterministic = true;  // the host would make gaps of its own
+    guest.smp = 1;
+    if (guest.kernel_tree.empty()) guest.kfd = "lyra";
+    guest.stock_driver = false;
+    GuestJob job;
+    add_timing_program(job);
+    // One setting differs from what the driver begins with, so that setting back is more than setting the defaults.
+    const std::string settings = kFunctions +
+                                 "chmod +x preempt_timing; echo process >$dir/unmap\n"
+                                 "now() { cat $dir/policy $dir/unmap $dir/starvation_us; }\n";
+    const std::string probed = settings + "./preempt_timing --quick && now";
+    const std::string ended = settings +
+                              "./preempt_timing --quick & probe=$!; n=0\n"
+                              "until grep -q '\\[queue\\]' $dir/unmap || [ $n = 3000 ]; do sleep 0.02; n=$((n+1)); done\n"
+                              "kill $probe; wait $probe; status=$?; now; exit $status";
+    const std::vector<const char*> before = {"[none]", "[process]", "\n50000\n"};
+    std::vector<const char*> seen = before;
+    for (const char* text : {"\"selective_unmap\",\"probed\":true", "\"samples\":20,\"stopped\":20,\"gaps\":0",
+                             "\"consistent_with\":[\"keep\",\"stop\"]", "\"runlist_over_live\",\"probed\":true",
+                             "\"consistent_with\":[\"keep\"]", "\"gaps_at_0\":20,\"gaps_at_100\":20,\"gaps_without_call\":0"})
+        seen.push_back(text);
+    const std::vector<GuestCheck> checks = {
+        {"preempt_timing sees that the firmware keeps the other queue", probed.c_str(), 0, seen, {}, 600},
+        {"preempt_timing sets back the scheduler when a signal ends it", ended.c_str(), 143, before, {}, 600},
+    };
+    run_checks(guest, "scheduler", "boots the patched driver in virtual time", checks, job, report);
+}
+
 void test_kunit(Report& report) {
     const std::filesystem::path linux_of_tests = build_artefact("tools/guest/build_kunit.sh", {}) / "linux";
     const Captured result = capture({linux_of_tests.string(), "kunit.enable=1", "mem=256M", "kunit_shutdown=halt"}, true);

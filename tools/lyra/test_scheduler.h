@@ -13,6 +13,9 @@ void test_scheduler(const GuestOptions& options, Report& report);
 /// The driver's trace events and the device's are in one clock.
 void test_kernel_events(const GuestOptions& options, Report& report);
 
+/// What tools/hardware/preempt_timing sees of the firmware's choices.
+void test_firmware_probe(const GuestOptions& options, Report& report);
+
 /// The KUnit tests of the series, in User Mode Linux.
 void test_kunit(Report& report);
 

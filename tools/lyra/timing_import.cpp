@@ -19,6 +19,48 @@ using nlohmann::json;
 
 constexpr double kLeastR2 = 0.9;  ///< a line that explains less is none
 
+/// A kind of record, and what is read of it.
+struct Kind {
+    const char* name;
+    std::vector<const char*> series, numbers;
+    const char* unused = nullptr;  ///< why no row is made of it; nullptr: some are
+};
+const std::vector<Kind>& kinds() {
+    constexpr const char* kChoice = "a choice of the firmware and not a time (docs/design/firmware.md)";
+    static const std::vector<Kind> all = {
+        {"machine", {}, {"cus", "shader_engines", "max_mhz"}},
+        {"idle_queue", {"update_0_us", "update_100_us"}, {}},
+        {"preempt", {"first_wave_back_us", "last_wave_back_us"}, {"waves_per_cu"}},
+        {"fit", {}, {"mb_per_s", "r2"}},
+        {"dispatch", {"first_wave_us", "first_store_seen_us", "signal_seen_us"}, {}},
+        {"mmio", {"register_read_ns", "vram_read_ns", "doorbell_write_ns"}, {}},
+        {"fence_order", {}, {"late_waves"}, "an order and not a time"},
+        {"bystander", {}, {}, "the sum of times for which there are rows"},
+        {"selective_unmap", {}, {}, kChoice},
+        {"runlist_over_live", {}, {}, kChoice},
+    };
+    return all;
+}
+
+/// What was never seen is null.
+bool is_series(const json& value) {
+    return value.is_null() || (value.is_object() && value.contains("p50") && value["p50"].is_number());
+}
+
+/// @return what is wrong with it; empty: nothing
+std::string mistake(const json& record) {
+    if (!record.is_object() || !record.contains("record") || !record["record"].is_string())
+        return "no record of preempt_timing";
+    const auto name = record["record"].get<std::string>();
+    const auto kind = std::find_if(kinds().begin(), kinds().end(), [&](const Kind& k) { return name == k.name; });
+    if (kind == kinds().end()) return fmt::format("no record of preempt_timing is called \"{}\"", name);
+    for (const char* key : kind->series)
+        if (record.contains(key) && !is_series(record[key])) return fmt::format("{} of \"{}\" has no median", key, name);
+    for (const char* key : kind->numbers)
+        if (record.contains(key) && !record[key].is_number()) return fmt::format("{} of \"{}\" is no number", key, name);
+    return "";
+}
+
 /// Records of one kind, in the file's order.
 class Records {
 public:
@@ -29,8 +71,8 @@ public:
             ++line;
             if (end > at) {
                 json record = json::parse(text.substr(at, end - at), nullptr, false);
-                if (!record.is_object() || !record.contains("record") || !record["record"].is_string())
-                    throw Error(fmt::format("{}:{}: no record of preempt_timing", name, line));
+                if (const std::string why = mistake(record); !why.empty())
+                    throw Error(fmt::format("{}:{}: {}", name, line, why));
                 records_.push_back(std::move(record));
             }
             at = end + 1;
@@ -53,12 +95,12 @@ private:
 };
 
 std::optional<double> number(const json* record, const char* key) {
-    if (record == nullptr || !record->contains(key) || !(*record)[key].is_number()) return std::nullopt;
+    if (record == nullptr || !record->contains(key)) return std::nullopt;
     return (*record)[key].get<double>();
 }
 
-std::optional<double> median_us(const json* record, const char* key) {
-    if (record == nullptr || !record->contains(key) || !(*record)[key].is_object()) return std::nullopt;
+std::optional<double> median(const json* record, const char* key) {
+    if (record == nullptr || !record->contains(key) || (*record)[key].is_null()) return std::nullopt;
     return number(&(*record)[key], "p50");
 }
 
@@ -100,7 +142,7 @@ void add_speed(const Records& records, SaveAreaIn area, Rows& rows) {
 /// An unmap and its fence are two packets; what the driver itself needs is in a queue update that brings an idle queue back.
 void add_scheduler(const Records& records, Rows& rows) {
     const json* idle = records.first("idle_queue");
-    const auto off = median_us(idle, "update_0_us"), on = median_us(idle, "update_100_us");
+    const auto off = median(idle, "update_0_us"), on = median(idle, "update_100_us");
     if (!off || !on) return rows.note("scheduler_packet_ns: no idle_queue");
     rows.add("scheduler_packet_ns", (*off - *on) * 1000 / 2,
              fmt::format("idle_queue: update_0_us {:.2f} less update_100_us {:.2f}, two packets", *off, *on));
@@ -109,8 +151,8 @@ void add_scheduler(const Records& records, Rows& rows) {
 /// How a dispatch is divided among the three is an estimate, and stays as it is in the table.
 void add_dispatch(const Records& records, Rows& rows) {
     const json* dispatch = records.first("dispatch");
-    const auto wave = median_us(dispatch, "first_wave_us"), store = median_us(dispatch, "first_store_seen_us"),
-               signal = median_us(dispatch, "signal_seen_us");
+    const auto wave = median(dispatch, "first_wave_us"), store = median(dispatch, "first_store_seen_us"),
+               signal = median(dispatch, "signal_seen_us");
     if (!wave || !store || !signal) return rows.note("doorbell_ns, packet_ns, dispatch_ns, end_of_pipe_ns: no dispatch");
     const Timing table;
     const double sum = static_cast<double>(table.doorbell_ns + table.packet_ns + table.dispatch_ns);
@@ -129,7 +171,7 @@ void add_launch(const Records& records, Rows& rows) {
     std::vector<std::pair<double, double>> points;
     for (const json* record : records.of("preempt")) {
         const auto waves = number(record, "waves_per_cu");
-        const auto first = median_us(record, "first_wave_back_us"), last = median_us(record, "last_wave_back_us");
+        const auto first = median(record, "first_wave_back_us"), last = median(record, "last_wave_back_us");
         if (waves && first && last && cus && engines && *engines > 0)
             points.emplace_back(*waves * *cus / *engines, *last - *first);
     }
@@ -142,6 +184,35 @@ void add_launch(const Records& records, Rows& rows) {
         return rows.note("wave_launch_clk: last_wave_back_us less first_wave_back_us is no line over the waves");
     rows.add("wave_launch_clk", xy / xx * *mhz,
              fmt::format("{:.4f} us for each wave of a shader engine, at {:.0f} MHz", xy / xx, *mhz));
+}
+
+/// A read of VRAM does not reach the registers' bus inside the GPU, so it is only taken where the driver reads no register.
+void add_mmio(const Records& records, Rows& rows) {
+    const json* mmio = records.first("mmio");
+    if (mmio == nullptr) return rows.note("mmio_read_ns, mmio_write_ns: no mmio");
+    const auto of_register = median(mmio, "register_read_ns"), of_vram = median(mmio, "vram_read_ns");
+    if (of_register)
+        rows.add("mmio_read_ns", *of_register, fmt::format("register_read_ns {:.1f}", *of_register));
+    else if (of_vram)
+        rows.add("mmio_read_ns", *of_vram,
+                 fmt::format("vram_read_ns {:.1f}: the link, without the way to a register", *of_vram));
+    else
+        rows.note("mmio_read_ns: neither register_read_ns nor vram_read_ns");
+    const auto write = median(mmio, "doorbell_write_ns");
+    if (!write) return rows.note("mmio_write_ns: no doorbell_write_ns");
+    rows.add("mmio_write_ns", *write, fmt::format("doorbell_write_ns {:.1f}", *write));
+}
+
+/// With late waves, the time until the call returns is not the time until all waves are saved.
+void add_unused(const Records& records, Rows& rows) {
+    for (const Kind& kind : kinds()) {
+        const json* record = records.first(kind.name);
+        if (record == nullptr || kind.unused == nullptr) continue;
+        const double late = number(record, "late_waves").value_or(0);
+        rows.note(late == 0 ? fmt::format("{}: {}", kind.name, kind.unused)
+                            : fmt::format("{}: {:.0f} waves ran when update_0_us was over, so what is made of it is too short",
+                                          kind.name, late));
+    }
 }
 
 }  // namespace
@@ -158,6 +229,8 @@ ImportedTiming import_timing(std::string_view text, const std::string& name, Sav
     add_scheduler(records, rows);
     add_dispatch(records, rows);
     add_launch(records, rows);
+    add_mmio(records, rows);
+    add_unused(records, rows);
     return out;
 }
 
