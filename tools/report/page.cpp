@@ -143,6 +143,7 @@ std::string html(const std::vector<NamedRun>& runs) {
         "percentiles have 95 % intervals of order statistics.</p></header>\n<main>\n",
         escape(title));
     if (runs.size() == 2) out += comparison(runs[0], runs[1]);
+    if (runs.size() > 2) out += side_by_side(runs);
     for (size_t n = 0; n < runs.size(); ++n) out += section(runs[n], n + 1);
     return out + "</main>\n</body>\n</html>\n";
 }

@@ -15,7 +15,7 @@ struct NamedRun {
     results::RunResults run;
 };
 
-/// The whole page. Two runs are also compared with each other.
+/// The whole page. Two runs are also compared with each other, more than two stand side by side first.
 std::string html(const std::vector<NamedRun>& runs);
 
 // --- what it consists of
@@ -57,6 +57,8 @@ std::string sensitivity_figures(const results::RunResults& run, const std::strin
 std::string retained_figure(const results::RunResults& run, const std::string& id);
 std::string tables(const results::RunResults& run);
 std::string comparison(const NamedRun& first, const NamedRun& second);
+/// Arrival latencies and throughput of all configurations.
+std::string side_by_side(const std::vector<NamedRun>& runs);
 
 /// A table: the first row is its head; cells are HTML already.
 std::string table(const std::string& caption, const std::vector<std::vector<std::string>>& rows, size_t text_columns);

@@ -256,6 +256,33 @@ TEST(Report, TwoOfAKindAreBeforeAndAfter) {
     EXPECT_EQ(html({before}).find("id=\"comparison\""), std::string::npos);
 }
 
+TEST(Report, SeveralStandSideBySide) {
+    NamedRun measured = run_of("measure", {configuration({}, 2)}), swept = kernel_sweep();
+    measured.run.manifest.name = "deployable";
+    measured.run.configurations[0].stp = results::Percentile{1.625, 1.6, 1.65};
+    measured.run.configurations[0].lost_work = 0;
+    results::Band band;
+    band.least = {1777, 3333};
+    band.most = {4444, 9999};
+    measured.run.configurations[0].band = band;
+    const std::string page = html({measured, swept, run_of("sim", {configuration({}, 5)})});
+    const size_t from = page.find("id=\"side-by-side\"");
+    ASSERT_NE(from, std::string::npos);
+    const std::string part = page.substr(from, page.find("</section>", from) - from);
+    EXPECT_EQ(part.find("id=\"comparison\""), std::string::npos);
+    size_t rows = 0;
+    for (size_t at = 0; (at = part.find("<tr><td", at)) != std::string::npos; ++at) ++rows;
+    EXPECT_EQ(rows, 5u);
+    for (const char* text : {"deployable", "measured in a guest", "1777.0–4444.0", "3333.0–9999.0", "1.625", "97.50 %"})
+        EXPECT_NE(part.find(text), std::string::npos) << text;
+    // Each curve ends at its own largest value.
+    const std::string svg = picture(page, "side-by-side-cdf");
+    const Scale x(svg, "x");
+    for (const auto& [colour, scale] : {std::pair("c1", 2.0), std::pair("c5", 5.0)})
+        EXPECT_NEAR(x.value(path_points(svg, colour).back().first), scale * (50 + std::pow(1.003, 2000)), scale) << colour;
+    EXPECT_EQ(html({measured, swept}).find("id=\"side-by-side\""), std::string::npos) << "two are compared";
+}
+
 TEST(Report, NothingPreempted) {
     Configuration c = configuration({}, 1);
     c.preemptions = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The numbers of a run, and two runs beside each other.
+// The numbers of a run, and runs beside each other.
 #include <algorithm>
 #include <cmath>
 
@@ -21,6 +21,7 @@ using Rows = std::vector<std::vector<std::string>>;
 
 constexpr size_t kMostRows = 2'000;
 constexpr size_t kMostOverlaid = 4;
+constexpr size_t kMostTogether = 8;  ///< curves of several runs
 
 std::string us_text(double us) { return fmt::format("{:.1f}", us); }
 
@@ -30,6 +31,12 @@ std::string with_interval(const std::optional<Percentile>& p) {
 
 std::string part_text(const std::optional<Percentile>& p) { return p ? fmt::format("{:.2f} %", p->value * 100) : "–"; }
 std::string ratio_text(const std::optional<Percentile>& p) { return p ? fmt::format("{:.3f}", p->value) : "–"; }
+
+std::string band_text(const std::optional<results::Band>& band, bool p99) {
+    if (!band || (p99 && !(band->least.p99 && band->most.p99))) return "–";
+    const auto text = [&](const results::Quantiles& q) { return us_text(p99 ? *q.p99 : q.p50); };
+    return text(band->least) + "–" + text(band->most);
+}
 
 /// Heads and cells that tell which configuration a row is about.
 std::vector<std::string> swept_heads(const RunResults& run) {
@@ -241,6 +248,47 @@ std::string comparison(const NamedRun& first, const NamedRun& second) {
                              "intervals overlap",
                              what.name()),
                  rows, text) +
+           "</section>\n";
+}
+
+std::string side_by_side(const std::vector<NamedRun>& runs) {
+    std::vector<Series> series;
+    std::vector<double> values;
+    size_t all = 0;
+    Rows rows{{"experiment", "source", "p50", "band of p50", "p99", "band of p99", "retained", "STP", "ANTT", "lost work"}};
+    for (const NamedRun& named : runs) {
+        const RunResults& run = named.run;
+        for (const Configuration& c : run.configurations) {
+            const std::string name = run.manifest.name + (c.swept.empty() ? "" : ", " + label_of(run, c));
+            const Latency& l = c.arrival_latency;
+            rows.push_back({escape(name), run.manifest.source == "sim" ? "simulated" : "measured in a guest",
+                            with_interval(l.p50), band_text(c.band, false), with_interval(l.p99), band_text(c.band, true),
+                            part_text(c.best_effort_retained), ratio_text(c.stp), ratio_text(c.antt),
+                            c.lost_work ? std::to_string(*c.lost_work) : "not looked for"});
+            if (l.cdf.empty()) continue;
+            ++all;
+            if (series.size() == kMostTogether) continue;
+            Series each{name, fmt::format("c{}", series.size() + 1), {}, run.manifest.source == "sim", false, true};
+            for (size_t n = 0; n < l.cdf.size(); ++n)
+                each.points.push_back({l.cdf[n], static_cast<double>(n) / static_cast<double>(l.cdf.size() - 1)});
+            values.insert(values.end(), {l.cdf.front(), l.cdf.back()});
+            series.push_back(std::move(each));
+        }
+    }
+    std::string out = "<section id=\"side-by-side\">\n<h2>Side by side</h2>\n";
+    if (!series.empty()) {
+        const std::string says = "From the intended arrival to the first wave; simulated ones with broken lines." +
+                                 (series.size() == all ? "" : fmt::format(" {} of {} are drawn.", series.size(), all));
+        const Axis x = log_axis("latency, from the intended arrival to the first wave", values, time_text),
+                   y{"part of all", false, 0, 1, percent_text};
+        out += figure("Distributions", says, line_chart({"side-by-side-cdf", "Distributions", says}, x, y, series),
+                      legend(series));
+    }
+    return out +
+           table(
+               "From the intended arrival to the first wave, µs, with 95 % intervals. Bands are the simulator's: all uncertain "
+               "times at the ends of their ranges",
+               rows, 2) +
            "</section>\n";
 }
 
