@@ -284,11 +284,9 @@ std::string side_by_side(const std::vector<NamedRun>& runs) {
         out += figure("Distributions", says, line_chart({"side-by-side-cdf", "Distributions", says}, x, y, series),
                       legend(series));
     }
-    return out +
-           table(
-               "From the intended arrival to the first wave, µs, with 95 % intervals. Bands are the simulator's: all uncertain "
-               "times at the ends of their ranges",
-               rows, 2) +
+    return out + table("From the intended arrival to the first wave, µs", rows, 2) +
+           "<p>Small figures are 95 % intervals. Bands are the simulator's: all uncertain times at the ends of their "
+           "ranges.</p>\n"
            "</section>\n";
 }
 
