@@ -59,6 +59,7 @@ void Hdp::write_vram(uint64_t offset, uint64_t value, unsigned size) {
         return;
     }
     if (pages_.size() >= kMaxPages) flush_locked();
+    if (pages_.empty()) leaves_ns_ = env_.now_ns() + kHoldNs;
     for (unsigned i = 0; i < size; ++i) {
         Page& page = pages_[(offset + i) / kPageBytes];
         page.data[(offset + i) % kPageBytes] = static_cast<uint8_t>(value >> 8 * i);
@@ -76,6 +77,10 @@ void Hdp::drain() {
     flush_locked();
 }
 
+void Hdp::age() {
+    if (leaves_ns() != kNever && env_.now_ns() >= leaves_ns()) drain();
+}
+
 void Hdp::flush_locked() {
     for (const auto& [number, page] : pages_) {
         uint8_t* const memory = bus_.vram() + number * kPageBytes;
@@ -83,11 +88,13 @@ void Hdp::flush_locked() {
             if (page.waits[i]) memory[i] = page.data[i];
     }
     pages_.clear();
+    leaves_ns_ = kNever;
 }
 
 void Hdp::reset() {
     const std::lock_guard hold(lock_);
     pages_.clear();
+    leaves_ns_ = kNever;
     done_ns_ = 0;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
@@ -17,11 +18,14 @@
 namespace lyra {
 
 /// Strict::hdp: stores wait here until a flush, and only the host sees them before. Hardware lets go of them by itself at some
-/// time; a driver that relies on that has a race. Otherwise VRAM is memory that the host maps, and read() and write() are
-/// unused.
+/// time, and KFDMemoryTest.HostHdpFlush needs that; here kHoldNs after the first. A driver that relies on it has a race.
+/// Otherwise VRAM is memory that the host maps, and read() and write() are unused.
 /// @source Linux 6.12 nbio_v7_4.c, amdgpu_device_flush_hdp()
 class Hdp : public RegisterBlock {
 public:
+    /// No public figure. Far longer than a doorbell takes to be served, so that a missing flush shows.
+    static constexpr uint64_t kHoldNs = 100'000'000;
+
     Hdp(Env& env, RegisterFile& registers, BusMemory& bus);
 
     /// BAR0. Bytes outside VRAM read as ones, and stores there have no effect. From any thread. @param size up to 8
@@ -32,6 +36,10 @@ public:
     void flush();
     /// The same without being asked for.
     void drain();
+    /// When stores that wait leave by themselves, device time; kNever if there are none. From any thread.
+    uint64_t leaves_ns() const { return leaves_ns_.load(std::memory_order_relaxed); }
+    /// They leave if that time has come.
+    void age();
     /// What waits is lost.
     void reset();
 
@@ -50,6 +58,7 @@ private:
     BusMemory& bus_;
     std::mutex lock_;  ///< the host's processors do not wait for the device
     std::unordered_map<uint64_t, Page> pages_;  ///< by page number in VRAM
+    std::atomic<uint64_t> leaves_ns_{kNever};
     uint64_t done_ns_ = 0;                      ///< virtual time: when the last flush is over
 };
 

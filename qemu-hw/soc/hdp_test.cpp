@@ -60,6 +60,24 @@ TEST_F(HdpTest, StrictKeepsABoundedAmount) {
     EXPECT_EQ(vram[4999 * kPageBytes], 0) << "lost in the reset";
 }
 
+TEST_F(HdpTest, StrictStoresLeaveByThemselves) {
+    env.strict.hdp = true;
+    hdp.age();
+    EXPECT_EQ(hdp.leaves_ns(), kNever);
+    hdp.write_vram(0x1000, 0xab, 1);
+    const uint64_t leaves = hdp.leaves_ns();
+    host.now = leaves - 1;
+    hdp.write_vram(0x1001, 0xcd, 1);
+    hdp.age();
+    EXPECT_EQ(vram[0x1000], 0);
+    host.now = leaves;
+    hdp.age();
+    EXPECT_EQ(vram[0x1000], 0xab);
+    EXPECT_EQ(vram[0x1001], 0xcd);
+    EXPECT_EQ(hdp.leaves_ns(), kNever);
+    EXPECT_EQ(env.stats.get(Stat::hdp_flushes), 0u);
+}
+
 TEST_F(HdpTest, OutsideOfVramIsNothing) {
     for (const bool strict : {false, true}) {
         env.strict.hdp = strict;

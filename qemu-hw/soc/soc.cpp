@@ -141,7 +141,8 @@ void Soc::queue_left() {
 uint64_t Soc::run_until(uint64_t ns) {
     const uint64_t next = cp_.run_until(ns);
     if (env_.clock.ns() >= ih_.arrives_ns()) ih_.deliver();
-    return std::min(next, ih_.arrives_ns());
+    hdp_.age();
+    return std::min({next, ih_.arrives_ns(), hdp_.leaves_ns()});
 }
 
 void Soc::set_bus_master(bool enabled) {
@@ -150,6 +151,7 @@ void Soc::set_bus_master(bool enabled) {
 }
 
 RunState Soc::run(uint64_t instruction_budget) {
+    hdp_.age();
     RunState state = cp_.run(instruction_budget);
     state = busier(state, sdma0_.run());
     return busier(state, sdma1_.run());
