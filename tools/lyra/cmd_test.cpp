@@ -374,7 +374,7 @@ void test_kfdtest_with(const GuestOptions& guest, const char* group, Report& rep
 
 void test_kfdtest(const Options& options, Report& report) {
     GuestOptions guest = options.guest;
-    guest.device_options.insert(guest.device_options.begin(), kStrictTlb);
+    guest.device_options.insert(guest.device_options.begin(), kStrict);
     test_kfdtest_with(guest, "kfdtest", report);
 }
 

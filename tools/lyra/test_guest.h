@@ -9,8 +9,6 @@ namespace lyra::cli {
 
 /// The property with which guests run that have no virtual time: a driver or a program that forgets a flush fails.
 inline constexpr const char* kStrict = "strict=tlb,,hdp,,l2";
-/// For kfdtest: HostHdpFlush does not end with "hdp" (docs/design/findings.md).
-inline constexpr const char* kStrictTlb = "strict=tlb";
 
 void test_guest(const GuestOptions& options, Report& report);
 
