@@ -301,6 +301,32 @@ TEST_F(SocTest, NamesARegisterNobodyModelsOnceAndARegisterPolledInVain) {
     EXPECT_NE(log.back().find("GRBM_STATUS"), std::string::npos);
 }
 
+TEST_F(SocTest, StrictStoresOfTheHostLeaveByThemselves) {
+    lyra_destroy(device);
+    for (const bool timed : {false, true}) {
+        config.strict = "hdp";
+        config.virtual_time = timed;
+        uint64_t now = 0;
+        lyra_host_ops ops{};
+        ops.now_ns = [](void* self) { return *static_cast<uint64_t*>(self); };
+        ops.log = [](void*, lyra_log_level, const char*) {};
+        char error[200] = "";
+        device = lyra_create(&config, &ops, &now, vram.data(), error, sizeof error);
+        ASSERT_NE(device, nullptr) << error;
+        const auto run = [&](uint64_t ns) {
+            now = ns;
+            timed ? static_cast<void>(lyra_run_until(device, ns)) : static_cast<void>(lyra_run(device, 100));
+        };
+        lyra_vram_write(device, 0x1000, 0xab, 1);
+        run(99'000'000);
+        EXPECT_EQ(vram[0x1000], 0) << timed;
+        run(101'000'000);
+        EXPECT_EQ(vram[0x1000], 0xab) << timed;
+        vram[0x1000] = 0;
+        if (!timed) lyra_destroy(device);
+    }
+}
+
 // Random writes all over the register file and doorbells, with the engines running: no crash, no hang, no stray access (the
 // sanitizers watch), and the device still answers.
 TEST_F(SocTest, SurvivesRandomRegisterTraffic) {
