@@ -24,7 +24,7 @@ public:
     CommandProcessor(Env& env, CpBus& bus, const GpuShape& shape, SdmaEngine& sdma0, SdmaEngine& sdma1);
     ~CommandProcessor();
 
-    /// Registers listed in regs/cp.def, by dword number in BAR5.
+    /// Registers listed in facts/registers/cp.def, by dword number in BAR5.
     /// @return false: not a CP register, the caller keeps it
     bool read_register(uint32_t dw, const GrbmSelect& select, uint32_t& value);
     bool write_register(uint32_t dw, const GrbmSelect& select, uint32_t value);

@@ -15,11 +15,9 @@
 namespace lyra {
 
 inline constexpr unsigned kGwsResources = 64;
-/// GDS memory, and which part of it a VMID has: pairs of BASE and SIZE, bytes; a mask of its ordered-append units.
-/// @source Linux 6.12 amdgpu gfx_v9_0.c gfx_v9_0_set_gds_init(), gfx_v9_0_ring_emit_gds_switch(); gc_9_0_offset.h
+/// GDS memory. GDS_VMID_BASE_SIZE, pairs of bytes, says which part of it a VMID has.
+/// @source Linux 6.12 amdgpu gfx_v9_0.c gfx_v9_0_set_gds_init(), gfx_v9_0_ring_emit_gds_switch()
 inline constexpr uint32_t kGdsBytes = 64 * 1024;
-inline constexpr uint32_t kGdsVmid0Base = 0xcc00 / 4, kGdsOaVmid0 = 0xccc0 / 4;  ///< dwords of BAR5
-inline constexpr uint32_t kGdsGwsVmid0 = 0xcc80 / 4;  ///< dword of BAR5; 16 registers
 
 /// GDS_GWS_VMIDn: what of the resources a VMID may use. @source Linux 6.12 gfx_v9_0_ring_emit_gds_switch()
 struct GwsRange {

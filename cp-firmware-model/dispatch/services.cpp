@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cp-firmware-model/dispatch/rounds.h"
+#include "facts/registers.h"
 
 namespace lyra {
 
@@ -61,7 +62,7 @@ uint64_t Dispatcher::shader_clock() {
 }
 
 gcn::GwsAnswer Dispatcher::gws(const gcn::Wave& wave, gcn::GwsOp op, uint32_t resource, uint32_t value) {
-    const GwsRange range = GwsRange::of(bus_.read_register(kGdsGwsVmid0 + wave.vmid % kVmids));
+    const GwsRange range = GwsRange::of(bus_.read_register(regs::GC::GDS_GWS_VMID + wave.vmid % kVmids));
     if (resource >= range.size) return gcn::GwsAnswer::Refused;
     Gws::Waiters released;
     const bool done = gws_.execute(op, range.base + resource, value, {current_cu_, wave.slot}, released);
@@ -73,9 +74,9 @@ gcn::GwsAnswer Dispatcher::gws(const gcn::Wave& wave, gcn::GwsOp op, uint32_t re
 
 gcn::GdsWindow Dispatcher::gds(uint32_t vmid) {
     const uint32_t n = vmid % kVmids;
-    const uint32_t base = std::min(bus_.read_register(kGdsVmid0Base + 2 * n), kGdsBytes);
-    const uint32_t size = std::min(bus_.read_register(kGdsVmid0Base + 2 * n + 1), kGdsBytes - base);
-    return {gds_.data() + base, size, bus_.read_register(kGdsOaVmid0 + n) != 0, std::unique_lock(gds_lock_)};
+    const uint32_t base = std::min(bus_.read_register(regs::GC::GDS_VMID_BASE_SIZE + 2 * n), kGdsBytes);
+    const uint32_t size = std::min(bus_.read_register(regs::GC::GDS_VMID_BASE_SIZE + 2 * n + 1), kGdsBytes - base);
+    return {gds_.data() + base, size, bus_.read_register(regs::GC::GDS_OA_VMID + n) != 0, std::unique_lock(gds_lock_)};
 }
 
 void Dispatcher::gws_left(const gcn::Wave& wave) { gws_.leave(current_cu_, wave.slot); }

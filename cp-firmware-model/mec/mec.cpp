@@ -9,6 +9,7 @@
 #include "cp-firmware-model/mec/aql_ring.h"
 #include "cp-firmware-model/mqd/mqd.h"
 #include "cp-firmware-model/queue/hqd_reset.h"
+#include "facts/registers.h"
 
 namespace lyra {
 
@@ -183,13 +184,13 @@ void Mec::take_gws(Hqd& hqd, const QueueMapping& mapping) {
     hqd.regs[kHqdGdsResourceState] = std::min<uint32_t>(hqd.gws_size, 63) << 4 | uint32_t{hqd.gws_base} << 12;
     if (hqd.gws_size == 0) return;
     const GwsRange range{hqd.gws_base, hqd.gws_size};
-    bus_.write_register(kGdsGwsVmid0 + hqd.vmid(), range.reg());
+    bus_.write_register(regs::GC::GDS_GWS_VMID + hqd.vmid(), range.reg());
     dispatcher_.load_gws(range, hqd.gws);
 }
 
 void Mec::give_back_gws(Hqd& hqd) {
     if (hqd.gws_size == 0) return;
-    bus_.write_register(kGdsGwsVmid0 + hqd.vmid(), 0);
+    bus_.write_register(regs::GC::GDS_GWS_VMID + hqd.vmid(), 0);
     dispatcher_.store_gws({hqd.gws_base, hqd.gws_size}, hqd.gws);
 }
 

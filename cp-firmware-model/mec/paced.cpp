@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "cp-firmware-model/mec/mec.h"
+#include "facts/registers.h"
 
 namespace lyra {
 
 namespace {
 
-constexpr uint32_t kIqWaitTime2 = 0xc2c0 / 4;
 using QueSleep = Bits<0, 8>;
 using SchWave = Bits<8, 8>;
 /// A turn that costs nothing still takes time, so that time goes on.
@@ -93,7 +93,8 @@ bool Mec::dequeue_seen(Hqd& hqd, bool met) {
     const uint64_t now = env_.clock.ns();
     if (now < hqd.dequeue_look_ns) return false;
     if (met) return true;
-    const uint64_t sleep = std::max(1u, QueSleep::get(bus_.read_register(kIqWaitTime2))) * env_.timing.iq_wait_unit_ns;
+    const uint64_t sleep =
+        std::max(1u, QueSleep::get(bus_.read_register(regs::GC::CP_IQ_WAIT_TIME2))) * env_.timing.iq_wait_unit_ns;
     hqd.dequeue_look_ns += ((now - hqd.dequeue_look_ns) / sleep + 1) * sleep;
     return false;
 }

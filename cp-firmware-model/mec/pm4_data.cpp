@@ -6,6 +6,7 @@
 
 #include "cp-firmware-model/mec/pm4_handlers.h"
 #include "cp-firmware-model/mqd/mqd.h"
+#include "facts/registers.h"
 
 namespace lyra {
 
@@ -26,18 +27,17 @@ enum Select : uint32_t {
 
 constexpr bool is_memory(uint32_t select) { return select == kMemorySync || select == kMemoryL2 || select == kMemoryAsync; }
 
-/// COMPUTE_* registers as dwords of BAR5, and the MQD dwords that hold them.
-/// @source docs/spec/front-end.md 1.1; gc_9_0_offset.h: COMPUTE_DISPATCH_INITIATOR 0xe00 of segment 0x2000
+/// Where the packets SET_SH_REG, SET_CONFIG_REG and SET_UCONFIG_REG count from, dwords of BAR5.
 constexpr uint32_t kShRegisters = 0x2c00, kConfigRegisters = 0x2000, kUconfigRegisters = 0xc000;
-constexpr uint32_t kComputeFirst = 0x2e00;
 
+/// COMPUTE_* registers, and the MQD dwords that hold them. @source docs/spec/front-end.md 1.1
 struct ComputeRange {
     uint32_t first, count, mqd_dword;
 };
 constexpr ComputeRange kComputeRanges[] = {
-    {kComputeFirst + 0x00, 37, 1},   // DISPATCH_INITIATOR .. WAVE_RESTORE_ADDR_HI
-    {kComputeFirst + 0x25, 4, 39},   // STATIC_THREAD_MGMT_SE4..7
-    {kComputeFirst + 0x40, 16, 65},  // USER_DATA_0..15
+    {regs::GC::COMPUTE_DISPATCH_INITIATOR, 37, 1},       // to WAVE_RESTORE_ADDR_HI
+    {regs::GC::COMPUTE_STATIC_THREAD_MGMT_SE4, 4, 39},   // to SE7
+    {regs::GC::COMPUTE_USER_DATA, 16, 65},
 };
 
 /// MQD dword of a COMPUTE_* register, 0 when it has none.

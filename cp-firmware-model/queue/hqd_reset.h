@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Reset values of a queue slot, from regs/hqd.def; step 3 of the data flow.
+// Reset values of a queue slot, from facts/registers/hqd.def; step 3 of the data flow.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
 #include "cp-firmware-model/queue/hqd.h"
+#include "facts/registers.h"
 
 namespace lyra {
 
-inline constexpr uint32_t kHqdFirstRegister = 0xc914 / 4;  ///< CP_MQD_BASE_ADDR, dword of BAR5
+inline constexpr uint32_t kHqdFirstRegister = regs::GC::CP_MQD_BASE_ADDR;
 
 inline constexpr std::array<uint32_t, kHqdRegisters> kHqdReset = {
 #define HQDREG(name, byte, reset) reset,
-#include "cp-firmware-model/regs/hqd.def"
+#include "facts/registers/hqd.def"
 #undef HQDREG
 };
 
@@ -22,7 +23,7 @@ inline constexpr bool kHqdRowsInOrder = [] {
     uint32_t expected = kHqdFirstRegister * 4, rows = 0;
     for (uint32_t byte : {
 #define HQDREG(name, byte, reset) uint32_t{byte},
-#include "cp-firmware-model/regs/hqd.def"
+#include "facts/registers/hqd.def"
 #undef HQDREG
          }) {
         if (byte != expected) return false;

@@ -8,6 +8,7 @@
 
 #include "cp-firmware-model/command_processor.h"
 #include "cp-firmware-model/queue/hqd_reset.h"
+#include "facts/registers.h"
 
 namespace lyra {
 
@@ -15,7 +16,7 @@ namespace {
 
 struct Row {
     const char* name;
-    uint32_t byte;
+    uint32_t dw;
     CpRegisters::Bank bank;
     uint32_t reset;
     CpRegisters::Read read;
@@ -24,18 +25,13 @@ struct Row {
 
 constexpr Row kRows[] = {
 #define CPREG(name, byte, bank, reset, read, write) \
-    {#name, byte, CpRegisters::Bank::bank, reset, &CpRegisters::read_##read, &CpRegisters::write_##write},
-#include "cp-firmware-model/regs/cp.def"
+    {#name, (byte) / 4, CpRegisters::Bank::bank, reset, &CpRegisters::read_##read, &CpRegisters::write_##write},
+#include "facts/registers/cp.def"
 #undef CPREG
 };
 
-enum Byte : uint32_t {
-#define CPREG(name, byte, bank, reset, read, write) name = byte,
-#include "cp-firmware-model/regs/cp.def"
-#undef CPREG
-};
+using namespace regs::GC;
 
-constexpr uint32_t kGrbmGfxIndex = 0x30800 / 4;
 constexpr uint32_t kGeneric2 = 1u << 29;
 constexpr uint32_t kAllVmids = 0xffff;
 /// SQ_CMD: CMD 2:0, MODE 6:4, CHECK_VMID 7, DATA 11:8, WAVE_ID 19:16, SIMD_ID 21:20, QUEUE_ID 26:24, VM_ID 31:28.
@@ -46,7 +42,7 @@ constexpr uint32_t kSqBroadcastMe = 4;
 
 CpRegisters::CpRegisters(Env& env, CpBus& bus, Dispatcher& dispatcher, Mec& mec)
     : env_(env), bus_(bus), dispatcher_(dispatcher), mec_(mec), values_(std::size(kRows)) {
-    for (unsigned row = 0; row < std::size(kRows); ++row) row_of_dword_[kRows[row].byte / 4] = static_cast<uint16_t>(row);
+    for (unsigned row = 0; row < std::size(kRows); ++row) row_of_dword_[kRows[row].dw] = static_cast<uint16_t>(row);
     reset();
 }
 
@@ -59,7 +55,7 @@ uint32_t& CpRegisters::stored(unsigned row, const GrbmSelect& select) {
     return values_[row][bank];
 }
 
-uint32_t CpRegisters::one(uint32_t byte) const { return values_[row_of_dword_.at(byte / 4)][0]; }
+uint32_t CpRegisters::one(uint32_t dw) const { return values_[row_of_dword_.at(dw)][0]; }
 
 Hqd* CpRegisters::selected(const GrbmSelect& select) {
     if (select.me < 1 || select.me > kMecs) return nullptr;
@@ -193,7 +189,7 @@ void CpRegisters::write_mec_cntl(const Access& access, uint32_t value) {
 
 void CpRegisters::write_pipe_weights(const Access& access, uint32_t value) {
     access.stored = value;
-    mec_.set_pipe_weights(kRows[access.row].byte == CP_ME1_PIPE_PRIORITY_CNTS ? 1 : 2, PipeWeights::of(value));
+    mec_.set_pipe_weights(kRows[access.row].dw == CP_ME1_PIPE_PRIORITY_CNTS ? 1 : 2, PipeWeights::of(value));
 }
 
 void CpRegisters::write_wait_times(const Access& access, uint32_t value) {
@@ -203,9 +199,9 @@ void CpRegisters::write_wait_times(const Access& access, uint32_t value) {
 
 void CpRegisters::write_pipe_level(const Access& access, uint32_t value) {
     access.stored = value & 3;
-    const uint32_t byte = kRows[access.row].byte;
-    const bool second = byte >= CP_ME2_PIPE0_PRIORITY;
-    mec_.set_pipe_level(second ? 2 : 1, (byte - (second ? CP_ME2_PIPE0_PRIORITY : CP_ME1_PIPE0_PRIORITY)) / 4, value);
+    const uint32_t dw = kRows[access.row].dw;
+    const bool second = dw >= CP_ME2_PIPE0_PRIORITY;
+    mec_.set_pipe_level(second ? 2 : 1, dw - (second ? CP_ME2_PIPE0_PRIORITY : CP_ME1_PIPE0_PRIORITY), value);
 }
 
 /// ME_HALT 28, PFP_HALT 26.
@@ -236,7 +232,7 @@ uint32_t CpRegisters::read_gfx_rptr(const Access&) {
 }
 
 uint32_t CpRegisters::read_gfx_wptr(const Access& access) {
-    return kRows[access.row].byte == CP_RB0_WPTR ? lo32(mec_.gfx().wptr_dw) : hi32(mec_.gfx().wptr_dw);
+    return kRows[access.row].dw == CP_RB0_WPTR ? lo32(mec_.gfx().wptr_dw) : hi32(mec_.gfx().wptr_dw);
 }
 
 /// The gfx ring is kept as a queue: its registers have the fields of the HQD's.
@@ -263,13 +259,13 @@ void CpRegisters::write_gfx_cntl(const Access& access, uint32_t value) {
 void CpRegisters::write_gfx_wptr(const Access& access, uint32_t value) {
     access.stored = value;
     const uint64_t wptr = make64(one(CP_RB0_WPTR), one(CP_RB0_WPTR_HI));
-    if (kRows[access.row].byte == CP_RB0_WPTR_HI) mec_.set_wptr(mec_.gfx(), wptr);
+    if (kRows[access.row].dw == CP_RB0_WPTR_HI) mec_.set_wptr(mec_.gfx(), wptr);
 }
 
 /// The resource that GDS_GWS_RESOURCE_CNTL.INDEX names: its state, or how many waves wait.
 uint32_t CpRegisters::read_gws(const Access& access) {
     const uint32_t index = one(GDS_GWS_RESOURCE_CNTL) & 0x3f;
-    const bool state = kRows[access.row].byte == GDS_GWS_RESOURCE;
+    const bool state = kRows[access.row].dw == GDS_GWS_RESOURCE;
     return state ? dispatcher_.gws().state(index) : dispatcher_.gws().waiting(index);
 }
 
@@ -292,7 +288,7 @@ void CpRegisters::write_vmid_reset(const Access& access, uint32_t value) {
 /// engine and CU, and which pipe and micro engine are meant.
 WaveSelection CpRegisters::sq_cmd_selection(const Access& access, uint32_t value) {
     WaveSelection selection;
-    const uint32_t index = bus_.read_register(kGrbmGfxIndex);
+    const uint32_t index = bus_.read_register(GRBM_GFX_INDEX);
     if (!bit(index, 31)) selection.engine = static_cast<int>(bits(index, 16, 8));
     if (!bit(index, 30)) selection.cu = static_cast<int>(bits(index, 0, 8));
     const bool here = bit(index, 29) || bits(index, 8, 8) == 0;  // an engine has one shader array
@@ -343,13 +339,13 @@ void CpRegisters::write_gdbg(const Access& access, uint32_t value) {
     }
     for (uint32_t n = 0; n < gcn::kWatchpoints; ++n) {
         const uint32_t first = TCP_WATCH0_ADDR_H + n * (TCP_WATCH1_ADDR_H - TCP_WATCH0_ADDR_H);
-        const uint32_t watch = one(first + 8);
+        const uint32_t watch = one(first + 2);
         gcn::Watchpoint& point = controls.watch.points[n];
         point.valid = bit(watch, 31);
         point.mode = static_cast<uint8_t>(bits(watch, 29, 2));
         point.vmid = bits(watch, 24, 4);
         point.mask = (uint64_t{bits(watch, 0, 24)} << 6) | 0xffffc0000000;
-        point.address = make64(one(first + 4), one(first) & 0xffff) & point.mask;
+        point.address = make64(one(first + 1), one(first) & 0xffff) & point.mask;
     }
     dispatcher_.set_debug(controls);
 }
@@ -373,8 +369,8 @@ uint32_t CpRegisters::read_grbm_status2(const Access&) {
 
 uint32_t CpRegisters::read_grbm_engine(const Access& access) {
     constexpr uint32_t kSpiBusy = 1u << 27;
-    const uint32_t byte = kRows[access.row].byte;
-    const unsigned engine = byte < GRBM_STATUS_SE2 ? (byte - GRBM_STATUS_SE0) / 4 : 2 + (byte - GRBM_STATUS_SE2) / 4;
+    const uint32_t dw = kRows[access.row].dw;
+    const unsigned engine = dw < GRBM_STATUS_SE2 ? dw - GRBM_STATUS_SE0 : 2 + dw - GRBM_STATUS_SE2;
     return dispatcher_.waves_on_engine(engine) != 0 ? kSpiBusy : 0;
 }
 
@@ -405,7 +401,7 @@ uint32_t CpRegisters::read_cp_stat(const Access&) {
 
 /// Waves are not told apart by shader engine: engine 0 shows them all, so that the driver's sum is right.
 bool CpRegisters::counts_waves_here() {
-    const uint32_t index = bus_.read_register(kGrbmGfxIndex);
+    const uint32_t index = bus_.read_register(GRBM_GFX_INDEX);
     return bit(index, 31) || bits(index, 16, 8) == 0;
 }
 
@@ -422,7 +418,7 @@ uint32_t CpRegisters::read_wf_status(const Access& access) {
 /// COUNT 10:0 of queue n of the selected pipe.
 uint32_t CpRegisters::read_wf_count(const Access& access) {
     if (access.select.me < 1 || access.select.me > kMecs || !counts_waves_here()) return 0;
-    const unsigned queue = (kRows[access.row].byte - SPI_CSQ_WF_ACTIVE_COUNT_0) / 4;
+    const unsigned queue = kRows[access.row].dw - SPI_CSQ_WF_ACTIVE_COUNT_0;
     const Hqd& hqd = mec_.slot(access.select.me, access.select.pipe, queue);
     return std::min(dispatcher_.waves_live(hqd.id()), 0x7ffu);
 }

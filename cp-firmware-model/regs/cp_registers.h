@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Registers of the command processor (cp.def, hqd.def) and what writing them does; step 2 of the data flow.
+// Registers of the command processor (facts/registers: cp.def, hqd.def) and what writing them does; step 2 of the data flow.
 #pragma once
 
 #include <array>
@@ -70,7 +70,7 @@ private:
     static constexpr unsigned kBanks = 16;  ///< ME 0..3, pipe 0..3
 
     uint32_t& stored(unsigned row, const GrbmSelect& select);
-    uint32_t one(uint32_t byte) const;
+    uint32_t one(uint32_t dw) const;
     Hqd* selected(const GrbmSelect& select);
     bool counts_waves_here();
     uint32_t read_hqd(const Hqd& hqd, unsigned index) const;

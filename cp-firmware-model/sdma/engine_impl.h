@@ -31,7 +31,7 @@ namespace reg {
 enum : uint32_t {
 #define SDMA_REG(name, offset, reset, access) name = offset,
 #define SDMA_RING_REG(name, offset, reset, access)
-#include "cp-firmware-model/regs/sdma.def"
+#include "facts/registers/sdma.def"
 #undef SDMA_REG
 #undef SDMA_RING_REG
 };
@@ -40,7 +40,7 @@ namespace ring_reg {
 enum : uint32_t {
 #define SDMA_REG(name, offset, reset, access)
 #define SDMA_RING_REG(name, offset, reset, access) name = offset,
-#include "cp-firmware-model/regs/sdma.def"
+#include "facts/registers/sdma.def"
 #undef SDMA_REG
 #undef SDMA_RING_REG
 };
@@ -57,7 +57,7 @@ constexpr std::array<RegRow, kRingBase> engine_rows() {
     std::array<RegRow, kRingBase> rows{};
 #define SDMA_REG(name, offset, reset, access) rows[offset] = {reset, RegAccess::access};
 #define SDMA_RING_REG(name, offset, reset, access)
-#include "cp-firmware-model/regs/sdma.def"
+#include "facts/registers/sdma.def"
 #undef SDMA_REG
 #undef SDMA_RING_REG
     return rows;
@@ -67,7 +67,7 @@ constexpr std::array<RegRow, kRingStride> ring_rows() {
     std::array<RegRow, kRingStride> rows{};
 #define SDMA_REG(name, offset, reset, access)
 #define SDMA_RING_REG(name, offset, reset, access) rows[offset] = {reset, RegAccess::access};
-#include "cp-firmware-model/regs/sdma.def"
+#include "facts/registers/sdma.def"
 #undef SDMA_REG
 #undef SDMA_RING_REG
     return rows;

@@ -4,18 +4,20 @@
 // that come and go; resets. Addresses are often those of the device itself.
 #include <sys/mman.h>
 
+#include <array>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 #include <memory>
 #include <vector>
 
 #include "cp-firmware-model/fuzz/input.h"
+#include "facts/registers.h"
 #include "qemu-hw/include/lyra.h"
 
 namespace {
 
 using lyra::fuzz::Input;
+namespace regs = lyra::regs;
 
 constexpr uint64_t kVram = 256ull << 20, kRam = 1 << 20, kRamBus = 0x100000000;
 constexpr uint64_t kVramBar = 0x800000000, kDoorbellBar = 0x900000000, kRegisterBar = 0x900200000;
@@ -23,15 +25,6 @@ constexpr uint64_t kFrameBuffer = 0x8000000000;  ///< MC address of VRAM
 constexpr uint32_t kIhDoorbell = 0xf4 * 8;
 constexpr uint32_t kDiscoverySignature = 0x28211407;
 
-/// Blocks of registers, byte offsets. @source qemu-hw/soc/registers.def
-constexpr struct {
-    uint32_t first, count;  ///< count in dwords
-} kBlocks[] = {
-    {0x0, 16},    {0x120, 48},     {0x30b0, 16},    {0x34c0, 2},     {0x3780, 8},      {0x3890, 4},     {0x3bc0, 4},
-    {0x4280, 32}, {0x4480, 8},     {0x4980, 0x300}, {0x6180, 0x300}, {0x8010, 8},      {0x8200, 0x180}, {0x8de0, 8},
-    {0x9360, 24}, {0xa100, 0x180}, {0xb800, 0x60},  {0xc000, 0x280}, {0xca80, 12},     {0x30000, 0x80}, {0x30800, 1},
-    {0x31068, 3}, {0x3b2a8, 1},    {0x58180, 72},   {0x58900, 96},   {0x69a00, 0x1b0}, {0x7fff0, 1},
-};
 constexpr uint32_t kPages = 64;  ///< at the start of VRAM and of RAM, which page tables are made of
 
 struct Device {
@@ -97,38 +90,47 @@ uint32_t value(Input& input) {
     }
 }
 
+/// Byte offset of a register. Each owner is as likely as the next, however many registers it has.
 uint32_t register_of(Input& input) {
-    const uint32_t which = input.below(std::size(kBlocks) + 1);
-    if (which == std::size(kBlocks)) return input.take<uint32_t>() % (LYRA_REGISTER_BAR_BYTES + 16);
-    const auto& block = kBlocks[which];
-    return block.first + input.below(block.count) * 4;
+    static const auto by_owner = [] {
+        std::array<std::vector<const regs::Row*>, regs::kOwners> rows;
+        for (const regs::Row& row : regs::kRows) rows[static_cast<unsigned>(row.owner)].push_back(&row);
+        return rows;
+    }();
+    const uint32_t owner = input.below(regs::kOwners + 1);
+    if (owner == regs::kOwners) return input.take<uint32_t>() % (LYRA_REGISTER_BAR_BYTES + 16);
+    const auto& rows = by_owner[owner];
+    const regs::Row& row = *rows[input.below(static_cast<uint32_t>(rows.size()))];
+    return 4 * (row.dw + input.below(row.count));
 }
 
 /// Rings that the driver would set up, so that what is in them is looked at.
 void bring_up(Device& d, uint32_t what) {
-    if (what & 1) {  // IH: 4 vectors, with write-back, interrupts and doorbell
-        d.write(0x4484, kRamBus >> 8);
-        d.write(0x4488, static_cast<uint32_t>(kRamBus >> 40));
-        d.write(0x4494, kRamBus >> 32);
-        d.write(0x4498, 0x8000);
-        d.write(0x449c, kIhDoorbell / 4 | 1u << 28);
-        d.write(0x3780, 1);
-        d.write(0x3bc8, kIhDoorbell | 8 << 16);
-        d.write(0x4480, 1 | 5 << 1 | 1 << 8 | 1 << 17);
+    using namespace regs;
+    if (what & 1) {  // 4 vectors, with write-back, interrupts and doorbell
+        using namespace OSSSYS;
+        d.write(4 * IH_RB_BASE, kRamBus >> 8);
+        d.write(4 * IH_RB_BASE_HI, static_cast<uint32_t>(kRamBus >> 40));
+        d.write(4 * IH_RB_WPTR_ADDR_HI, kRamBus >> 32);
+        d.write(4 * IH_RB_WPTR_ADDR_LO, 0x8000);
+        d.write(4 * IH_DOORBELL_RPTR, kIhDoorbell / 4 | 1u << 28);
+        d.write(4 * NBIO::RCC_DOORBELL_APER_EN, 1);
+        d.write(4 * NBIO::BIF_IH_DOORBELL_RANGE, kIhDoorbell | 8 << 16);
+        d.write(4 * IH_RB_CNTL, 1 | 5 << 1 | 1 << 8 | 1 << 17);
     }
-    if (what & 2) {  // PSP: a ring of 16 frames at the start of VRAM
-        d.write((0x16040 + 69) * 4, static_cast<uint32_t>(kFrameBuffer));
-        d.write((0x16040 + 70) * 4, static_cast<uint32_t>(kFrameBuffer >> 32));
-        d.write((0x16040 + 71) * 4, 1024);
-        d.write((0x16040 + 64) * 4, 2 << 16);
+    if (what & 2) {  // a ring of 16 frames at the start of VRAM
+        d.write(4 * MP0::MP0_SMN_C2PMSG_69, static_cast<uint32_t>(kFrameBuffer));
+        d.write(4 * MP0::MP0_SMN_C2PMSG_70, static_cast<uint32_t>(kFrameBuffer >> 32));
+        d.write(4 * MP0::MP0_SMN_C2PMSG_71, 1024);
+        d.write(4 * MP0::MP0_SMN_C2PMSG_64, 2 << 16);
     }
-    if (what & 4) {  // both hubs: VMID 8 with four levels, VMID 0 flat
-        for (const uint32_t hub : {0xa200u, 0x69b00u}) {
-            d.write(hub, 1);
-            d.write(hub + 8 * 4, 1 | 3 << 1 | 1 << 7);
+    if (what & 4) {  // VMID 8 with four levels, VMID 0 flat
+        for (const Hub* hub : {&kGfxHub, &kMmHub}) {
+            d.write(4 * hub->VM_CONTEXT_CNTL, 1);
+            d.write(4 * (hub->VM_CONTEXT_CNTL + 8), 1 | 3 << 1 | 1 << 7);
         }
     }
-    if (what & 8) d.write(0x8234, 0);  // the MEC runs
+    if (what & 8) d.write(4 * GC::CP_MEC_CNTL, 0);
 }
 
 void step(Device& d, Input& input) {

@@ -4,7 +4,7 @@
 namespace lyra {
 
 CounterWindow::CounterWindow(RegisterFile& registers, const Stats& stats) : stats_(stats) {
-    registers.claim(kRegister, kCount, *this);
+    registers.attach(regs::Owner::Counters, *this);
 }
 
 uint32_t CounterWindow::read(uint32_t dw) {

@@ -14,7 +14,7 @@ namespace lyra {
 /// a reset leaves the counters as they are.
 class CounterWindow : public RegisterBlock {
 public:
-    static constexpr uint32_t kRegister = 0x7fe00 / 4;  ///< dword number in BAR5
+    static constexpr uint32_t kRegister = regs::LYRA::LYRA_COUNTER;
     static constexpr uint32_t kCount = 64;
     static_assert(kStatCount <= kCount);
 

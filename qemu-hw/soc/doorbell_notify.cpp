@@ -7,7 +7,8 @@ namespace lyra {
 
 DoorbellNotify::DoorbellNotify(RegisterFile& registers, std::function<void(const Interrupt&)> raise)
     : raise_(std::move(raise)) {
-    registers.claim(kRegister, 1, *this);
+    static_assert(regs::LYRA::LYRA_DOORBELL_NOTIFY * 4 == LYRA_DOORBELL_NOTIFY_REGISTER);
+    registers.attach(regs::Owner::Notify, *this);
 }
 
 uint32_t DoorbellNotify::read(uint32_t) { return armed_; }

@@ -15,7 +15,6 @@ namespace lyra {
 /// LYRA_DOORBELL_NOTIFY reads 1 while it is armed. A write of 1 arms it for one interrupt, 0 switches it off.
 class DoorbellNotify : public RegisterBlock {
 public:
-    static constexpr uint32_t kRegister = LYRA_DOORBELL_NOTIFY_REGISTER / 4;    ///< dword number in BAR5
     static constexpr uint8_t kSource = LYRA_DOORBELL_NOTIFY_SOURCE;             ///< no source of GFX9 has this number
     static_assert(LYRA_DOORBELL_NOTIFY_CLIENT == ih_client::kGrbmCp);
 

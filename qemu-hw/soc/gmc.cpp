@@ -11,12 +11,8 @@
 
 namespace lyra {
 
-const HubRegisters kGfxHub = {0xa11c / 4, 0xa12c / 4, 0xa130 / 4, 0xa200 / 4,        0xa244 / 4, 0xa28c / 4,
-                              0xa2d4 / 4, 0xa3ac / 4, 0xa42c / 4, 0xa4ac / 4,        0xa600 / 4, 0xa604 / 4,
-                              0xa608 / 4, 0xa60c / 4, 0xa610 / 4, ih_client::kUtcl2, false,      kCpc};
-const HubRegisters kMmHub = {0x69a1c / 4, 0x69a2c / 4, 0x69a30 / 4, 0x69b00 / 4,     0x69b44 / 4, 0x69b8c / 4,
-                             0x69bd4 / 4, 0x69cac / 4, 0x69d2c / 4, 0x69dac / 4,     0x6a0b0 / 4, 0x6a0b4 / 4,
-                             0x6a0b8 / 4, 0x6a0bc / 4, 0x6a0c0 / 4, ih_client::kVmc, true,        kMp0};
+const HubFacts kGfxHub = {regs::kGfxHub, regs::Owner::GfxHub, ih_client::kUtcl2, false, kCpc};
+const HubFacts kMmHub = {regs::kMmHub, regs::Owner::MmHub, ih_client::kVmc, true, kMp0};
 
 namespace {
 
@@ -70,51 +66,50 @@ size_t slot_of(uint32_t vmid, uint64_t va) {
 
 }  // namespace
 
-Hub::Hub(Env& env, RegisterFile& registers, BusMemory& bus, const HubRegisters& layout, RaiseInterrupt raise, PasidOf pasid,
+Hub::Hub(Env& env, RegisterFile& registers, BusMemory& bus, const HubFacts& facts, RaiseInterrupt raise, PasidOf pasid,
          RetryWanted retry_wanted)
-    : env_(env), registers_(registers), bus_(bus), layout_(layout), raise_(std::move(raise)), pasid_(std::move(pasid)),
-      retry_wanted_(std::move(retry_wanted)), tlb_(kTlbEntries) {
-    registers.claim(layout.fault_cntl, 1, *this);
-    registers.claim(layout.sem, kInvalidateEngines, *this);
-    registers.claim(layout.req, kInvalidateEngines, *this);
-    registers.claim(layout.ack, kInvalidateEngines, *this);
+    : env_(env), registers_(registers), bus_(bus), facts_(facts), at_(facts.at), raise_(std::move(raise)),
+      pasid_(std::move(pasid)), retry_wanted_(std::move(retry_wanted)), tlb_(kTlbEntries) {
+    registers.attach(facts.owner, *this);
 }
 
 uint32_t Hub::read(uint32_t dw) {
     // The semaphore is always free for whoever asks: one driver instance, and it serialises by itself.
-    if (dw >= layout_.sem && dw < layout_.sem + kInvalidateEngines) return 1;
-    if (dw >= layout_.ack && dw < layout_.ack + kInvalidateEngines && env_.now_ns() < ack_ns_[dw - layout_.ack]) return 0;
+    if (dw >= at_.VM_INVALIDATE_ENG_SEM && dw < at_.VM_INVALIDATE_ENG_SEM + kInvalidateEngines) return 1;
+    if (dw >= at_.VM_INVALIDATE_ENG_ACK && dw < at_.VM_INVALIDATE_ENG_ACK + kInvalidateEngines &&
+        env_.now_ns() < ack_ns_[dw - at_.VM_INVALIDATE_ENG_ACK])
+        return 0;
     return registers_.stored(dw);
 }
 
 void Hub::write(uint32_t dw, uint32_t value) {
-    if (dw == layout_.fault_cntl) {
+    if (dw == at_.VM_L2_PROTECTION_FAULT_CNTL) {
         if (value & 1) {
-            registers_.store(layout_.fault_status, 0);
+            registers_.store(at_.VM_L2_PROTECTION_FAULT_STATUS, 0);
             last_fault_tag_ = ~uint64_t{0};
         }
         registers_.store(dw, value & ~1u);
         return;
     }
     registers_.store(dw, value);
-    if (dw < layout_.req || dw >= layout_.req + kInvalidateEngines) return;
-    const uint32_t engine = dw - layout_.req;
+    if (dw < at_.VM_INVALIDATE_ENG_REQ || dw >= at_.VM_INVALIDATE_ENG_REQ + kInvalidateEngines) return;
+    const uint32_t engine = dw - at_.VM_INVALIDATE_ENG_REQ;
     const uint32_t mask = value & 0xffff;
     if (RequestFlushType::get(value) == kHeavyweightFlush && heavyweight_) heavyweight_();
     invalidate(mask);
-    registers_.store(layout_.ack + engine, mask);
+    registers_.store(at_.VM_INVALIDATE_ENG_ACK + engine, mask);
     if (env_.clock.on()) ack_ns_[engine] = env_.clock.ns() + env_.timing.tlb_invalidate_ns;
 }
 
 void Hub::set_page_table_base(uint32_t vmid, uint64_t base) {
-    registers_.store(layout_.base + vmid * 2, lo32(base));
-    registers_.store(layout_.base + vmid * 2 + 1, hi32(base));
+    registers_.store(at_.VM_CONTEXT_PAGE_TABLE_BASE_ADDR + vmid * 2, lo32(base));
+    registers_.store(at_.VM_CONTEXT_PAGE_TABLE_BASE_ADDR + vmid * 2 + 1, hi32(base));
     invalidate(1u << vmid);
 }
 
 void Hub::invalidate(uint32_t vmid_mask) {
     env_.stats.add(Stat::tlb_invalidations);
-    emit<event::tlb_invalidate>(env_.tracer, env_.now_ns(), layout_.mmhub, vmid_mask);
+    emit<event::tlb_invalidate>(env_.tracer, env_.now_ns(), facts_.mmhub, vmid_mask);
     for (TlbEntry& entry : tlb_)
         if (entry.tag != ~uint64_t{0} && bit(vmid_mask, static_cast<unsigned>(entry.tag >> 52))) entry = TlbEntry{};
     const auto named = [&](const auto& kept) { return bit(vmid_mask, static_cast<unsigned>(kept.first >> 52) & 0xf); };
@@ -145,13 +140,13 @@ Result<Hub::PageInfo> Hub::translate(uint32_t vmid, uint64_t va) {
 // VMID 0 sees, in this order: the frame buffer window, the AGP window, the GART.
 Result<Hub::PageInfo> Hub::translate_vmid0(uint64_t mc_address) {
     const uint64_t page = mc_address & ~(kPageBytes - 1);
-    const uint64_t fb_base = uint64_t{reg(layout_.fb_base) & 0xffffff} << 24;
-    const uint64_t fb_top = (uint64_t{reg(layout_.fb_top) & 0xffffff} << 24) | 0xffffff;
+    const uint64_t fb_base = uint64_t{reg32(at_.MC_VM_FB_LOCATION_BASE) & 0xffffff} << 24;
+    const uint64_t fb_top = (uint64_t{reg32(at_.MC_VM_FB_LOCATION_TOP) & 0xffffff} << 24) | 0xffffff;
     if (page >= fb_base && page <= fb_top) return PageInfo{page - fb_base, false, false, kAllRights};
-    const uint64_t agp_bot = uint64_t{reg(layout_.agp_bot) & 0xffffff} << 24;
-    const uint64_t agp_top = (uint64_t{reg(layout_.agp_top) & 0xffffff} << 24) | 0xffffff;
-    if (reg(layout_.agp_top) != 0 && agp_bot <= agp_top && page >= agp_bot && page <= agp_top) {
-        const uint64_t agp_base = uint64_t{reg(layout_.agp_base)} << 24;
+    const uint64_t agp_bot = uint64_t{reg32(at_.MC_VM_AGP_BOT) & 0xffffff} << 24;
+    const uint64_t agp_top = (uint64_t{reg32(at_.MC_VM_AGP_TOP) & 0xffffff} << 24) | 0xffffff;
+    if (reg32(at_.MC_VM_AGP_TOP) != 0 && agp_bot <= agp_top && page >= agp_bot && page <= agp_top) {
+        const uint64_t agp_base = uint64_t{reg32(at_.MC_VM_AGP_BASE)} << 24;
         return PageInfo{page - agp_bot + agp_base, true, false, kAllRights};
     }
     return walk(0, mc_address);
@@ -203,14 +198,15 @@ Result<uint64_t> Hub::read_directory(uint32_t vmid, unsigned level, uint64_t va,
 // DEPTH directories over one table of 9 + BLOCK_SIZE address bits; a directory entry may itself be a leaf ("P" bit) or, in a
 // translate-further table, a table entry may point on.
 Result<Hub::PageInfo> Hub::walk(uint32_t vmid, uint64_t va) {
-    const uint32_t cntl = reg(layout_.context_cntl + vmid);
+    const uint32_t cntl = reg32(at_.VM_CONTEXT_CNTL + vmid);
     if (!ContextEnable::get(cntl)) return Fault::PageNotPresent;
-    const uint64_t start = reg64(layout_.start + vmid * 2), end = reg64(layout_.end + vmid * 2);
+    const uint64_t start = reg64(at_.VM_CONTEXT_PAGE_TABLE_START_ADDR + vmid * 2),
+                   end = reg64(at_.VM_CONTEXT_PAGE_TABLE_END_ADDR + vmid * 2);
     const uint64_t pfn = va >> 12;
     if (pfn < start || pfn > end) return Fault::PageNotPresent;
     const unsigned depth = ContextDepth::get(cntl);
     const unsigned block_bits = 9 + ContextBlockSize::get(cntl);
-    const uint64_t base = reg64(layout_.base + vmid * 2);
+    const uint64_t base = reg64(at_.VM_CONTEXT_PAGE_TABLE_BASE_ADDR + vmid * 2);
     uint64_t table = base & PteBits::kTableAddress;
     bool system = base & PteBits::kSystem;
     if (depth == 0) {
@@ -290,7 +286,7 @@ uint8_t* Hub::page(uint32_t vmid, uint64_t va, Access access) {
 }
 
 bool Hub::retries(uint32_t vmid, const HubClient& client) const {
-    return client.retries && ContextRetry::get(reg(layout_.context_cntl + vmid)) && retry_wanted_(vmid);
+    return client.retries && ContextRetry::get(reg32(at_.VM_CONTEXT_CNTL + vmid)) && retry_wanted_(vmid);
 }
 
 /// The translation of an access that its page allows. @return nullptr, with the fault, which is raised
@@ -344,10 +340,10 @@ Fault Hub::copy(uint32_t vmid, uint64_t va, uint8_t* data, size_t size, Access a
     return Fault::VramAddress;
 }
 
-Fault Hub::read(uint32_t vmid, uint64_t va, void* data, size_t size) { return read(vmid, va, data, size, layout_.client); }
+Fault Hub::read(uint32_t vmid, uint64_t va, void* data, size_t size) { return read(vmid, va, data, size, facts_.client); }
 
 Fault Hub::write(uint32_t vmid, uint64_t va, const void* data, size_t size) {
-    return write(vmid, va, data, size, layout_.client);
+    return write(vmid, va, data, size, facts_.client);
 }
 
 Fault Hub::read(uint32_t vmid, uint64_t va, void* data, size_t size, const HubClient& client) {
@@ -387,7 +383,7 @@ Fault Hub::raise_fault(uint32_t vmid, uint64_t va, Access access, Fault fault, u
     } else {
         report(
             env_, fault,
-            fmt::format("{} of {:#x} in VMID {} ({})", write ? "write" : "read", va, vmid, layout_.mmhub ? "MMHUB" : "GFXHUB"));
+            fmt::format("{} of {:#x} in VMID {} ({})", write ? "write" : "read", va, vmid, facts_.mmhub ? "MMHUB" : "GFXHUB"));
         // No page could have this address: who asks refuses it before translation.
         if (fault == Fault::AddressNotCanonical) return fault;
     }
@@ -399,15 +395,15 @@ Fault Hub::raise_fault(uint32_t vmid, uint64_t va, Access access, Fault fault, u
         last_fault_ns_ = now;
         env_.stats.add(Stat::vm_faults);
     }
-    emit<event::vm_fault>(env_.tracer, now, layout_.mmhub, vmid, va, write);
+    emit<event::vm_fault>(env_.tracer, now, facts_.mmhub, vmid, va, write);
     Interrupt interrupt;
-    interrupt.client = layout_.ih_client;
+    interrupt.client = facts_.ih_client;
     interrupt.source = 0;
     // A retry fault has ring id 0 in logs of chips. @source github.com/freebsd/drm-kmod issue 78
     interrupt.ring_id = retry ? uint8_t{0} : static_cast<uint8_t>(denied << kRingPermissions);
     interrupt.vmid = static_cast<uint8_t>(vmid);
-    interrupt.mmhub = layout_.mmhub;
-    interrupt.pasid = pasid_(vmid, layout_.mmhub);
+    interrupt.mmhub = facts_.mmhub;
+    interrupt.pasid = pasid_(vmid, facts_.mmhub);
     interrupt.data[0] = lo32(va >> 12);
     interrupt.data[1] = (hi32(va >> 12) & 0xf) | (write ? kWriteFault : 0) | (retry ? kRetryFault : 0);
     raise_(interrupt);
@@ -427,8 +423,8 @@ bool Hub::retried_lately(uint32_t vmid, uint64_t va) {
 
 /// The first fault since the driver cleared the status keeps it; it learns only that there were more.
 void Hub::latch(uint32_t vmid, uint64_t va, Access access, Fault fault, uint32_t denied, const HubClient& client) {
-    if (const uint32_t before = registers_.stored(layout_.fault_status); before != 0) {
-        registers_.store(layout_.fault_status, StatusMore::set(before, 1u));
+    if (const uint32_t before = registers_.stored(at_.VM_L2_PROTECTION_FAULT_STATUS); before != 0) {
+        registers_.store(at_.VM_L2_PROTECTION_FAULT_STATUS, StatusMore::set(before, 1u));
         return;
     }
     const uint32_t id = access == Access::Execute  ? client.fetch_id
@@ -439,9 +435,9 @@ void Hub::latch(uint32_t vmid, uint64_t va, Access access, Fault fault, uint32_t
     const uint32_t status = StatusWalker::set(0u, fault == Fault::PageWalk ? 1u : 0u) | StatusPermissions::set(0u, denied) |
                             StatusClient::set(0u, id) | StatusWrite::set(0u, stores(access) ? 1u : 0u) |
                             StatusAtomic::set(0u, access == Access::Atomic ? 1u : 0u) | StatusVmid::set(0u, vmid);
-    registers_.store(layout_.fault_status, status);
-    registers_.store(layout_.fault_addr, lo32(va >> 12));
-    registers_.store(layout_.fault_addr + 1, hi32(va >> 12) & 0xf);
+    registers_.store(at_.VM_L2_PROTECTION_FAULT_STATUS, status);
+    registers_.store(at_.VM_L2_PROTECTION_FAULT_ADDR_LO32, lo32(va >> 12));
+    registers_.store(at_.VM_L2_PROTECTION_FAULT_ADDR_HI32, hi32(va >> 12) & 0xf);
 }
 
 }  // namespace lyra

@@ -37,17 +37,16 @@ struct HubClient {
 inline constexpr HubClient kCpc = {5, 5, 5, 5, false}, kWaves = {8, 8, 9, 10, true};
 inline constexpr HubClient kMp0 = {0, 0, 0, 0, false}, kSdma0 = {47, 15, 47, 47, true}, kSdma1 = {15, 47, 15, 15, true};
 
-/// Dword numbers of one hub's registers. @source Linux 6.12 gfxhub_v1_0.c, mmhub_v1_0.c with the bases of discovery.cpp
-struct HubRegisters {
-    uint32_t fault_cntl, fault_status, fault_addr;  ///< VM_L2_PROTECTION_FAULT_*
-    uint32_t context_cntl, sem, req, ack, base, start, end;  ///< first of each array
-    uint32_t fb_base, fb_top, agp_top, agp_bot, agp_base;  ///< MC_VM_*
+/// What the two hubs differ in. @source Linux 6.12 gfxhub_v1_0.c, mmhub_v1_0.c
+struct HubFacts {
+    const regs::Hub& at;
+    regs::Owner owner;
     uint8_t ih_client;
     bool mmhub;
     HubClient client;  ///< who uses the hub without a port
 };
 
-extern const HubRegisters kGfxHub, kMmHub;
+extern const HubFacts kGfxHub, kMmHub;
 
 class Hub : public MemoryPort, public RegisterBlock {
 public:
@@ -57,14 +56,14 @@ public:
     /// Whether the clients that can retry want the faults of a VMID retried.
     using RetryWanted = std::function<bool(uint32_t vmid)>;
 
-    Hub(Env& env, RegisterFile& registers, BusMemory& bus, const HubRegisters& layout, RaiseInterrupt raise, PasidOf pasid,
+    Hub(Env& env, RegisterFile& registers, BusMemory& bus, const HubFacts& facts, RaiseInterrupt raise, PasidOf pasid,
         RetryWanted retry_wanted);
 
     // MemoryPort
     uint8_t* page(uint32_t vmid, uint64_t va, Access access) override;
     Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) override;
     Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override;
-    Fault check(uint32_t vmid, uint64_t va, Access access) override { return check(vmid, va, access, layout_.client); }
+    Fault check(uint32_t vmid, uint64_t va, Access access) override { return check(vmid, va, access, facts_.client); }
     uint64_t generation() const override { return generation_ + bus_.generation(); }
 
     /// Whether the page, which page() has found, may be held by the L2.
@@ -116,13 +115,14 @@ private:
     Fault raise_fault(uint32_t vmid, uint64_t va, Access access, Fault fault, uint32_t denied, const HubClient& client);
     bool retried_lately(uint32_t vmid, uint64_t va);
     void latch(uint32_t vmid, uint64_t va, Access access, Fault fault, uint32_t denied, const HubClient& client);
-    uint32_t reg(uint32_t dw) const { return registers_.stored(dw); }
+    uint32_t reg32(uint32_t dw) const { return registers_.stored(dw); }
     uint64_t reg64(uint32_t dw) const { return make64(registers_.stored(dw), registers_.stored(dw + 1)); }
 
     Env& env_;
     RegisterFile& registers_;
     BusMemory& bus_;
-    const HubRegisters& layout_;
+    const HubFacts& facts_;
+    const regs::Hub& at_;
     RaiseInterrupt raise_;
     PasidOf pasid_;
     RetryWanted retry_wanted_;

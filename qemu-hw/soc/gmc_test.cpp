@@ -25,9 +25,9 @@ protected:
               [](uint32_t, bool) { return uint16_t{77}; }, [this](uint32_t) { return retry_wanted; }) {
         bus.set_ram_map({{kRamBus, ram.size(), ram.data(), false}});
         // DEPTH 3, BLOCK_SIZE 0, the whole 48-bit space.
-        registers.write(kGfxHub.context_cntl + kVmid, 1 | 3 << 1);
-        registers.write(kGfxHub.end + 2 * kVmid, 0xffffffff);
-        registers.write(kGfxHub.end + 2 * kVmid + 1, 0xf);
+        registers.write(kGfxHub.at.VM_CONTEXT_CNTL + kVmid, 1 | 3 << 1);
+        registers.write(kGfxHub.at.VM_CONTEXT_PAGE_TABLE_END_ADDR + 2 * kVmid, 0xffffffff);
+        registers.write(kGfxHub.at.VM_CONTEXT_PAGE_TABLE_END_ADDR + 2 * kVmid + 1, 0xf);
         hub.set_page_table_base(kVmid, kRoot | PteBits::kValid);
     }
 
@@ -110,12 +110,12 @@ TEST_F(HubTest, ReportsAnAbsentPageWithAddressVmidAndPasid) {
 TEST_F(HubTest, AFaultIsEncodedAsInTheLogsOfChips) {
     uint32_t value = 0;
     EXPECT_EQ(waves.read(kVmid, kVa, &value, 4), Fault::PageNotPresent);
-    EXPECT_EQ(registers.stored(kGfxHub.fault_status), 0x00801030u) << "TCP, read, not valid";
+    EXPECT_EQ(registers.stored(kGfxHub.at.VM_L2_PROTECTION_FAULT_STATUS), 0x00801030u) << "TCP, read, not valid";
     EXPECT_EQ(waves.write(kVmid, kVa + kPageBytes, &value, 4), Fault::PageNotPresent);
-    EXPECT_EQ(registers.stored(kGfxHub.fault_status), 0x00801031u) << "the first one, and MORE_FAULTS";
-    registers.write(kGfxHub.fault_cntl, 1);
+    EXPECT_EQ(registers.stored(kGfxHub.at.VM_L2_PROTECTION_FAULT_STATUS), 0x00801031u) << "the first one, and MORE_FAULTS";
+    registers.write(kGfxHub.at.VM_L2_PROTECTION_FAULT_CNTL, 1);
     EXPECT_EQ(waves.write(kVmid, kVa, &value, 4), Fault::PageNotPresent);
-    EXPECT_EQ(registers.stored(kGfxHub.fault_status), 0x00841050u) << "TCP, write, not valid";
+    EXPECT_EQ(registers.stored(kGfxHub.at.VM_L2_PROTECTION_FAULT_STATUS), 0x00841050u) << "TCP, write, not valid";
     ASSERT_EQ(interrupts.size(), 3u);
     EXPECT_EQ(interrupts[0].ring_id, 24);
     EXPECT_EQ(interrupts[1].ring_id, 40);
@@ -146,11 +146,11 @@ TEST_F(HubTest, AFaultSaysWhoWantedWhat) {
     for (const Case& c : cases) {
         map_page(kVa, 0x200000 | c.pte);
         hub.invalidate(1u << kVmid);
-        registers.write(kGfxHub.fault_cntl, 1);
+        registers.write(kGfxHub.at.VM_L2_PROTECTION_FAULT_CNTL, 1);
         interrupts.clear();
         EXPECT_EQ(c.port.page(kVmid, kVa, c.access), nullptr);
         EXPECT_EQ(c.port.check(kVmid, kVa, c.access), c.pte ? Fault::PagePermission : Fault::PageNotPresent);
-        const uint32_t status = registers.stored(kGfxHub.fault_status);
+        const uint32_t status = registers.stored(kGfxHub.at.VM_L2_PROTECTION_FAULT_STATUS);
         EXPECT_EQ(status >> 4 & 0xf, c.permissions) << std::hex << status;
         EXPECT_EQ(status >> 9 & 0x1ff, c.cid) << std::hex << status;
         EXPECT_EQ(status >> 18 & 1, c.access == Access::Write || c.access == Access::Atomic);
@@ -175,7 +175,7 @@ TEST_F(HubTest, CodeNeedsTheRightToExecute) {
 /// VM_CONTEXT_CNTL.RETRY_PERMISSION_OR_INVALID_PAGE_FAULT.
 class RetryTest : public HubTest {
 protected:
-    RetryTest() { registers.write(kGfxHub.context_cntl + kVmid, 1 | 3 << 1 | 1 << 7); }
+    RetryTest() { registers.write(kGfxHub.at.VM_CONTEXT_CNTL + kVmid, 1 | 3 << 1 | 1 << 7); }
     static constexpr uint32_t kRetryFault = 0x80, kWriteFault = 0x20;
     uint32_t value = 0x12345678;
 };
@@ -191,7 +191,8 @@ TEST_F(RetryTest, AMissingPageIsAskedForOnceAMillisecondUntilItIsThere) {
     EXPECT_EQ(interrupts[0].data[0], lo32(kVa >> 12));
     EXPECT_EQ(interrupts[0].data[1], hi32(kVa >> 12) | kRetryFault);
     EXPECT_EQ(interrupts[0].ring_id, 0);
-    EXPECT_EQ(registers.stored(kGfxHub.fault_status), 0x00801030u);  // @source github.com/freebsd/drm-kmod issue 78
+    EXPECT_EQ(registers.stored(kGfxHub.at.VM_L2_PROTECTION_FAULT_STATUS),
+              0x00801030u);  // @source github.com/freebsd/drm-kmod issue 78
     EXPECT_EQ(port.write(kVmid, kVa + kPageBytes, &value, 4), Fault::PageRetry);
     ASSERT_EQ(interrupts.size(), 2u);
     EXPECT_EQ(interrupts[1].data[1], hi32(kVa >> 12) | kRetryFault | kWriteFault);
@@ -220,13 +221,13 @@ TEST_F(RetryTest, TheDriverCanEndARetry) {
     EXPECT_EQ(waves.read(kVmid, kVa, &value, 4), Fault::PageNotPresent);
     ASSERT_EQ(interrupts.size(), 2u);
     EXPECT_EQ(interrupts[1].data[1] & kRetryFault, 0u);
-    EXPECT_EQ(registers.stored(kGfxHub.fault_status) >> 20 & 0xf, kVmid);
+    EXPECT_EQ(registers.stored(kGfxHub.at.VM_L2_PROTECTION_FAULT_STATUS) >> 20 & 0xf, kVmid);
 }
 
 TEST_F(RetryTest, FaultsThatNobodyCanMendAreNotRetried) {
     EXPECT_EQ(waves.read(kVmid, uint64_t{1} << 60, &value, 4), Fault::AddressNotCanonical);
-    registers.write(kGfxHub.end + 2 * kVmid, 0xff);
-    registers.write(kGfxHub.end + 2 * kVmid + 1, 0);
+    registers.write(kGfxHub.at.VM_CONTEXT_PAGE_TABLE_END_ADDR + 2 * kVmid, 0xff);
+    registers.write(kGfxHub.at.VM_CONTEXT_PAGE_TABLE_END_ADDR + 2 * kVmid + 1, 0);
     EXPECT_EQ(waves.read(kVmid, kVa, &value, 4), Fault::PageNotPresent);
     for (const Interrupt& interrupt : interrupts) EXPECT_EQ(interrupt.data[1] & kRetryFault, 0u);
 }
@@ -236,7 +237,7 @@ TEST_F(RetryTest, TheContextAndTheClientMustAgree) {
     retry_wanted = false;  // SH_MEM_CONFIG.RETRY_DISABLE
     EXPECT_EQ(waves.read(kVmid, kVa, &value, 4), Fault::PageNotPresent);
     retry_wanted = true;
-    registers.write(kGfxHub.context_cntl + kVmid, 1 | 3 << 1);
+    registers.write(kGfxHub.at.VM_CONTEXT_CNTL + kVmid, 1 | 3 << 1);
     EXPECT_EQ(waves.read(kVmid, kVa, &value, 4), Fault::PageNotPresent);
     for (const Interrupt& interrupt : interrupts) EXPECT_EQ(interrupt.data[1] & kRetryFault, 0u);
 }
@@ -263,8 +264,8 @@ TEST_F(HubTest, MergesRepeatsOfOneFaultUntilTheDriverClearsIt) {
     uint32_t value;
     for (int i = 0; i < 64; ++i) hub.read(kVmid, kVa + 4 * i, &value, 4);
     EXPECT_EQ(interrupts.size(), 1u);
-    registers.write(kGfxHub.fault_cntl, 1);
-    EXPECT_EQ(registers.stored(kGfxHub.fault_status), 0u);
+    registers.write(kGfxHub.at.VM_L2_PROTECTION_FAULT_CNTL, 1);
+    EXPECT_EQ(registers.stored(kGfxHub.at.VM_L2_PROTECTION_FAULT_STATUS), 0u);
     hub.read(kVmid, kVa, &value, 4);
     EXPECT_EQ(interrupts.size(), 2u);
 }
@@ -275,11 +276,11 @@ TEST_F(HubTest, KeepsATranslationUntilItIsInvalidated) {
     map_page(kVa, 0x300000 | kRw);
     EXPECT_EQ(hub.page(kVmid, kVa, Access::Read), vram.data() + 0x200000);
     const uint64_t before = hub.generation();
-    registers.write(kGfxHub.req + 3, 1u << 9);  // another VMID
+    registers.write(kGfxHub.at.VM_INVALIDATE_ENG_REQ + 3, 1u << 9);  // another VMID
     EXPECT_EQ(hub.page(kVmid, kVa, Access::Read), vram.data() + 0x200000);
-    registers.write(kGfxHub.req + 3, 1u << kVmid);
+    registers.write(kGfxHub.at.VM_INVALIDATE_ENG_REQ + 3, 1u << kVmid);
     EXPECT_NE(hub.generation(), before);
-    EXPECT_EQ(registers.read(kGfxHub.ack + 3), 1u << kVmid);
+    EXPECT_EQ(registers.read(kGfxHub.at.VM_INVALIDATE_ENG_ACK + 3), 1u << kVmid);
     EXPECT_EQ(hub.page(kVmid, kVa, Access::Read), vram.data() + 0x300000);
 }
 
@@ -313,17 +314,17 @@ TEST_F(HubTest, WildTablesAndAddressesNeverLeaveMemory) {
     EXPECT_EQ(hub.page(kVmid, kVa, Access::Write), nullptr);
     EXPECT_EQ(hub.write(kVmid, kVa, &value, 8), Fault::VramAddress);
     map_page(kVa, 0x0000fffffffff000 | kRw | PteBits::kSystem);
-    registers.write(kGfxHub.req, 0xffff);
+    registers.write(kGfxHub.at.VM_INVALIDATE_ENG_REQ, 0xffff);
     EXPECT_EQ(hub.write(kVmid, kVa, &value, 8), Fault::BusAddress);
     EXPECT_GE(env.stats.get(Fault::PageWalk), 1u);
 }
 
 TEST_F(HubTest, Vmid0SeesTheFrameBufferWindowAndTheFlatGart) {
-    registers.write(kGfxHub.fb_base, 0x8000);
-    registers.write(kGfxHub.fb_top, 0x8003);
+    registers.write(kGfxHub.at.MC_VM_FB_LOCATION_BASE, 0x8000);
+    registers.write(kGfxHub.at.MC_VM_FB_LOCATION_TOP, 0x8003);
     EXPECT_EQ(hub.page(0, 0x8000000000 + 0x1234, Access::Write), vram.data() + 0x1234);
-    registers.write(kGfxHub.context_cntl, 1);
-    registers.write(kGfxHub.end, 0x1ff);
+    registers.write(kGfxHub.at.VM_CONTEXT_CNTL, 1);
+    registers.write(kGfxHub.at.VM_CONTEXT_PAGE_TABLE_END_ADDR, 0x1ff);
     hub.set_page_table_base(0, 0x400000 | 1);
     put(0x400000 + 8 * 5, (kRamBus + 0x7000) | kRw | PteBits::kSystem);
     EXPECT_EQ(hub.page(0, 0x5008, Access::Read), ram.data() + 0x7008);
@@ -346,7 +347,7 @@ TEST_F(HubTest, StrictTlbKeepsATranslationUntilItIsInvalidated) {
         EXPECT_EQ(hub.page(kVmid, kVa, Access::Read), vram.data() + (strict ? 0x200000 : 0x300000));
         hub.invalidate(1u << (kVmid + 1));
         EXPECT_EQ(hub.page(kVmid, kVa, Access::Read), vram.data() + (strict ? 0x200000 : 0x300000)) << "another VMID's";
-        registers.write(kGfxHub.req, 1u << kVmid);
+        registers.write(kGfxHub.at.VM_INVALIDATE_ENG_REQ, 1u << kVmid);
         EXPECT_EQ(hub.page(kVmid, kVa, Access::Read), vram.data() + 0x300000);
     }
 }
@@ -368,13 +369,13 @@ TEST_F(HubTest, StrictTlbKeepsDirectoriesToo) {
 TEST_F(HubTest, AnInvalidationIsAcknowledgedInItsTime) {
     env.clock.start(env.timing);
     env.clock.set_ns(1000);
-    registers.write(kGfxHub.req + 3, 1u << kVmid);
-    EXPECT_EQ(registers.read(kGfxHub.ack + 3), 0u);
+    registers.write(kGfxHub.at.VM_INVALIDATE_ENG_REQ + 3, 1u << kVmid);
+    EXPECT_EQ(registers.read(kGfxHub.at.VM_INVALIDATE_ENG_ACK + 3), 0u);
     env.clock.set_ns(1000 + env.timing.tlb_invalidate_ns - 1);
-    EXPECT_EQ(registers.read(kGfxHub.ack + 3), 0u);
+    EXPECT_EQ(registers.read(kGfxHub.at.VM_INVALIDATE_ENG_ACK + 3), 0u);
     env.clock.set_ns(1000 + env.timing.tlb_invalidate_ns);
-    EXPECT_EQ(registers.read(kGfxHub.ack + 3), 1u << kVmid);
-    EXPECT_EQ(registers.read(kGfxHub.ack + 2), 0u) << "another engine";
+    EXPECT_EQ(registers.read(kGfxHub.at.VM_INVALIDATE_ENG_ACK + 3), 1u << kVmid);
+    EXPECT_EQ(registers.read(kGfxHub.at.VM_INVALIDATE_ENG_ACK + 2), 0u) << "another engine";
 }
 
 }  // namespace

@@ -8,10 +8,7 @@ namespace lyra {
 
 namespace {
 
-constexpr uint32_t kGfxCntl = 0x8088 / 4, kArrayConfig = 0x89bc / 4, kShMemBases = 0x8c28 / 4, kShMemConfig = 0x8c34 / 4,
-                   kTbaLo = 0x8c70 / 4, kTbaHi = 0x8c74 / 4, kTmaLo = 0x8c78 / 4, kTmaHi = 0x8c7c / 4;
-constexpr uint32_t kRlcSafeMode = 0x3b014 / 4, kClockLsb = 0x3b090 / 4, kClockMsb = 0x3b094 / 4, kClockCapture = 0x3b098 / 4;
-constexpr uint32_t kIqWaitTime2 = 0xc2c0 / 4;
+using namespace regs::GC;
 
 using PipeId = Bits<0, 2>;
 using MeId = Bits<2, 2>;
@@ -27,22 +24,16 @@ uint64_t trap_address(uint32_t lo, uint32_t hi) {
 }  // namespace
 
 Grbm::Grbm(Env& env, RegisterFile& registers, const GpuShape& shape) : env_(env), registers_(registers), shape_(shape) {
-    registers.claim(kShMemBases, 1, *this);
-    registers.claim(kShMemConfig, 1, *this);
-    registers.claim(kTbaLo, 4, *this);
-    registers.claim(kRlcSafeMode, 1, *this);
-    registers.claim(kClockLsb, 3, *this);
+    registers.attach(regs::Owner::Grbm, *this);
 }
 
 void Grbm::reset() {
     banks_ = {};
     captured_clock_ = 0;
-    registers_.store(kIqWaitTime2, 0x40404040);
-    registers_.store(kArrayConfig, 0);  // every CU of the discovery table is active
 }
 
 GrbmSelect Grbm::select() const {
-    const uint32_t v = registers_.stored(kGfxCntl);
+    const uint32_t v = registers_.stored(GRBM_GFX_CNTL);
     GrbmSelect s;
     s.me = static_cast<uint8_t>(MeId::get(v));
     s.pipe = static_cast<uint8_t>(PipeId::get(v));
@@ -54,29 +45,29 @@ GrbmSelect Grbm::select() const {
 uint32_t* Grbm::banked(uint32_t dw) {
     ShaderBank& bank = banks_[select().vmid];
     switch (dw) {
-        case kShMemBases: return &bank.bases;
-        case kShMemConfig: return &bank.config;
-        case kTbaLo: return &bank.tba_lo;
-        case kTbaHi: return &bank.tba_hi;
-        case kTmaLo: return &bank.tma_lo;
-        case kTmaHi: return &bank.tma_hi;
+        case SH_MEM_BASES: return &bank.bases;
+        case SH_MEM_CONFIG: return &bank.config;
+        case SQ_SHADER_TBA_LO: return &bank.tba_lo;
+        case SQ_SHADER_TBA_HI: return &bank.tba_hi;
+        case SQ_SHADER_TMA_LO: return &bank.tma_lo;
+        case SQ_SHADER_TMA_HI: return &bank.tma_hi;
         default: return nullptr;
     }
 }
 
 uint32_t Grbm::read(uint32_t dw) {
     if (const uint32_t* p = banked(dw)) return *p;
-    if (dw == kClockLsb) return lo32(captured_clock_);
-    if (dw == kClockMsb) return hi32(captured_clock_);
+    if (dw == RLC_GPU_CLOCK_COUNT_LSB) return lo32(captured_clock_);
+    if (dw == RLC_GPU_CLOCK_COUNT_MSB) return hi32(captured_clock_);
     return registers_.stored(dw);
 }
 
 void Grbm::write(uint32_t dw, uint32_t value) {
     if (uint32_t* p = banked(dw)) {
         *p = value;
-    } else if (dw == kRlcSafeMode) {
+    } else if (dw == RLC_SAFE_MODE) {
         registers_.store(dw, value & ~1u);  // CMD is done at once
-    } else if (dw == kClockCapture) {
+    } else if (dw == RLC_CAPTURE_GPU_CLOCK_COUNT) {
         if (value & 1) captured_clock_ = gpu_clock(env_);
     }
 }

@@ -8,28 +8,22 @@ namespace lyra {
 
 namespace {
 
-// @source Linux 6.12 nbio_7_4_offset.h; amdgpu.h MMIO_REG_HOLE_OFFSET, kfd_ioctl.h KFD_MMIO_REMAP_HDP_MEM_FLUSH_CNTL
-constexpr uint32_t kCoherencyFlush = 0x385c / 4, kFlushReq = 0x3898 / 4, kFlushDone = 0x389c / 4;
-constexpr uint32_t kRemapped = 0x7f000 / 4, kRemappedCount = 2;
 /// 16 MiB; with more the oldest cannot be told, and all of it goes to memory.
 constexpr size_t kMaxPages = 4096;
 
 }  // namespace
 
 Hdp::Hdp(Env& env, RegisterFile& registers, BusMemory& bus) : env_(env), registers_(registers), bus_(bus) {
-    registers.claim(kCoherencyFlush, 1, *this);
-    registers.claim(kFlushReq, 1, *this);
-    registers.claim(kFlushDone, 1, *this);
-    registers.claim(kRemapped, kRemappedCount, *this);
+    registers.attach(regs::Owner::Hdp, *this);
 }
 
 uint32_t Hdp::read(uint32_t dw) {
-    if (dw != kFlushDone) return registers_.stored(dw);
+    if (dw != regs::NBIO::GPU_HDP_FLUSH_DONE) return registers_.stored(dw);
     return env_.now_ns() < done_ns_ ? 0 : ~0u;
 }
 
 void Hdp::write(uint32_t dw, uint32_t value) {
-    if (dw == kFlushDone) return;
+    if (dw == regs::NBIO::GPU_HDP_FLUSH_DONE) return;
     registers_.store(dw, value);
     flush();
     if (env_.clock.on()) done_ns_ = env_.clock.ns() + env_.timing.hdp_flush_ns;

@@ -13,11 +13,9 @@ namespace lyra {
 
 namespace {
 
-// @source Linux 6.12 vega10_ih.c, osssys_4_0_offset.h
-constexpr uint32_t kVmidLut = 0x4280 / 4, kVmidLutMm = 0x42c0 / 4;
-constexpr uint32_t kRbCntl = 0x4480 / 4, kRbBase = 0x4484 / 4, kRbBaseHi = 0x4488 / 4, kRbRptr = 0x448c / 4,
-                   kRbWptr = 0x4490 / 4, kWptrAddrHi = 0x4494 / 4, kWptrAddrLo = 0x4498 / 4, kDoorbellRptr = 0x449c / 4;
+using namespace regs::OSSSYS;
 
+// @source Linux 6.12 vega10_ih.c, osssys_4_0_sh_mask.h
 using RbEnable = Bits<0, 1>;
 using RbSize = Bits<1, 5>;
 using WptrWriteback = Bits<8, 1>;
@@ -35,21 +33,21 @@ constexpr size_t kBacklogVectors = 65536;
 
 InterruptHandler::InterruptHandler(Env& env, RegisterFile& registers, BusMemory& bus)
     : env_(env), registers_(registers), bus_(bus) {
-    registers.claim(kRbCntl, kDoorbellRptr - kRbCntl + 1, *this);
+    registers.attach(regs::Owner::Ih, *this);
 }
 
-uint32_t InterruptHandler::control() const { return registers_.stored(kRbCntl); }
+uint32_t InterruptHandler::control() const { return registers_.stored(IH_RB_CNTL); }
 
 uint64_t InterruptHandler::ring_bytes() const { return uint64_t{4} << RbSize::get(control()); }
 
 uint32_t InterruptHandler::read(uint32_t dw) { return registers_.stored(dw); }
 
 void InterruptHandler::write(uint32_t dw, uint32_t value) {
-    if (dw == kRbRptr) return rptr_moved(value);
-    if (dw == kRbCntl) {
+    if (dw == IH_RB_RPTR) return rptr_moved(value);
+    if (dw == IH_RB_CNTL) {
         const bool was_on = RbEnable::get(control());
         registers_.store(dw, value & 0x7fffffff);  // bit 31 is the overflow-clear pulse
-        if (bit(value, 31)) registers_.store(kRbWptr, registers_.stored(kRbWptr) & ~kRbOverflow);
+        if (bit(value, 31)) registers_.store(IH_RB_WPTR, registers_.stored(IH_RB_WPTR) & ~kRbOverflow);
         if (!was_on && RbEnable::get(value)) flush();
         return;
     }
@@ -57,12 +55,12 @@ void InterruptHandler::write(uint32_t dw, uint32_t value) {
 }
 
 uint16_t InterruptHandler::pasid_of(uint32_t vmid, bool mmhub) const {
-    return static_cast<uint16_t>(registers_.stored((mmhub ? kVmidLutMm : kVmidLut) + (vmid & 0xf)));
+    return static_cast<uint16_t>(registers_.stored((mmhub ? IH_VMID_LUT_MM : IH_VMID_LUT) + (vmid & 0xf)));
 }
 
 void InterruptHandler::set_pasid(uint32_t vmid, uint16_t pasid) {
-    registers_.store(kVmidLut + (vmid & 0xf), pasid);
-    registers_.store(kVmidLutMm + (vmid & 0xf), pasid);
+    registers_.store(IH_VMID_LUT + (vmid & 0xf), pasid);
+    registers_.store(IH_VMID_LUT_MM + (vmid & 0xf), pasid);
 }
 
 void InterruptHandler::raise(const Interrupt& interrupt) {
@@ -90,10 +88,11 @@ void InterruptHandler::flush() {
     if (!RbEnable::get(control()) || !bus_.bus_master()) return;
     const uint64_t mask = ring_bytes() - 1;
     if (ring_bytes() < 2 * kVectorBytes) return;
-    const uint64_t base = (uint64_t{registers_.stored(kRbBase)} << 8) | (uint64_t{registers_.stored(kRbBaseHi) & 0xff} << 40);
-    uint64_t wptr = registers_.stored(kRbWptr) & mask & ~uint64_t{kVectorBytes - 1};
-    const uint64_t rptr = registers_.stored(kRbRptr) & mask & ~uint64_t{kVectorBytes - 1};
-    uint32_t overflow = registers_.stored(kRbWptr) & kRbOverflow;
+    const uint64_t base =
+        (uint64_t{registers_.stored(IH_RB_BASE)} << 8) | (uint64_t{registers_.stored(IH_RB_BASE_HI) & 0xff} << 40);
+    uint64_t wptr = registers_.stored(IH_RB_WPTR) & mask & ~uint64_t{kVectorBytes - 1};
+    const uint64_t rptr = registers_.stored(IH_RB_RPTR) & mask & ~uint64_t{kVectorBytes - 1};
+    uint32_t overflow = registers_.stored(IH_RB_WPTR) & kRbOverflow;
     bool wrote = false;
     while (!backlog_.empty()) {
         if (overrun_ || ((wptr + kVectorBytes) & mask) == rptr) {
@@ -110,9 +109,9 @@ void InterruptHandler::flush() {
     }
     if (!wrote) return;
     const uint32_t value = static_cast<uint32_t>(wptr) | overflow;
-    registers_.store(kRbWptr, value);
+    registers_.store(IH_RB_WPTR, value);
     if (WptrWriteback::get(control())) {
-        store(make64(registers_.stored(kWptrAddrLo), registers_.stored(kWptrAddrHi) & 0xffff), &value, 4);
+        store(make64(registers_.stored(IH_RB_WPTR_ADDR_LO), registers_.stored(IH_RB_WPTR_ADDR_HI) & 0xffff), &value, 4);
     }
     if (!EnableIntr::get(control())) return;
     notify();
@@ -141,19 +140,19 @@ void InterruptHandler::store(uint64_t bus, const void* data, size_t size) {
 }
 
 void InterruptHandler::rptr_moved(uint32_t value) {
-    registers_.store(kRbRptr, value);
+    registers_.store(IH_RB_RPTR, value);
     overrun_ = false;
     flush();
     // MSI is edge triggered: whatever the driver has not yet read needs another one.
     const uint64_t mask = ring_bytes() - 1;
     if (EnableIntr::get(control()) && RbEnable::get(control()) && bus_.bus_master() &&
-        (registers_.stored(kRbWptr) & mask) != (value & mask)) {
+        (registers_.stored(IH_RB_WPTR) & mask) != (value & mask)) {
         notify();
     }
 }
 
 bool InterruptHandler::doorbell(uint32_t byte_offset, uint32_t value) {
-    const uint32_t control = registers_.stored(kDoorbellRptr);
+    const uint32_t control = registers_.stored(IH_DOORBELL_RPTR);
     if (!DoorbellEnable::get(control) || DoorbellOffset::get(control) * 4 != byte_offset) return false;
     rptr_moved(value);
     return true;

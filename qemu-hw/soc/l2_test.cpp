@@ -28,8 +28,8 @@ protected:
         env.strict.l2 = true;
         bus.set_ram_map({{kRamBus, ram.size(), ram.data(), false}});
         // DEPTH 0: one table.
-        registers.write(kGfxHub.context_cntl + kVmid, 1);
-        registers.write(kGfxHub.end + 2 * kVmid, 0xffff);
+        registers.write(kGfxHub.at.VM_CONTEXT_CNTL + kVmid, 1);
+        registers.write(kGfxHub.at.VM_CONTEXT_PAGE_TABLE_END_ADDR + 2 * kVmid, 0xffff);
         hub.set_page_table_base(kVmid, kTable | PteBits::kValid);
         put(kCached, 0x200000 | kRw);
         put(kUncached, 0x201000 | kRw | PteBits::kUncached << PteBits::kMtypeShift);
@@ -160,9 +160,9 @@ TEST_F(L2Test, AResetLosesWhatIsDirty) {
 TEST_F(L2Test, AHeavyweightInvalidationOfTranslationsDropsItToo) {
     hub.set_heavyweight([this] { l2.invalidate(); });
     store(kCached, 3);
-    registers.write(kGfxHub.req, 1u << kVmid);
+    registers.write(kGfxHub.at.VM_INVALIDATE_ENG_REQ, 1u << kVmid);
     EXPECT_EQ(memory(0x200000), 0u);
-    registers.write(kGfxHub.req, 1u << kVmid | 2u << 16);
+    registers.write(kGfxHub.at.VM_INVALIDATE_ENG_REQ, 1u << kVmid | 2u << 16);
     EXPECT_EQ(memory(0x200000), 3u);
 }
 

@@ -12,8 +12,8 @@ namespace lyra {
 
 namespace {
 
-constexpr uint32_t c2pmsg(unsigned n) { return 0x16040 + n; }
-constexpr uint32_t kFirst = c2pmsg(32), kCount = 72;
+using namespace regs::MP0;
+
 constexpr uint32_t kReady = 0x80000000;
 
 // Commands of the mailbox register C2PMSG_64.
@@ -36,26 +36,21 @@ constexpr uint32_t kCommandIdOffset = 8, kResponseOffset = 864;
 
 Psp::Psp(Env& env, RegisterFile& registers, MemoryPort& mmhub, std::function<void()> reset)
     : env_(env), registers_(registers), mmhub_(mmhub), reset_(std::move(reset)) {
-    registers.claim(kFirst, kCount, *this);
+    registers.attach(regs::Owner::Psp, *this);
 }
 
 void Psp::reset() {
     done_wptr_dw_ = 0;
     ring_on_ = false;
-    registers_.store(c2pmsg(33), kReady);
-    registers_.store(c2pmsg(35), kReady);
-    registers_.store(c2pmsg(64), kReady);
-    // Sign of life, constant: with it the driver skips the whole bootloader handshake.
-    registers_.store(c2pmsg(81), 0x00110002);
 }
 
 uint32_t Psp::read(uint32_t dw) { return registers_.stored(dw); }
 
 void Psp::write(uint32_t dw, uint32_t value) {
-    if (dw == c2pmsg(33) || dw == c2pmsg(35) || dw == c2pmsg(81)) return;
-    if (dw == c2pmsg(64)) return mailbox(value);
+    if (dw == MP0_SMN_C2PMSG_33 || dw == MP0_SMN_C2PMSG_35 || dw == MP0_SMN_C2PMSG_81) return;
+    if (dw == MP0_SMN_C2PMSG_64) return mailbox(value);
     registers_.store(dw, value);
-    if (dw == c2pmsg(67)) run_ring(value);
+    if (dw == MP0_SMN_C2PMSG_67) run_ring(value);
 }
 
 void Psp::mailbox(uint32_t value) {
@@ -63,7 +58,7 @@ void Psp::mailbox(uint32_t value) {
     if (command == kCreateRing) {
         ring_on_ = true;
         done_wptr_dw_ = 0;
-        registers_.store(c2pmsg(67), 0);
+        registers_.store(MP0_SMN_C2PMSG_67, 0);
     } else if (command == kDestroyRings) {
         ring_on_ = false;
     } else if (command == kMode1Reset) {
@@ -71,13 +66,13 @@ void Psp::mailbox(uint32_t value) {
     } else {
         report(env_, Fault::PspCommand, fmt::format("mailbox command {:#x}", value));
     }
-    registers_.store(c2pmsg(64), kReady);
+    registers_.store(MP0_SMN_C2PMSG_64, kReady);
 }
 
 void Psp::run_ring(uint32_t wptr_dw) {
-    const uint32_t ring_bytes = registers_.stored(c2pmsg(71));
+    const uint32_t ring_bytes = registers_.stored(MP0_SMN_C2PMSG_71);
     if (!ring_on_ || ring_bytes < kFrameBytes || ring_bytes > (1u << 20)) return;
-    const uint64_t base = make64(registers_.stored(c2pmsg(69)), registers_.stored(c2pmsg(70)));
+    const uint64_t base = make64(registers_.stored(MP0_SMN_C2PMSG_69), registers_.stored(MP0_SMN_C2PMSG_70));
     const uint32_t ring_dw = ring_bytes / 4, frame_dw = kFrameBytes / 4;
     wptr_dw %= ring_dw;
     // The pointer wraps in the ring: at most one round of frames per write.

@@ -2,26 +2,13 @@
 // Register storage, routing, first-touch log and poll watchdog.
 #include "qemu-hw/soc/register_file.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace lyra {
 
 namespace {
-
-struct RegisterRow {
-    const char* block;
-    uint32_t offset_bytes;
-    uint32_t count;
-    const char* name;
-};
-
-constexpr RegisterRow kRows[] = {
-#define REG(block, offset, name) {#block, offset, 1, #name},
-#define REG_ARRAY(block, offset, count, name) {#block, offset, count, #name},
-#include "qemu-hw/soc/registers.def"
-#undef REG
-#undef REG_ARRAY
-};
 
 // A driver polls with 1 us delays and gives up after 100 ms at most; longer means that it waits for us.
 constexpr uint64_t kPollReads = 5000;
@@ -30,18 +17,8 @@ constexpr uint64_t kPollNs = 50'000'000;
 }  // namespace
 
 RegisterFile::RegisterFile(Env& env)
-    : env_(env), storage_(kRegisterCount), owner_(kRegisterCount), blocks_{nullptr}, known_(kRegisterCount),
-      touched_(kRegisterCount), poll_reported_(kRegisterCount) {
-    for (const RegisterRow& row : kRows)
-        for (uint32_t i = 0; i < row.count; ++i) known_[row.offset_bytes / 4 + i] = true;
-}
-
-void RegisterFile::claim(uint32_t dw, uint32_t count, RegisterBlock& block) {
-    blocks_.push_back(&block);
-    for (uint32_t i = 0; i < count && dw + i < kRegisterCount; ++i) {
-        owner_[dw + i] = static_cast<uint8_t>(blocks_.size() - 1);
-        known_[dw + i] = true;
-    }
+    : env_(env), storage_(kRegisterCount), owner_(kRegisterCount), touched_(kRegisterCount), poll_reported_(kRegisterCount) {
+    for (const regs::Row& row : regs::kRows) std::fill_n(owner_.begin() + row.dw, row.count, row.owner);
 }
 
 uint32_t RegisterFile::read(uint32_t dw) {
@@ -49,7 +26,7 @@ uint32_t RegisterFile::read(uint32_t dw) {
         report(env_, Fault::RegisterRange, fmt::format("read of {:#x}", uint64_t{dw} * 4));
         return ~0u;
     }
-    RegisterBlock* block = blocks_[owner_[dw]];
+    RegisterBlock* block = blocks_[static_cast<unsigned>(owner_[dw])];
     return block ? block->read(dw) : storage_[dw];
 }
 
@@ -58,7 +35,7 @@ void RegisterFile::write(uint32_t dw, uint32_t value) {
         report(env_, Fault::RegisterRange, fmt::format("write of {:#x}", uint64_t{dw} * 4));
         return;
     }
-    if (RegisterBlock* block = blocks_[owner_[dw]])
+    if (RegisterBlock* block = blocks_[static_cast<unsigned>(owner_[dw])])
         block->write(dw, value);
     else
         storage_[dw] = value;
@@ -80,7 +57,7 @@ void RegisterFile::guest_write(uint32_t dw, uint32_t value) {
 }
 
 void RegisterFile::note_touch(uint32_t dw, bool write) {
-    if (dw >= kRegisterCount || known_[dw] || touched_[dw]) return;
+    if (dw >= kRegisterCount || touched_[dw] || regs::find(dw)) return;
     touched_[dw] = true;
     emit<event::register_unmodelled>(env_.tracer, env_.now_ns(), dw * 4, write);
     report(env_, Fault::TodoRegister, fmt::format("{} of {}", write ? "write" : "read", name(dw)));
@@ -102,17 +79,15 @@ void RegisterFile::watch_poll(uint32_t dw, uint32_t value) {
 
 void RegisterFile::reset() {
     storage_.assign(kRegisterCount, 0);
+    for (const regs::Row& row : regs::kRows) std::fill_n(storage_.begin() + row.dw, row.count, row.reset);
     polled_dw_ = ~0u;
 }
 
 std::string RegisterFile::name(uint32_t dw) {
-    const uint32_t offset = dw * 4;
-    for (const RegisterRow& row : kRows) {
-        if (offset < row.offset_bytes || offset >= row.offset_bytes + row.count * 4) continue;
-        if (row.count == 1) return fmt::format("{} ({:#x})", row.name, offset);
-        return fmt::format("{}[{}] ({:#x})", row.name, (offset - row.offset_bytes) / 4, offset);
-    }
-    return fmt::format("{:#x}", offset);
+    const regs::Row* row = dw < kRegisterCount ? regs::find(dw) : nullptr;
+    if (!row) return fmt::format("{:#x}", uint64_t{dw} * 4);
+    if (row->count == 1) return fmt::format("{} ({:#x})", row->name, dw * 4);
+    return fmt::format("{}[{}] ({:#x})", row->name, dw - row->dw, dw * 4);
 }
 
 }  // namespace lyra

@@ -2,11 +2,13 @@
 // BAR5: every dword register, who owns it, and what the guest touched that nobody models; step 2 of the data flow.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "common/env.h"
+#include "facts/registers.h"
 
 namespace lyra {
 
@@ -25,8 +27,9 @@ class RegisterFile {
 public:
     explicit RegisterFile(Env& env);
 
-    /// Route count registers from dw on to a block. Everything else is plain storage.
-    void claim(uint32_t dw, uint32_t count, RegisterBlock& block);
+    /// Route the registers that facts/registers.h gives to an owner to this block. Without one they are plain storage, as are
+    /// those that nobody owns.
+    void attach(regs::Owner owner, RegisterBlock& block) { blocks_[static_cast<unsigned>(owner)] = &block; }
 
     /// With all side effects. dw past the BAR reads ones and is counted.
     uint32_t read(uint32_t dw);
@@ -40,6 +43,7 @@ public:
     uint32_t guest_read(uint32_t dw);
     void guest_write(uint32_t dw, uint32_t value);
 
+    /// Every register has the value of its row, or 0.
     void reset();
 
     /// "CP_HQD_ACTIVE (0xc91c)", or "0x12345" for a register without a row.
@@ -51,9 +55,8 @@ private:
 
     Env& env_;
     std::vector<uint32_t> storage_;
-    std::vector<uint8_t> owner_;                 ///< index into blocks_, 0 = storage
-    std::vector<RegisterBlock*> blocks_;
-    std::vector<bool> known_;
+    std::vector<regs::Owner> owner_;
+    std::array<RegisterBlock*, regs::kOwners> blocks_{};  ///< by owner; nullptr: storage
     std::vector<bool> touched_;
     std::vector<bool> poll_reported_;
     uint32_t polled_dw_ = ~0u, polled_value_ = 0;

@@ -16,8 +16,7 @@ namespace lyra {
 
 namespace {
 
-constexpr uint32_t c2pmsg(unsigned n) { return 0x16240 + n; }
-constexpr uint32_t kMessage = c2pmsg(66), kArgument = c2pmsg(82), kResponse = c2pmsg(90);
+constexpr uint32_t kArgument = regs::MP1::MP1_SMN_C2PMSG_82, kResponse = regs::MP1::MP1_SMN_C2PMSG_90;
 constexpr uint32_t kFirmwareFlags = 0x03b10024, kInterruptsEnabled = 1;  ///< SMN address
 constexpr uint32_t kOk = 1, kFailed = 0xff, kUnknown = 0xfe;
 
@@ -85,12 +84,11 @@ Metrics metrics(const Activity& activity) {
 
 Smu::Smu(Env& env, RegisterFile& registers, Nbio& nbio, MemoryPort& mmhub, std::function<Activity()> activity)
     : env_(env), registers_(registers), nbio_(nbio), mmhub_(mmhub), activity_(std::move(activity)) {
-    registers.claim(kMessage, 1, *this);
+    registers.attach(regs::Owner::Smu, *this);
 }
 
 void Smu::reset() {
     table_address_ = 0;
-    registers_.store(kResponse, kOk);
     nbio_.store_smn(kFirmwareFlags, kInterruptsEnabled);
 }
 

@@ -14,29 +14,10 @@ namespace lyra {
 
 namespace {
 
-constexpr uint32_t kAtcVmidPasid = 0x30b0 / 4;
 constexpr uint32_t kAtcValid = 1u << 31;
-constexpr uint32_t kFbOffset = 0xa5ac / 4;
-constexpr uint32_t kFbBase = 0x8000;   ///< bits 47:24 of the first MC address of VRAM
-
-// SDMA bases and spans, dwords. @source discovery.cpp
-constexpr uint32_t kSdma0Base = 0x1260, kSdma1Base = 0x1860, kSdmaSpan = 0x300;
-/// Ranges that hold CP registers; the command processor knows which of them are its own. GC segments of the IP table.
-struct Range {
-    uint32_t dw, count;
-};
-constexpr Range kCpRanges[] = {{0x8008 / 4, 1},           // GRBM_STATUS2
-                               {0x8010 / 4, 3},           // GRBM_STATUS, GRBM_STATUS_SE0, SE1
-                               {0x8038 / 4, 2},           // GRBM_STATUS_SE2, SE3
-                               {0x8200 / 4, 0x600 / 4},   // CP_MEC_CNTL, CP_ME_CNTL
-                               {0x8de0 / 4, 0x20 / 4},    // SQ_IND, SQ_CMD
-                               {0x9360 / 4, 0x60 / 4},    // SPI_CSQ_WF_ACTIVE
-                               {0xb800 / 4, 0x180 / 4},   // COMPUTE
-                               {0xc000 / 4, 0xa00 / 4},   // CP_RB0 .. CP_HQD, SPI_GDBG
-                               {0xca80 / 4, 0x30 / 4},    // TCP_WATCH
-                               {0x30000 / 4, 0x200 / 4},  // SCRATCH_REG
-                               {0x31068 / 4, 3},          // GDS_GWS_RESOURCE
-                               {0x3b2a8 / 4, 1}};         // RLC_CP_SCHEDULERS
+constexpr uint32_t kFbBase = 0x8000;  ///< bits 47:24 of the first MC address of VRAM
+/// Dwords behind an SDMA engine's base that its registers may be in.
+constexpr uint32_t kSdmaSpan = 0x300;
 
 }  // namespace
 
@@ -57,9 +38,7 @@ Soc::Soc(Env& env, const Chip& chip, const GpuShape& shape, uint8_t* vram, uint6
       doorbells_(LYRA_DOORBELL_BAR_BYTES / 8) {
     env_.vram = vram;
     env_.vram_bytes = vram_bytes;
-    for (const Range& range : kCpRanges) registers_.claim(range.dw, range.count, *this);
-    registers_.claim(kSdma0Base, kSdmaSpan, *this);
-    registers_.claim(kSdma1Base, kSdmaSpan, *this);
+    for (const regs::Owner owner : {regs::Owner::Cp, regs::Owner::Sdma0, regs::Owner::Sdma1}) registers_.attach(owner, *this);
     bus_.set_target(this);
     gfxhub_.set_heavyweight([this] { l2_.invalidate(); });
     reset();
@@ -67,10 +46,10 @@ Soc::Soc(Env& env, const Chip& chip, const GpuShape& shape, uint8_t* vram, uint6
 
 uint32_t Soc::read(uint32_t dw) {
     uint32_t value = 0;
-    if (dw - kSdma0Base < kSdmaSpan) {
-        if (sdma0_.read_register(dw - kSdma0Base, value)) return value;
-    } else if (dw - kSdma1Base < kSdmaSpan) {
-        if (sdma1_.read_register(dw - kSdma1Base, value)) return value;
+    if (dw - regs::kSdmaBase[0] < kSdmaSpan) {
+        if (sdma0_.read_register(dw - regs::kSdmaBase[0], value)) return value;
+    } else if (dw - regs::kSdmaBase[1] < kSdmaSpan) {
+        if (sdma1_.read_register(dw - regs::kSdmaBase[1], value)) return value;
     } else if (cp_.read_register(dw, grbm_.select(), value)) {
         return value;
     }
@@ -79,10 +58,10 @@ uint32_t Soc::read(uint32_t dw) {
 
 void Soc::write(uint32_t dw, uint32_t value) {
     bool taken;
-    if (dw - kSdma0Base < kSdmaSpan)
-        taken = sdma0_.write_register(dw - kSdma0Base, value);
-    else if (dw - kSdma1Base < kSdmaSpan)
-        taken = sdma1_.write_register(dw - kSdma1Base, value);
+    if (dw - regs::kSdmaBase[0] < kSdmaSpan)
+        taken = sdma0_.write_register(dw - regs::kSdmaBase[0], value);
+    else if (dw - regs::kSdmaBase[1] < kSdmaSpan)
+        taken = sdma1_.write_register(dw - regs::kSdmaBase[1], value);
     else
         taken = cp_.write_register(dw, grbm_.select(), value);
     if (!taken) registers_.store(dw, value);
@@ -90,11 +69,10 @@ void Soc::write(uint32_t dw, uint32_t value) {
 
 void Soc::set_fb_location() {
     const uint32_t top = kFbBase + static_cast<uint32_t>(bus_.vram_bytes() >> 24) - 1;
-    for (const HubRegisters* hub : {&kGfxHub, &kMmHub}) {
-        registers_.store(hub->fb_base, kFbBase);
-        registers_.store(hub->fb_top, top);
+    for (const regs::Hub* hub : {&regs::kGfxHub, &regs::kMmHub}) {
+        registers_.store(hub->MC_VM_FB_LOCATION_BASE, kFbBase);
+        registers_.store(hub->MC_VM_FB_LOCATION_TOP, top);
     }
-    registers_.store(kFbOffset, 0);
 }
 
 void Soc::write_discovery_table() {
@@ -125,7 +103,8 @@ void Soc::reset() {
 
 // MODE1 leaves VRAM and the BIOS scratch registers alone. @source docs/spec/bring-up.md 3
 void Soc::mode1_reset() {
-    constexpr uint32_t kScratchFirst = 0x12c / 4, kScratchCount = 32;
+    constexpr uint32_t kScratchFirst = regs::NBIO::SBIOS_SCRATCH, kScratchCount = 20;
+    static_assert(kScratchFirst + 4 == regs::NBIO::BIOS_SCRATCH);
     std::array<uint32_t, kScratchCount> scratch{};
     for (uint32_t i = 0; i < kScratchCount; ++i) scratch[i] = registers_.stored(kScratchFirst + i);
     reset();
@@ -202,11 +181,11 @@ void Soc::bind_process(uint32_t vmid, const ProcessBinding& binding) {
     mmhub_.set_page_table_base(vmid, binding.page_table_base);
     grbm_.bind(vmid, binding);
     ih_.set_pasid(vmid, binding.pasid);
-    registers_.store(kAtcVmidPasid + vmid, binding.pasid | kAtcValid);
+    registers_.store(regs::ATHUB::ATC_VMID_PASID_MAPPING + vmid, binding.pasid | kAtcValid);
 }
 
 void Soc::release_vmid(uint32_t vmid) {
-    const uint32_t dw = kAtcVmidPasid + (vmid & 0xf);
+    const uint32_t dw = regs::ATHUB::ATC_VMID_PASID_MAPPING + (vmid & 0xf);
     registers_.store(dw, registers_.stored(dw) & ~kAtcValid);
 }
 
@@ -224,7 +203,7 @@ void Soc::invalidate_tlb(uint32_t vmid_mask, bool all_hubs) {
 void Soc::invalidate_tlb_pasid(uint16_t pasid, bool all_hubs) {
     uint32_t mask = 0;
     for (uint32_t vmid = 1; vmid < kVmids; ++vmid)
-        if (registers_.stored(kAtcVmidPasid + vmid) == (pasid | kAtcValid)) mask |= 1u << vmid;
+        if (registers_.stored(regs::ATHUB::ATC_VMID_PASID_MAPPING + vmid) == (pasid | kAtcValid)) mask |= 1u << vmid;
     if (mask) invalidate_tlb(mask, all_hubs);
 }
 
@@ -237,8 +216,7 @@ uint64_t Soc::bar_read(unsigned bar, uint64_t offset, unsigned size) {
 // A user process may map the HDP flush page of BAR5; nothing else there may be written from a queue.
 void Soc::bar_write(unsigned bar, uint64_t offset, uint64_t value, unsigned size) {
     if (bar == 2) return doorbell_write(offset, value, size);
-    constexpr uint64_t kHdpFlushPage = 0x7f000;
-    if (offset >= kHdpFlushPage) return hdp_.flush();
+    if (offset / 4 >= regs::NBIO::REMAPPED_HDP_MEM_FLUSH) return hdp_.flush();
     report(env_, Fault::RegisterRange, fmt::format("GPU write of register {:#x}", offset));
 }
 

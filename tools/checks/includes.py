@@ -11,18 +11,19 @@ import sys
 # A folder, and the folders that it may include besides itself.
 ALLOWED = {
     "common": [],
+    "facts": [],
     "gcn-interp": ["common"],
     "cwsr": ["common", "gcn-interp"],
     "scheduler/core": [],
     "scheduler/sim": ["common", "scheduler/core"],
     "scheduler/analysis": ["common", "scheduler/core", "scheduler/sim"],
-    "cp-firmware-model": ["common", "gcn-interp", "cwsr", "scheduler/core"],
+    "cp-firmware-model": ["common", "facts", "gcn-interp", "cwsr", "scheduler/core"],
     "qemu-hw/include": [],
-    "qemu-hw/soc": ["common", "gcn-interp", "cwsr", "cp-firmware-model", "scheduler/core", "qemu-hw/include"],
+    "qemu-hw/soc": ["common", "facts", "gcn-interp", "cwsr", "cp-firmware-model", "scheduler/core", "qemu-hw/include"],
     "qemu-hw/glue": ["qemu-hw/include"],
-    "tools": ["common", "gcn-interp", "cwsr", "scheduler/core", "scheduler/sim", "cp-firmware-model", "qemu-hw/include",
-              "qemu-hw/soc"],
-    "kfdtest-ports": ["common", "gcn-interp", "cwsr", "qemu-hw/include", "tools"],
+    "tools": ["common", "facts", "gcn-interp", "cwsr", "scheduler/core", "scheduler/sim", "cp-firmware-model",
+              "qemu-hw/include", "qemu-hw/soc"],
+    "kfdtest-ports": ["common", "facts", "gcn-interp", "cwsr", "qemu-hw/include", "tools"],
 }
 # Tests and fuzzers may also use the in-process host.
 TEST_FILE = re.compile(r"(_test|_fuzz)\.cpp$")

@@ -16,8 +16,8 @@ import tree
 
 # Files of others: the Linux kernel, LLVM, ROCm, QEMU.
 FOREIGN = re.compile(
-    r"(amd|amdgpu|amdkfd|asic_reg|atom|autoconf|cik|cikd|gc_|gfx|gfxhub|gmc|hsa|hw/pci/|inc/pmfw_if|include/|ivsrcid|kfd_|"
-    r"mmhub|nbio|osssys|psp_|rocblas-|sdma|smu|soc15|swsmu|v9_structs|vega10)\w*[\w./-]*\.[ch]$"
+    r"(amd|amdgpu|amdkfd|asic_reg|athub|atom|autoconf|cik|cikd|gc_|gfx|gfxhub|gmc|hdp_|hsa|hw/pci/|inc/pmfw_if|include/|ivsrcid|"
+    r"kfd_|mmhub|mp_|nbio|osssys|psp_|rocblas-|sdma|smu|soc15|swsmu|v9_structs|vega10)\w*[\w./-]*\.[ch]$"
     r"|(Utils/)?(SI|AMDGPU|[A-Z]+\d?P?Instructions)\w*\.(cpp|h|td)$"
     r"|drivers/gpu/drm/[\w/]+\.[ch]$"
     r"|(src/)?(amd_aql_queue|architecture|Assemble|BaseDebug|llvm-objdump|queue|wave)\.cpp$"

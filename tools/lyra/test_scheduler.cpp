@@ -9,6 +9,7 @@
 #include "tools/lyra/guest_checks.h"
 #include "tools/lyra/hip_program.h"
 #include "tools/lyra/slot_trace.h"
+#include "tools/lyra/work_dir.h"
 
 namespace lyra::cli {
 
@@ -399,6 +400,14 @@ void test_kunit(Report& report) {
         report.add("scheduler", fmt::format("KUnit: {}", suite), good ? Verdict::Passed : Verdict::Failed,
                    good ? "" : result.out + result.err);
     }
+}
+
+void test_registers(Report& report) {
+    const Captured result =
+        capture({(source_dir() / "tools/checks/registers.sh").string(), "--cache", cache_dir().string()}, true);
+    if (interrupted) throw Interrupted();
+    report.add("scheduler", "registers are where the driver's headers have them",
+               result.status == 0 ? Verdict::Passed : Verdict::Failed, result.out + result.err);
 }
 
 void test_session(Report& report) {

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks the offsets of facts/registers/*.def against the register headers of Linux.
+
+usage: registers.py SOURCE_TREE LINUX        exit status 1 and a line for each row that differs or that no header has
+LINUX is a kernel tree of 6.12 or later; only drivers/gpu/drm/amd/include/asic_reg is read. Reset values are not compared:
+the headers' are those of a chip that no firmware has touched.
+"""
+import os
+import re
+import sys
+
+# Header of a block, and the bases of its IP in dwords, as qemu-hw/soc/discovery.cpp gives them to the driver.
+BLOCKS = {
+    "NBIO": ("nbio/nbio_7_4", [0, 0x14, 0xd20, 0x10400]),
+    "GC": ("gc/gc_9_0", [0x2000, 0xa000]),
+    "MMHUB": ("mmhub/mmhub_1_0", [0x1a000]),
+    "ATHUB": ("athub/athub_1_0", [0xc20]),
+    "HDP": ("hdp/hdp_4_0", [0xf20]),
+    "OSSSYS": ("oss/osssys_4_0", [0x10a0]),
+    "SDMA0": ("sdma0/sdma0_4_0", [0x1260]),
+    "SDMA1": ("sdma1/sdma1_4_0", [0x1860]),
+    "MP0": ("mp/mp_11_0", [0x16000]),
+    "MP1": ("mp/mp_11_0", [0x16000]),
+    "SMUIO": ("smuio/smuio_11_0_0", [0x16800, 0x16a00]),
+}
+# Rows that no header has, with the reason.
+WITHOUT = {
+    "BIOS_SCRATCH_PRE_ATOM": "what the driver makes of BIOS_SCRATCH_7 before it knows where that is",
+    "REMAPPED_HDP_MEM_FLUSH": "where the driver maps it",
+    "REMAPPED_HDP_REG_FLUSH": "where the driver maps it",
+    "CP_HQD_PQ_RESERVED": "hole between two registers of a queue",
+}
+RINGS = {"GFX": 0x80, "PAGE": 0xe0, "RLC0": 0x140, "RLC1": 0x1a0}
+ROW = re.compile(r"^(\w+)\((.*)\)$")
+DEFINE = re.compile(r"^#define\s+(?:mm|reg)(\w+)\s+(0x[0-9a-fA-F]+|\d+)\s*$", re.M)
+
+
+def header(linux, block):
+    """Byte offsets in BAR5 by name."""
+    name, bases = BLOCKS[block]
+    path = os.path.join(linux, "drivers/gpu/drm/amd/include/asic_reg", name + "_offset.h")
+    with open(path, encoding="utf-8") as file:
+        values = {match[1]: int(match[2], 0) for match in DEFINE.finditer(file.read())}
+    offsets = {}
+    for register, value in values.items():
+        index = values.get(register + "_BASE_IDX", 0)
+        if index < len(bases):
+            offsets[register] = (bases[index] + value) * 4
+    return offsets
+
+
+def rows(path):
+    """(block, name in the header, byte offset) of each row."""
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            match = ROW.match(line.strip())
+            if not match:
+                continue
+            kind, cells = match[1], [cell.strip() for cell in match[2].split(",")]
+            if kind == "REG":
+                yield cells[0], cells[1], int(cells[2], 0)
+            elif kind == "REG_ARRAY":
+                yield cells[0], cells[2], int(cells[3], 0)
+            elif kind in ("HUB_REG", "HUB_ARRAY"):
+                name, at = (cells[0], 1) if kind == "HUB_REG" else (cells[1], 2)
+                yield "GC", name, int(cells[at], 0)
+                yield "MMHUB", name, int(cells[at + 1], 0)
+            elif kind in ("CPREG", "HQDREG"):
+                yield "GC", cells[0], int(cells[1], 0)
+            elif kind in ("SDMA_REG", "SDMA_RING_REG"):
+                for block in ("SDMA0", "SDMA1"):
+                    base, offset = BLOCKS[block][1][0], int(cells[1], 0)
+                    if kind == "SDMA_REG":
+                        yield block, f"{block}_{cells[0]}", (base + offset) * 4
+                    else:
+                        for ring, first in RINGS.items():
+                            if ring == "GFX" or cells[0] != "CONTEXT_CNTL":  # only that ring has one
+                                yield block, f"{block}_{ring}_{cells[0]}", (base + first + offset) * 4
+            else:
+                sys.exit(f"{path}: a row that this script does not know: {line.strip()}")
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    tree, linux = sys.argv[1:]
+    headers = {block: header(linux, block) for block in BLOCKS}
+    folder = os.path.join(tree, "facts/registers")
+    compared, problems = 0, []
+    for name in sorted(os.listdir(folder)):
+        for block, register, offset in rows(os.path.join(folder, name)):
+            if block == "LYRA" or register in WITHOUT:
+                continue
+            compared += 1
+            known = headers[block].get(register)
+            if known != offset:
+                theirs = "no such register" if known is None else f"{known:#x}"
+                problems.append(f"{name}: {block} {register} is at {offset:#x}; in Linux's headers: {theirs}")
+    for problem in problems:
+        print(problem)
+    if compared < 900:
+        problems.append("rows")
+        print(f"only {compared} rows were found")
+    print(f"{compared} registers compared, {len(problems)} differ")
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
