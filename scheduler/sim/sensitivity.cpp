@@ -57,8 +57,9 @@ std::vector<Uncertain> uncertain(const Experiment& e) {
 #undef TIMING
     // A processor of 0.3 to 3 ns an instruction, where the guest's has 1.
     out.push_back({"driver", 30, 300, [](Experiment& x, uint64_t percent) {
-                       for (uint64_t* ns : {&x.driver.look_ns, &x.driver.submit_ns, &x.driver.wake_ns, &x.driver.fence_ns,
-                                            &x.driver.irq_ns, &x.driver.notify_ns, &x.driver.timer_ns, &x.driver.round_ns})
+                       for (uint64_t* ns :
+                            {&x.driver.look_ns, &x.driver.submit_ns, &x.driver.query_ns, &x.driver.wake_ns, &x.driver.fence_ns,
+                             &x.driver.irq_ns, &x.driver.notify_ns, &x.driver.timer_ns, &x.driver.round_ns})
                            scale(*ns, percent);
                    }});
     out.push_back({"save_fixed_ns", e.save_fixed_ns / 3, e.save_fixed_ns * 3,

@@ -65,7 +65,7 @@ private:
         bool busy = false, displaces = false;
         std::vector<unsigned> take, give, whom;  ///< whom: for whose sake
         uint64_t bytes = 0;
-        uint64_t requested_ns = 0;  ///< since when the driver waits for the fence
+        uint64_t requested_ns = 0;  ///< the packets have been written
     };
 
     const ClientClass& client(const Queue& q) const { return e_.clients[q.client]; }

@@ -55,6 +55,34 @@ TEST(Simulation, PollingWaitsForHalfAPeriod) {
     EXPECT_NEAR(static_cast<double>(percentile(l, 1) - fixed), 5.0 * kMs, 0.1 * kMs);
 }
 
+// The driver sleeps for an eighth of the time that it has waited, and wakes. So the latency grows with the save in steps, each
+// a sleep and a waking high.
+TEST(Simulation, TheFenceIsSeenAtALook) {
+    Experiment e = two_clients();
+    e.detection = Detection::Notify;
+    e.unmap = Unmap::All;
+    e.clients[1].context_bytes = 2 << 20;
+    e.retry_ns = kUs;
+    e.samples = 50;
+    std::vector<uint64_t> steps;
+    for (uint64_t grace = 1; grace < 120; ++grace) {
+        e.grace_ns = grace * kUs;
+        const uint64_t latency = percentile(latencies(simulate(e)), 0.5);
+        if (steps.empty() || latency > steps.back()) steps.push_back(latency);
+        ASSERT_GE(latency, steps.back()) << "at " << grace << " us";
+    }
+    ASSERT_GT(steps.size(), 4u);
+    ASSERT_LT(steps.size(), 20u);
+    for (size_t n = 1; n < steps.size(); ++n) {
+        const uint64_t step = steps[n] - steps[n - 1] - e.driver.wake_ns, before = n > 1 ? steps[n - 1] - steps[n - 2] : 0;
+        EXPECT_EQ(step % kUs, 0u);
+        EXPECT_GE(steps[n] - steps[n - 1], before);
+        const double waited = static_cast<double>(steps[n - 1] - steps[0]);
+        EXPECT_GT(static_cast<double>(step), waited / 8);
+        EXPECT_LT(static_cast<double>(step), static_cast<double>(steps[n]) * 9 / 64 + 2 * kUs);
+    }
+}
+
 TEST(Simulation, TimeLineIsInOrder) {
     for (const Unmap unmap : {Unmap::All, Unmap::Queue}) {
         for (const Detection detection : {Detection::Poll, Detection::Adaptive, Detection::Notify}) {

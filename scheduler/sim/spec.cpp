@@ -243,6 +243,7 @@ Experiment read_experiment(const toml::table& root, const std::filesystem::path&
     part(reader, "driver", [&](Reader& r) {
         r.time("look_us", e.driver.look_ns);
         r.time("submit_us", e.driver.submit_ns);
+        r.time("query_us", e.driver.query_ns);
         r.time("wake_us", e.driver.wake_ns);
         r.time("fence_us", e.driver.fence_ns);
         r.time("irq_us", e.driver.irq_ns);

@@ -177,15 +177,18 @@ uint64_t Simulation::seen_saved(uint64_t begun, uint64_t saved) const {
     return begun + (saved - begun + sleep - 1) / sleep * sleep;
 }
 
-/// The driver sleeps between two looks at the fence, for an eighth to a quarter of the time that has passed: usleep_range(),
-/// which takes the upper end when no other timer ends before. @source amdkfd_fence_wait_timeout() of kfd-patches, patch 7
+/// The driver sleeps between two looks at the fence, for an eighth of the time that has passed: usleep_range() with a slack of
+/// an eighth, of which it takes all when no other timer ends before.
+/// @source amdkfd_fence_wait_timeout() of kfd-patches, patch 7
 uint64_t Simulation::fence_looked_ns(uint64_t written) const {
-    constexpr uint64_t kUs = 1'000, kLeastUs = 2, kMostUs = 1'000;
+    constexpr uint64_t kUs = 1'000, kLeastUs = 2, kMostUs = 100;
     const uint64_t marker = marker_ns();
-    uint64_t look = action_.requested_ns;
+    const uint64_t begun = action_.requested_ns + e_.driver.query_ns;
+    uint64_t look = begun;
     while (look < written) {
-        const uint64_t passed = look - action_.requested_ns;
-        const uint64_t next = look + 2 * std::clamp(passed / kUs / 8, kLeastUs, kMostUs) * kUs + e_.driver.wake_ns;
+        const uint64_t passed = look - begun;
+        const uint64_t sleep_us = std::clamp(passed / kUs / 8, kLeastUs, kMostUs);
+        const uint64_t next = look + (sleep_us + sleep_us / 8) * kUs + e_.driver.wake_ns;
         look = next + (marker > look && marker <= next ? e_.driver.irq_ns : 0);
     }
     return look;

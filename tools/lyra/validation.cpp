@@ -101,7 +101,7 @@ std::vector<GuestTime> guest_times(const sim::Experiment& experiment) {
     std::vector<GuestTime> out;
     for (const auto& [key, member] :
          {std::pair("driver.look_us", &Driver::look_ns), std::pair("driver.submit_us", &Driver::submit_ns),
-          std::pair("driver.wake_us", &Driver::wake_ns), std::pair("driver.fence_us", &Driver::fence_ns),
+          std::pair("driver.query_us", &Driver::query_ns), std::pair("driver.fence_us", &Driver::fence_ns),
           std::pair("driver.notify_us", &Driver::notify_ns), std::pair("driver.timer_us", &Driver::timer_ns),
           std::pair("driver.round_us", &Driver::round_ns)})
         out.push_back({key, [member](sim::Experiment& e) -> uint64_t& { return e.driver.*member; }});

@@ -46,7 +46,7 @@ struct GuestTime {
     std::function<uint64_t&(sim::Experiment&)> of;  ///< ns
 };
 /// Those that are fitted: times of the driver, and of the clients that have a turnaround. irq_us and marker_us are read off a
-/// trace, as they matter in few configurations only.
+/// trace, and wake_us off the steps of the latency in examples/measure/looks.toml: a few configurations cannot tell them.
 std::vector<GuestTime> guest_times(const sim::Experiment& experiment);
 
 /// By the simulator: latencies and stages only. @throws std::invalid_argument  what is wrong with the experiment
