@@ -11,11 +11,12 @@ namespace lyra {
 namespace {
 
 constexpr uint32_t kEngineCompute = 0, kEngineHiq = 1, kEngineSdma0 = 2, kEngineSdma1 = 3, kEngineGfx = 4;
-constexpr uint32_t kDoorbellMask = 0x0ffffffc;
 constexpr uint32_t kDynamicQueueType = 0;  ///< 1: debug interface queue; 2 and 3: static queues
 
 /// TBA and TMA are given as address >> 8; the driver may set a bit of later chips above the field.
-uint64_t shader_base(uint32_t lo, uint32_t hi) { return static_cast<uint64_t>(sign_extend(make64(lo, hi & 0xff) << 8, 48)); }
+uint64_t shader_base(uint64_t words) { return static_cast<uint64_t>(sign_extend(words << 8, 48)); }
+
+uint32_t doorbell_bytes(const pm4::Packet& packet) { return pm4::MAP_QUEUES::doorbell_offset(packet) * 4; }
 
 bool same(const ProcessBinding& a, const ProcessBinding& b) {
     return a.pasid == b.pasid && a.page_table_base == b.page_table_base && a.sh_mem_bases == b.sh_mem_bases &&
@@ -26,17 +27,19 @@ bool same(const ProcessBinding& a, const ProcessBinding& b) {
 
 /// MAP_PROCESS of both sizes: the fields used here lie alike. @source kfd_pm4_headers_ai.h, kfd_pm4_headers_aldebaran.h
 bool HwScheduler::take_process(const pm4::Packet& packet, Process& process) {
+    using namespace pm4::MAP_PROCESS;
     if (packet.body.size() < 13) return false;
     process = {};
-    process.binding.pasid = static_cast<uint16_t>(packet[0]);
-    if (bit(packet[0], 22)) process.debug_vmid = bits(packet[0], 18, 4);
-    process.quantum_ms = bits(packet[0], 25, 7);
-    process.binding.page_table_base = make64(packet[1], packet[2]);
-    process.binding.sh_mem_bases = packet[3];
-    process.binding.sh_mem_config = packet[4];
-    process.binding.tba = shader_base(packet[5], packet[6]);
-    process.binding.tma = shader_base(packet[7], packet[8]);
-    process.gws_count = bits(packet[12], 0, 7);
+    process.binding.pasid = static_cast<uint16_t>(pasid(packet));
+    if (new_debug(packet)) process.debug_vmid = debug_vmid(packet);
+    process.quantum_ms = process_quantum(packet);
+    process.binding.page_table_base =
+        make64(vm_context_page_table_base_addr_lo32(packet), vm_context_page_table_base_addr_hi32(packet));
+    process.binding.sh_mem_bases = sh_mem_bases(packet);
+    process.binding.sh_mem_config = sh_mem_config(packet);
+    process.binding.tba = shader_base(sq_shader_tba(packet));
+    process.binding.tma = shader_base(sq_shader_tma(packet));
+    process.gws_count = num_gws(packet);
     return true;
 }
 
@@ -100,20 +103,19 @@ void HwScheduler::give_gws(QueueMapping& mapping) {
     mapping.gws_size = static_cast<uint8_t>(count);
 }
 
-/// dw1: control of GWS 12, queue type 23:21; dw2: doorbell 27:2; dw3,4 MQD; dw5,6 write pointer.
 HwScheduler::Walk HwScheduler::map_compute(const pm4::Packet& packet) {
     QueueMapping mapping;
-    mapping.mqd = make64(packet[2], packet[3]);
+    mapping.mqd = pm4::MAP_QUEUES::mqd_addr(packet);
     if (Hqd* mapped = find_mqd(mapping.mqd)) {
         // One whose waves are being saved leaves first.
         return mec_.cancel_dequeue(*mapped) ? Walk::Next : Walk::Full;
     }
-    mapping.wptr_address = make64(packet[4], packet[5]);
-    mapping.doorbell_bytes = packet[1] & kDoorbellMask;
+    mapping.wptr_address = pm4::MAP_QUEUES::wptr_addr(packet);
+    mapping.doorbell_bytes = doorbell_bytes(packet);
     mapping.vmid = list_.process.vmid;
     mapping.pasid = list_.process.binding.pasid;
     mapping.by_hws = true;
-    mapping.is_static = bits(packet[0], 21, 3) != kDynamicQueueType;
+    mapping.is_static = pm4::MAP_QUEUES::queue_type(packet) != kDynamicQueueType;
     Hqd* slot = free_slot();
     if (!slot) {
         const bool any =
@@ -122,7 +124,7 @@ HwScheduler::Walk HwScheduler::map_compute(const pm4::Packet& packet) {
         report(env_, Fault::NoHqd, fmt::format("queue mask {:#x}", resources_.queue_mask));
         return Walk::Next;
     }
-    if (bit(packet[0], 12)) {
+    if (pm4::MAP_QUEUES::gws_control_queue(packet)) {
         const auto owns = [](const Hqd& h) { return h.active() && h.gws_size != 0; };
         if (std::any_of(mec_.slots().begin(), mec_.slots().end(), owns)) {
             if (list_.mapped_any) return Walk::Full;
@@ -140,15 +142,15 @@ HwScheduler::Walk HwScheduler::map_compute(const pm4::Packet& packet) {
 HwScheduler::Walk HwScheduler::map_sdma(const pm4::Packet& packet, unsigned engine) {
     SdmaQueue queue;
     queue.engine = engine;
-    queue.mqd = make64(packet[2], packet[3]);
-    queue.doorbell_bytes = packet[1] & kDoorbellMask;
+    queue.mqd = pm4::MAP_QUEUES::mqd_addr(packet);
+    queue.doorbell_bytes = doorbell_bytes(packet);
     queue.vmid = list_.process.vmid;
     queue.pasid = list_.process.binding.pasid;
     for (const SdmaQueue& mapped : sdma_queues_) {
         if (mapped.mqd == queue.mqd) return Walk::Next;
     }
     const int slot =
-        sdma_[engine]->map_queue(queue.mqd, make64(packet[4], packet[5]), queue.doorbell_bytes, queue.vmid, queue.pasid);
+        sdma_[engine]->map_queue(queue.mqd, pm4::MAP_QUEUES::wptr_addr(packet), queue.doorbell_bytes, queue.vmid, queue.pasid);
     if (slot < 0) {
         report(env_, Fault::NoHqd, fmt::format("SDMA{} has no free queue", engine));
         return Walk::Next;
@@ -164,9 +166,9 @@ HwScheduler::Walk HwScheduler::map_queue_of_list(const pm4::Packet& packet) {
         return Walk::Next;
     }
     if (list_.process.vmid == 0) return Walk::Next;  // no VMID: its queues cannot run
-    const uint32_t engine = bits(packet[0], 26, 3);
-    if (bits(packet[0], 2, 2) == 1 && engine < sdma_.size()) return map_sdma(packet, engine);
-    if (bits(packet[0], 2, 2) == 0) {
+    const uint32_t engine = pm4::MAP_QUEUES::engine_sel(packet);
+    if (pm4::MAP_QUEUES::extended_engine_sel(packet) == 1 && engine < sdma_.size()) return map_sdma(packet, engine);
+    if (pm4::MAP_QUEUES::extended_engine_sel(packet) == 0) {
         if (engine == kEngineCompute) return map_compute(packet);
         if (engine == kEngineSdma0 || engine == kEngineSdma1) return map_sdma(packet, engine - kEngineSdma0);
     }
@@ -175,10 +177,11 @@ HwScheduler::Walk HwScheduler::map_queue_of_list(const pm4::Packet& packet) {
 }
 
 /// MAP_QUEUES in a ring: the KIQ maps kernel queues and the HIQ, each to a named slot.
-/// dw1: VMID 11:8, queue 15:13, pipe 17:16, ME 19:18, engine 28:26. @source Linux 6.12 gfx_v9_0_kiq_map_queues()
+/// @source Linux 6.12 gfx_v9_0_kiq_map_queues()
 PacketResult HwScheduler::map_queues(Hqd& ring, const pm4::Packet& packet) {
-    const uint32_t engine = bits(packet[0], 26, 3);
-    if (ring.kind != QueueKind::Kiq || bits(packet[0], 4, 2) != 0 || bits(packet[0], 18, 2) > 1) {
+    namespace slot_of = pm4::MAP_QUEUES_KIQ;
+    const uint32_t engine = pm4::MAP_QUEUES::engine_sel(packet);
+    if (ring.kind != QueueKind::Kiq || pm4::MAP_QUEUES::queue_sel(packet) != 0 || slot_of::me(packet) > 1) {
         report(env_, Fault::PacketField, fmt::format("MAP_QUEUES {:#010x} in a ring", packet[0]));
         return PacketResult::Done;
     }
@@ -189,11 +192,11 @@ PacketResult HwScheduler::map_queues(Hqd& ring, const pm4::Packet& packet) {
     }
     QueueMapping mapping;
     mapping.kind = engine == kEngineHiq ? QueueKind::Hiq : QueueKind::Kernel;
-    mapping.mqd = make64(packet[2], packet[3]);
-    mapping.wptr_address = make64(packet[4], packet[5]);
-    mapping.doorbell_bytes = packet[1] & kDoorbellMask;
-    mapping.vmid = bits(packet[0], 8, 4);
-    Hqd& slot = mec_.slot(bits(packet[0], 18, 2) + 1, bits(packet[0], 16, 2), bits(packet[0], 13, 3));
+    mapping.mqd = pm4::MAP_QUEUES::mqd_addr(packet);
+    mapping.wptr_address = pm4::MAP_QUEUES::wptr_addr(packet);
+    mapping.doorbell_bytes = doorbell_bytes(packet);
+    mapping.vmid = slot_of::vmid(packet);
+    Hqd& slot = mec_.slot(slot_of::me(packet) + 1, slot_of::pipe(packet), slot_of::queue(packet));
     if (&slot == &ring) {
         report(env_, Fault::NoHqd, "MAP_QUEUES to the slot of the KIQ itself");
         return PacketResult::Done;

@@ -24,20 +24,24 @@ constexpr uint32_t kMaxListPacket = 32;  ///< dwords; the longest packet of a li
 
 }  // namespace
 
+void HwScheduler::RunList::point_to(const pm4::Packet& packet) {
+    using namespace pm4::RUN_LIST;
+    base = make64(ib_base_lo(packet) << 2, ib_base_hi(packet));
+    size_dw = ib_size(packet);
+    idle_rounds = chained_runlist_idle_disable(packet) != 0;
+}
+
 bool HwScheduler::list_is_live() const {
     return !sdma_queues_.empty() || std::any_of(mec_.slots().begin(), mec_.slots().end(), [](const Hqd& hqd) {
         return hqd.active() && hqd.mapped_by_hws && !hqd.is_static;
     });
 }
 
-/// dw1,2 address; dw3: size 19:0, chain 20, chained_runlist_idle_disable 22, valid 23, processes at once 27:24.
 PacketResult HwScheduler::run_list(Hqd& ring, const pm4::Packet& packet) {
     RunList list;
-    list.base = make64(packet[0] & ~3u, packet[1]);
-    list.size_dw = bits(packet[2], 0, 20);
-    list.idle_rounds = bit(packet[2], 22);
-    list.process_count = bits(packet[2], 24, 4);
-    const bool empty = !bit(packet[2], 23) || list.size_dw == 0;
+    list.point_to(packet);
+    list.process_count = pm4::RUN_LIST::process_cnt(packet);
+    const bool empty = pm4::RUN_LIST::valid(packet) == 0 || list.size_dw == 0;
     switch (env_.firmware.runlist_over_live) {
         case FirmwareChoice::Reject:
             if (!list_is_live()) break;
@@ -67,7 +71,7 @@ void HwScheduler::begin_list(const RunList& list) {
 /// The packet at the cursor. Next moves the cursor; Full leaves it; End: the list ends here.
 HwScheduler::Walk HwScheduler::walk_packet() {
     if (list_.cursor_dw >= list_.size_dw) {
-        end_of_list(false, nullptr);
+        end_of_list(nullptr);
         return Walk::End;
     }
     std::array<uint32_t, kMaxListPacket> words{};
@@ -113,7 +117,7 @@ HwScheduler::Walk HwScheduler::walk_packet() {
             break;
         }
         case pm4::Opcode::MAP_QUEUES: result = map_queue_of_list(packet); break;
-        case pm4::Opcode::RUN_LIST: end_of_list(true, &packet); return Walk::End;
+        case pm4::Opcode::RUN_LIST: end_of_list(&packet); return Walk::End;
         default: report(env_, Fault::PacketField, fmt::format("{} in a run list", info->name)); break;
     }
     if (result == Walk::Next) list_.cursor_dw += body + 1;
@@ -122,14 +126,10 @@ HwScheduler::Walk HwScheduler::walk_packet() {
 
 /// A round that read the whole list has mapped everything; otherwise the next round goes on from the list's start. A list
 /// that goes on in another one has its quantum, and then the other one.
-void HwScheduler::end_of_list(bool chained, const pm4::Packet* packet) {
-    const uint64_t next = chained ? make64((*packet)[0] & ~3u, (*packet)[1]) : list_.base;
-    const bool all = list_.round_start_dw == 0 && !list_.wrapped && next == list_.base;
-    if (chained) {
-        list_.base = next;
-        list_.size_dw = bits((*packet)[2], 0, 20);
-        list_.idle_rounds = bit((*packet)[2], 22);
-    }
+void HwScheduler::end_of_list(const pm4::Packet* packet) {
+    const uint64_t before = list_.base;
+    if (packet) list_.point_to(*packet);
+    const bool all = list_.round_start_dw == 0 && !list_.wrapped && list_.base == before;
     list_.cursor_dw = 0;
     list_.has_process = false;
     if (all || list_.size_dw == 0) {

@@ -42,31 +42,31 @@ PacketResult HwScheduler::scheduler_packet(Hqd& ring, const pm4::Packet& packet)
     return PacketResult::Done;
 }
 
-/// dw1: VMID mask 15:0, unmap latency 23:16, queue type 31:29; dw2,3 queue mask; dw4,5 GWS mask. Mapped queues are not
-/// disturbed. The KIQ sends one too, about its kernel queues, which it maps itself.
+/// Mapped queues are not disturbed. The KIQ sends one too, about its kernel queues, which it maps itself.
 PacketResult HwScheduler::set_resources(Hqd&, const pm4::Packet& packet) {
-    if (bits(packet[0], 29, 3) != kQueueTypeHiq) return PacketResult::Done;
-    resources_.vmid_mask = bits(packet[0], 0, 16) & ~1u;  // VMID 0 is the kernel's
-    resources_.unmap_latency_ns = bits(packet[0], 16, 8) * kUnmapLatencyUnitNs;
-    resources_.queue_mask = make64(packet[1], packet[2]);
-    resources_.gws_mask = make64(packet[3], packet[4]);
+    using namespace pm4::SET_RESOURCES;
+    if (queue_type(packet) != kQueueTypeHiq) return PacketResult::Done;
+    resources_.vmid_mask = vmid_mask(packet) & ~1u;  // VMID 0 is the kernel's
+    resources_.unmap_latency_ns = unmap_latency(packet) * kUnmapLatencyUnitNs;
+    resources_.queue_mask = queue_mask(packet);
+    resources_.gws_mask = gws_mask(packet);
     return PacketResult::Done;
 }
 
-/// dw1: context 27:0, command 31:30 (0 interrupt, 1 and 2 fence, 3 fence and interrupt); dw3,4 address; dw5,6 data.
+/// Command: 0 interrupt, 1 and 2 fence, 3 fence and interrupt.
 /// A ring executes in order and UNMAP_QUEUES holds it, so everything before has taken effect here.
 PacketResult HwScheduler::query_status(Hqd& ring, const pm4::Packet& packet) {
-    const uint32_t command = bits(packet[0], 30, 2);
+    const uint32_t command = pm4::QUERY_STATUS::command(packet);
     if (command != 0) {
-        const uint64_t data = make64(packet[4], packet[5]);
-        bus_.gfxhub().write(0, make64(packet[2], packet[3]) & ~uint64_t{7}, &data, sizeof data);
+        const uint64_t data = pm4::QUERY_STATUS::data(packet);
+        bus_.gfxhub().write(0, pm4::QUERY_STATUS::addr(packet) & ~uint64_t{7}, &data, sizeof data);
     }
     if (command == 0 || command == 3) {
         Interrupt vector;
         vector.client = ih_client::kGrbmCp;
         vector.source = kQueryStatusInterrupt;
         vector.ring_id = static_cast<uint8_t>(ring.pipe | ring.me << 2 | ring.queue << 4);
-        vector.data[0] = bits(packet[0], 0, 28);
+        vector.data[0] = pm4::QUERY_STATUS::context_id(packet);
         bus_.interrupt(vector);
     }
     return PacketResult::Done;

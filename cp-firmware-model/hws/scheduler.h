@@ -70,6 +70,9 @@ private:
         bool idle_rounds = false;  ///< chained_runlist_idle_disable: a round without work has its quantum
         bool sharing = false;   ///< all of the list has slots, but not all has room on the compute units
         uint64_t starving_since_ns = 0;  ///< 0 = nobody
+
+        /// Where the packets are that RUN_LIST names.
+        void point_to(const pm4::Packet& packet);
         bool restored = false;  ///< saved waves of this round run their programs again
         uint64_t mapped_at_ns = 0, quantum_ns = 0, deadline_ns = 0;
     };
@@ -96,7 +99,8 @@ private:
     void begin_rotation();
     RunState walk();
     Walk walk_packet();
-    void end_of_list(bool chained, const pm4::Packet* packet);
+    /// @param packet  the RUN_LIST that the list goes on in, nullptr: it does not
+    void end_of_list(const pm4::Packet* packet);
     void start_quantum();
     RunState rotate();
     uint64_t share_patience_ns();

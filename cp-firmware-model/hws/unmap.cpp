@@ -15,7 +15,6 @@ enum Action : uint32_t { kPreempt = 0, kReset = 1, kDisableProcess = 2, kPreempt
 enum Select : uint32_t { kListed = 0, kByPasid = 1, kAll = 2, kAllNonStatic = 3 };
 
 constexpr uint32_t kEngineGfx = 4;
-constexpr uint32_t kDoorbellMask = 0x0ffffffc;
 constexpr uint32_t kDoorbellIds = 16;
 /// Until SET_RESOURCES has said otherwise. @source Linux 6.12 KFD_UNMAP_LATENCY_MS
 constexpr uint64_t kDefaultLatencyNs = 4'000'000'000;
@@ -113,36 +112,37 @@ void HwScheduler::give_up(Hqd& ring, const Selection& selection) {
 /// The gfx ring's preemption: run up to the write pointer in the packet. @source Linux 6.12 gfx_v9_0_ring_preempt_ib()
 PacketResult HwScheduler::preempt_gfx(const pm4::Packet& packet) {
     Hqd& gfx = mec_.gfx();
-    if (gfx.doorbell_bytes() != (packet[1] & kDoorbellMask)) {
-        report(env_, Fault::QueueNotMapped, fmt::format("UNMAP_QUEUES of doorbell {:#x}", packet[1] & kDoorbellMask));
+    const uint32_t doorbell_bytes = 4 * pm4::UNMAP_QUEUES::doorbell_offset0(packet);
+    if (gfx.doorbell_bytes() != doorbell_bytes) {
+        report(env_, Fault::QueueNotMapped, fmt::format("UNMAP_QUEUES of doorbell {:#x}", doorbell_bytes));
         return PacketResult::Done;
     }
     const uint64_t mask = gfx.ring_dwords() - 1;
-    const uint64_t ahead = (packet[2] - gfx.wptr_dw) & mask;
+    const uint64_t ahead = (pm4::UNMAP_QUEUES_KIQ::rb_wptr(packet) - gfx.wptr_dw) & mask;
     gfx.wptr_dw += ahead;
     return PacketResult::Done;
 }
 
-/// dw1: action 1:0, select 5:4, engine 28:26, count 31:29; dw2 PASID or doorbell, dw3..5 doorbells.
 /// Covers SDMA queues too, whatever the engine says. @source Linux 6.12 kfd_packet_manager_v9.c pm_unmap_queues_v9()
 PacketResult HwScheduler::unmap_queues(Hqd& ring, const pm4::Packet& packet) {
-    const uint32_t action = bits(packet[0], 0, 2);
-    if (bits(packet[0], 26, 3) == kEngineGfx) return preempt_gfx(packet);
-    if (action == kPreemptNoUnmap) {
+    using namespace pm4::UNMAP_QUEUES;
+    if (engine_sel(packet) == kEngineGfx) return preempt_gfx(packet);
+    if (action(packet) == kPreemptNoUnmap) {
         report(env_, Fault::TodoPacket, "UNMAP_QUEUES without unmapping, of a compute queue");
         return PacketResult::Done;
     }
     Selection selection;
-    selection.select = bits(packet[0], 4, 2);
+    selection.select = queue_sel(packet);
     if (selection.select == kListed && ring.kind == QueueKind::Hiq &&
         env_.firmware.unmap_by_doorbell == FirmwareChoice::Reject) {
-        report(env_, Fault::FirmwareRefused, fmt::format("UNMAP_QUEUES of doorbell {:#x}", packet[1] & kDoorbellMask));
+        report(env_, Fault::FirmwareRefused, fmt::format("UNMAP_QUEUES of doorbell {:#x}", 4 * doorbell_offset0(packet)));
         return PacketResult::Done;
     }
-    selection.pasid = static_cast<uint16_t>(packet[1]);
-    selection.doorbell_count = std::min<uint32_t>(bits(packet[0], 29, 3), 4);
-    for (unsigned i = 0; i < selection.doorbells.size(); ++i) selection.doorbells[i] = packet[1 + i] & kDoorbellMask;
-    const Dequeue kind = action == kReset ? Dequeue::Reset : Dequeue::Save;
+    selection.pasid = static_cast<uint16_t>(pasid(packet));
+    selection.doorbell_count = std::min<uint32_t>(num_queues(packet), 4);
+    selection.doorbells = {4 * doorbell_offset0(packet), 4 * doorbell_offset1(packet), 4 * doorbell_offset2(packet),
+                           4 * doorbell_offset3(packet)};
+    const Dequeue kind = action(packet) == kReset ? Dequeue::Reset : Dequeue::Save;
     return unmap(ring, selection, kind) ? PacketResult::Done : PacketResult::Retry;
 }
 

@@ -97,6 +97,17 @@ struct Packet {
     uint32_t dwords() const { return static_cast<uint32_t>(body.size()) + 1; }
 };
 
+// RUN_LIST::ib_size(packet)
+#define PM4_FIELD(packet, name, ordinal, low, width)                                     \
+    namespace packet {                                                                   \
+    inline uint32_t name(const Packet& p) { return bits(p[(ordinal) - 2], low, width); } \
+    }
+#define PM4_PAIR(packet, name, ordinal)                                                          \
+    namespace packet {                                                                           \
+    inline uint64_t name(const Packet& p) { return make64(p[(ordinal) - 2], p[(ordinal) - 1]); } \
+    }
+#include "facts/packets/pm4_fields.def"
+
 constexpr Sender sender(const Hqd& hqd) {
     if (hqd.me == 0) return kFromGfx;
     switch (hqd.kind) {

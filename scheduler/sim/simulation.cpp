@@ -5,6 +5,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "common/firmware.h"
 #include "scheduler/sim/simulation.h"
 
 namespace lyra::sim {
@@ -34,6 +35,13 @@ void Simulation::check() const {
         if (c.arrival == Arrival::Dependent && c.after.empty()) throw std::invalid_argument(c.name + ": after whose kernels?");
         if (c.arrival != Arrival::Dependent && !c.after.empty())
             throw std::invalid_argument(c.name + ": only dependent arrivals are after others");
+    }
+    // The simulated firmware is the one of virtual time.
+    const std::string usual = Firmware::defaults(true).text();
+    for (const std::string& choice : e_.firmware) {
+        Firmware firmware = Firmware::defaults(true);
+        firmware.set(choice);
+        if (firmware.text() != usual) throw std::invalid_argument("firmware " + choice + ": only lyra measure can do that");
     }
     if (queues == 0 || queues > QSCHED_MAX_QUEUES) throw std::invalid_argument("between 1 and 256 queues");
     if (e_.period_ns == 0 || e_.idle_period_ns == 0) throw std::invalid_argument("the scheduler needs a period");

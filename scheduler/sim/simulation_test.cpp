@@ -43,6 +43,15 @@ std::vector<uint64_t> latencies(const Result& r) {
     return out;
 }
 
+TEST(Simulation, OtherFirmwareIsForGuests) {
+    Experiment e = two_clients();
+    e.samples = 10;
+    e.firmware = {"runlist-over-live=keep"};
+    EXPECT_NO_THROW(simulate(e));
+    e.firmware = {"runlist-over-live=reject"};
+    EXPECT_THROW(simulate(e), std::invalid_argument);
+}
+
 TEST(Simulation, PollingWaitsForHalfAPeriod) {
     Experiment e = two_clients();
     e.unmap = Unmap::Queue;

@@ -381,7 +381,7 @@ void test_kfdtest(const Options& options, Report& report) {
 void test_patched_driver(const Options& options, Report& report) {
     test_scheduler(options.guest, report);
     test_kunit(report);
-    test_registers(report);
+    test_facts(report);
     test_kernel_events(options.guest, report);
     test_firmware_probe(options.guest, report);
     test_session(report);

@@ -402,11 +402,10 @@ void test_kunit(Report& report) {
     }
 }
 
-void test_registers(Report& report) {
-    const Captured result =
-        capture({(source_dir() / "tools/checks/registers.sh").string(), "--cache", cache_dir().string()}, true);
+void test_facts(Report& report) {
+    const Captured result = capture({(source_dir() / "tools/checks/facts.sh").string(), "--cache", cache_dir().string()}, true);
     if (interrupted) throw Interrupted();
-    report.add("scheduler", "registers are where the driver's headers have them",
+    report.add("scheduler", "registers and fields of packets are where the driver's headers have them",
                result.status == 0 ? Verdict::Passed : Verdict::Failed, result.out + result.err);
 }
 

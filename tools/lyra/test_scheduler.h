@@ -19,8 +19,8 @@ void test_firmware_probe(const GuestOptions& options, Report& report);
 /// The KUnit tests of the series, in User Mode Linux.
 void test_kunit(Report& report);
 
-/// The offsets in facts/registers are those of the driver's headers.
-void test_registers(Report& report);
+/// Registers and fields of packets are where the driver's headers have them.
+void test_facts(Report& report);
 
 /// What docs/first_hour/scheduling_idea.md tells a user to do.
 void test_session(Report& report);

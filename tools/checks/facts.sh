@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Compares facts/registers with the headers of the driver that the guest runs (registers.py); installs their source when it is
-# not in the cache.
+# Compares facts/ with the headers of the driver that the guest runs (registers.py, packets.py); installs their source when it
+# is not in the cache.
 #
-#   registers.sh [--cache DIR] [--kernel 6.12]
+#   facts.sh [--cache DIR] [--kernel 6.12]
 #
 # shellcheck disable=SC1091,SC2034,SC2154 # kbuild.sh reads and sets variables
 set -eu
@@ -17,16 +17,16 @@ while [ $# -gt 0 ]; do
     case $1 in
     --cache) cache=$2 && shift ;;
     --kernel) kernel=$2 && shift ;;
-    *) echo "registers.sh: unknown argument $1" >&2 && exit 2 ;;
+    *) echo "facts.sh: unknown argument $1" >&2 && exit 2 ;;
     esac
     shift
 done
 mkdir -p "$cache"
-work=$(mktemp -d "$cache/.registers.XXXXXX")
+work=$(mktemp -d "$cache/.facts.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM HUP
 log=$work/log
-kind=registers
+kind=facts
 kbuild_kernel "$kernel"
 kbuild_ready
-python3 "$source_dir/tools/checks/registers.py" "$source_dir" "$kernel_source"
+for check in registers packets; do python3 "$source_dir/tools/checks/$check.py" "$source_dir" "$kernel_source"; done
