@@ -10,14 +10,14 @@
 #include "cp-firmware-model/cp_bus.h"
 #include "cp-firmware-model/packets/sdma.h"
 #include "cp-firmware-model/sdma/engine.h"
+#include "facts/registers.h"
 
 namespace lyra {
 
 namespace sdma {
 
 inline constexpr uint32_t kRings = 4, kGfx = 0, kPage = 1, kFirstRlc = 2;
-inline constexpr uint32_t kRingBase = 0x80,
-                          kRingStride = 0x60;  ///< dwords; SDMAx_GFX_RB_CNTL and the distance to the next ring
+inline constexpr uint32_t kRingBase = regs::kSdmaRings, kRingStride = regs::kSdmaRingStride;
 inline constexpr uint32_t kRegisters = kRingBase + kRings * kRingStride;
 
 /// Work of one run() call, and what a packet costs beside its bytes. Keeps a call below about a millisecond.

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "facts/registers.h"
+
 namespace lyra {
 
 namespace {
@@ -51,8 +53,8 @@ void put_ip_list(Bytes& b, const Chip& chip) {
         {108, {7, 4, 1}, {0x0, 0x14, 0xd20, 0x10400}},
         {41, {4, 0, 0}, {0xf20}},
         {40, {4, 0, 0}, {0x10a0}},
-        {42, {chip.sdma[0], chip.sdma[1], chip.sdma[2]}, {0x1260}},
-        {43, {chip.sdma[0], chip.sdma[1], chip.sdma[2]}, {0x1860}},
+        {42, {chip.sdma[0], chip.sdma[1], chip.sdma[2]}, {regs::kSdmaBase[0]}},
+        {43, {chip.sdma[0], chip.sdma[1], chip.sdma[2]}, {regs::kSdmaBase[1]}},
         {255, {11, 0, 2}, {0x16000}},
         {1, {13, 0, 1}, {0x16000}},
         {4, {11, 0, 2}, {0x16800, 0x16a00}},

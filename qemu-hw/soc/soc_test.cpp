@@ -273,10 +273,12 @@ TEST_F(SocTest, SmuAnswersMessagesAndGivesItsTables) {
 
 TEST_F(SocTest, Mode1ResetKeepsBiosScratchAndVram) {
     write(0x130, 0x1234);
+    write(0x180, 0x1234);  // behind the last scratch register
     vram[12345] = 7;
     write(0x8c34, 0x55);
     write(0x58200, 0x70000);
     EXPECT_EQ(read(0x130), 0x1234u);
+    EXPECT_EQ(read(0x180), 0u);
     EXPECT_EQ(read(0x14c) & 0x200, 0x200u);
     EXPECT_EQ(vram[12345], 7);
     EXPECT_EQ(read(0x8c34), 0u);
