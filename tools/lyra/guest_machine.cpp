@@ -33,7 +33,7 @@ namespace {
 constexpr size_t kKeptLogs = 20, kKeptVmcores = 2;
 
 /// A value of --accel, in QEMU's words. TCG runs each processor in a thread of its own.
-/// QEMU would keep up to 1 GB of translated code; with 96 MB it stays below 300 MB beside the memory of guest and GPU.
+/// QEMU would keep up to 1 GB of translated code; with 96 MB it stays below 260 MB beside the memory of guest and GPU.
 struct Accelerator {
     const char *name, *words, *cpu;
 };
@@ -428,7 +428,7 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
         }
         const auto look = [&] {
             result.host_bytes =
-                std::max(result.host_bytes, child.resident_bytes_beside({bytes_of(options_.mem), bytes_of(options_.vram)}));
+                std::max(result.host_bytes, child.dirty_bytes_beside({bytes_of(options_.mem), bytes_of(options_.vram)}));
         };
         const GuestResult::End end =
             timed ? pump_files(ports, child, options_.timeout_s) : pump(ports, options_.timeout_s, look);

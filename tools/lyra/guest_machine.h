@@ -39,7 +39,8 @@ struct GuestResult {
     std::vector<KernelEvent> kernel_events;  ///< those that were asked for; a Perfetto trace has them too
     std::vector<std::pair<std::string, double>> times;  ///< stage, seconds since the kernel started
     double start_s = 0, total_s = 0;  ///< host: QEMU's start to the first stage is unknown, to the end is total_s
-    uint64_t host_bytes = 0;  ///< most memory of QEMU beside the guest's and the GPU's, looked at once a second; 0: not known
+    /// The most that QEMU had written beside the memories of the guest and the GPU, looked at once a second. 0: not known
+    uint64_t host_bytes = 0;
     std::filesystem::path log;  ///< exists unless it was removed after a good end
 };
 

@@ -75,17 +75,19 @@ bool Child::ended() {
     return ended_;
 }
 
-uint64_t Child::resident_bytes_beside(std::vector<uint64_t> sizes) const {
+uint64_t Child::dirty_bytes_beside(std::vector<uint64_t> sizes) const {
     std::ifstream smaps(fmt::format("/proc/{}/smaps", pid_));
-    uint64_t kilobytes = 0, size = 0, resident = 0;
+    uint64_t kilobytes = 0, amount = 0;
+    bool left_out = false;
     for (std::string line; std::getline(smaps, line);) {
-        if (std::sscanf(line.c_str(), "Size: %" SCNu64 " kB", &size) == 1) continue;
-        if (std::sscanf(line.c_str(), "Rss: %" SCNu64 " kB", &resident) != 1) continue;
-        const auto left_out = std::find(sizes.begin(), sizes.end(), size * 1024);
-        if (left_out == sizes.end())
-            kilobytes += resident;
-        else
-            sizes.erase(left_out);
+        if (std::sscanf(line.c_str(), "Size: %" SCNu64 " kB", &amount) == 1) {
+            const auto size = std::find(sizes.begin(), sizes.end(), amount * 1024);
+            left_out = size != sizes.end();
+            if (left_out) sizes.erase(size);
+        } else if (!left_out && (std::sscanf(line.c_str(), "Shared_Dirty: %" SCNu64 " kB", &amount) == 1 ||
+                                 std::sscanf(line.c_str(), "Private_Dirty: %" SCNu64 " kB", &amount) == 1)) {
+            kilobytes += amount;
+        }
     }
     return sizes.empty() ? kilobytes * 1024 : 0;
 }

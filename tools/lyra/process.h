@@ -31,8 +31,9 @@ public:
     bool ended();
     /// Exit status, or 128 + signal number.
     int status() const { return status_; }
-    /// Resident memory now, without the mappings of exactly these sizes, of which there has to be one each. 0: not known
-    uint64_t resident_bytes_beside(std::vector<uint64_t> sizes) const;
+    /// Memory that it has written, now, without the mappings of exactly these sizes, of which there has to be one each. Pages
+    /// that are as their file has them do not count: they are the host's page cache, and all guests share them. 0: not known
+    uint64_t dirty_bytes_beside(std::vector<uint64_t> sizes) const;
     /// Most memory that it had at a time; when it has ended.
     uint64_t peak_bytes() const { return peak_bytes_; }
     /// Wait to its end, or until `interrupted` is set, or for so many seconds (0: no limit).
@@ -52,7 +53,7 @@ private:
 struct Captured {
     int status = -1;
     bool timed_out = false;
-    uint64_t peak_bytes = 0;   ///< most memory that it had at a time
+    uint64_t peak_bytes = 0;  ///< most memory that it had at a time
     std::string out, err;
 };
 

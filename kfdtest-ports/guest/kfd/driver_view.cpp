@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <sys/klog.h>
 #include <sys/mount.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -131,6 +132,21 @@ MemoryView memory_in_use() {
 }
 
 unsigned processes() { return static_cast<unsigned>(entries("/sys/class/kfd/kfd/proc").size()); }
+
+std::string find_below(const std::string& folder, const std::string& name) {
+    for (const std::string& entry : entries(folder)) {
+        std::string candidate = folder + entry + "/" + name;
+        if (access(candidate.c_str(), F_OK) == 0) return candidate;
+    }
+    return {};
+}
+
+std::string debugfs_file(const std::string& name) {
+    mount_debugfs();
+    std::string file = find_below(std::string(kDebugfs) + "/dri/", name);
+    if (file.empty()) fail("there is no " + name);
+    return file;
+}
 
 unsigned log_lines(const std::string& word) {
     constexpr int kReadAll = 3, kSize = 10;  // syslog(2)

@@ -39,6 +39,11 @@ MemoryView memory_in_use();
 /// Processes that the driver still knows.
 unsigned processes();
 
+/// A file in one of a folder's folders. @return its path, nothing when there is none
+std::string find_below(const std::string& folder, const std::string& name);
+/// A file that the graphics driver has in debugfs, such as amdgpu_gpu_recover; reading that one resets the GPU.
+std::string debugfs_file(const std::string& name);
+
 /// Lines of the kernel's log since it started that contain a word.
 unsigned log_lines(const std::string& word);
 

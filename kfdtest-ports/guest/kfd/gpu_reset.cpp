@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Makes the driver reset the whole GPU while a process has running waves: the process is told, and afterwards new ones work.
 // usage: gpu_reset recover|hang      by debugfs: amdgpu_gpu_recover, or a scheduler that does not answer any more (hang_hws)
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/utsname.h>
@@ -48,19 +47,7 @@ bool kernel_copies_data() {
     std::_Exit(0);
 }
 
-void recover() {
-    // Reading the file resets the GPU.
-    const std::string dri = "/sys/kernel/debug/dri/";
-    DIR* folder = opendir(dri.c_str());
-    require(folder != nullptr, dri);
-    std::string file;
-    while (const dirent* entry = readdir(folder)) {
-        const std::string candidate = dri + entry->d_name + "/amdgpu_gpu_recover";
-        if (access(candidate.c_str(), R_OK) == 0) file = candidate;
-    }
-    closedir(folder);
-    std::printf("gpu_recover says %s", read_file(file).c_str());
-}
+void recover() { std::printf("gpu_recover says %s", read_file(debugfs_file("amdgpu_gpu_recover")).c_str()); }
 
 void hang() {
     const int file = open("/sys/kernel/debug/kfd/hang_hws", O_WRONLY);

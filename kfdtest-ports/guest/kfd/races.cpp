@@ -2,7 +2,6 @@
 // What users do to the driver's scheduler, all at once for a while: queues come and go, processes are killed, stopped by a
 // debugger and evicted, settings change, the GPU is reset. Every grid that no reset has ended has to be right; the kernel's log
 // says the rest. usage: races SECONDS SEED WITH...      WITH: settings, kill, debug, evict, reset
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -122,19 +121,6 @@ void write_setting(const std::string& folder, const char* name, const char* valu
     require(file >= 0, folder + name);
     if (write(file, value, std::strlen(value)) >= 0) ++shared->count[Settings];
     close(file);
-}
-
-/// First one in the folder's folders. @return nothing when there is none
-std::string find_below(const std::string& folder, const std::string& name) {
-    DIR* entries = opendir(folder.c_str());
-    require(entries != nullptr, folder);
-    std::string found;
-    while (const dirent* entry = readdir(entries)) {
-        const std::string candidate = folder + entry->d_name + "/" + name;
-        if (entry->d_name[0] != '.' && access(candidate.c_str(), F_OK) == 0) found = candidate;
-    }
-    closedir(entries);
-    return found;
 }
 
 void change_settings(Random& random, const std::string& folder) {
@@ -261,8 +247,7 @@ int main(int count, char** arguments) {
     if (with("debug")) add("debug", [program = arguments[0]](Random& random) { return debug(random, program); });
     for (const auto& [word, name] : {std::pair("evict", "amdgpu_evict_vram"), std::pair("reset", "amdgpu_gpu_recover")}) {
         if (!with(word)) continue;
-        const std::string file = find_below("/sys/kernel/debug/dri/", name);
-        if (file.empty()) fail(std::string("there is no ") + name);
+        const std::string file = debugfs_file(name);
         if (std::strcmp(word, "evict") == 0)
             add(word, [file](Random& random) { return evict(random, file), true; });
         else

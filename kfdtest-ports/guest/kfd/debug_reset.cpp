@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// What a debugger or its program asks of the driver while the GPU is reset. usage:
+// debug_reset enter     the program's runtime appears meanwhile, so that the driver sets up debugging
+//             leave     the debugger leaves meanwhile
+//             resume    the debugger resumes a queue meanwhile, which its program is waiting for to destroy it
+// Afterwards the next program is debugged. Linux 6.12 ends with an oops in the first two, and waits for ever in the last.
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "kfdtest-ports/guest/kfd/debug_session.h"
+#include "kfdtest-ports/guest/kfd/driver_view.h"
+#include "kfdtest-ports/guest/kfd/gpu.h"
+
+using namespace lyra::guest;
+
+namespace {
+
+constexpr double kPatience = 60;
+constexpr const char* kGo = "debug_reset.go";
+
+bool reset_is_under_way() {
+    const int file = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+    if (file >= 0) close(file);
+    return file < 0 && errno == EINVAL;
+}
+
+/// Start a reset. @return the process that waits for its end; the GPU is stopped now, and will be for some tenths of a second
+pid_t begin_reset() {
+    const std::string file = debugfs_file("amdgpu_gpu_recover");
+    const pid_t child = fork_child();
+    if (child == 0) {
+        read_file(file);
+        std::_Exit(0);
+    }
+    if (!wait_for(kPatience, reset_is_under_way)) fail("the GPU is not reset");
+    sleep_ms(100);  // what was running has to be stopped first
+    if (!reset_is_under_way()) fail("the reset was over too soon");
+    return child;
+}
+
+void end_reset(pid_t child) {
+    int status = 1;
+    require(waitpid(child, &status, 0) == child, "waitpid");
+    if (reset_is_under_way()) fail("the reset does not end");
+}
+
+/// The program that is debugged. With "enter" it resets the GPU itself, before its runtime tells of itself; with "resume" it
+/// destroys its queue when it may.
+int debugged(const std::string& mode) {
+    Gpu gpu;
+    const pid_t resetting = mode == "enter" ? begin_reset() : 0;
+    kfd_ioctl_runtime_enable_args runtime{};
+    runtime.mode_mask = KFD_RUNTIME_ENABLE_MODE_ENABLE_MASK;
+    const bool enabled = gpu.call(AMDKFD_IOC_RUNTIME_ENABLE, &runtime) == 0;
+    if (resetting != 0) {
+        end_reset(resetting);
+        std::printf("enter: the driver says %s\n", enabled ? "yes" : "no");
+        return 0;
+    }
+    require(enabled, "RUNTIME_ENABLE");
+    AqlQueue queue(gpu);
+    if (!wait_for(kPatience, [] { return access(kGo, F_OK) == 0; })) fail("nobody tells the program to go on");
+    const int error = queue.destroy();
+    if (mode == "resume") std::printf("resume: destroying the queue gives %d\n", error);
+    return 0;
+}
+
+std::vector<uint32_t> queue_ids(DebugSession& session) {
+    std::vector<uint32_t> ids;
+    for (const double end = now_s() + kPatience; ids.empty() && now_s() < end; session.serve(20)) {
+        for (const kfd_queue_snapshot_entry& entry : session.queues()) ids.push_back(entry.queue_id);
+    }
+    if (ids.empty()) fail("the debugged program has no queue");
+    return ids;
+}
+
+void let_go() { close(creat(kGo, 0600)); }
+
+/// A program is debugged from its start to its end. @param mode what happens in between; "": nothing
+void debug(char* program, std::string mode) {
+    unlink(kGo);
+    char word[] = "debugged";
+    char* arguments[] = {program, word, mode.data(), nullptr};
+    DebugSession session(arguments);
+    if (mode == "enter") {
+        if (session.finish() != 0) fail("the debugged program has failed");
+        return;
+    }
+    const std::vector<uint32_t> ids = queue_ids(session);
+    pid_t resetting = 0;
+    if (mode == "resume") {
+        if (session.suspend(ids) != ids.size()) fail("the queue is not suspended");
+        let_go();
+        session.serve(500);
+    }
+    if (!mode.empty()) resetting = begin_reset();
+    if (mode == "resume") {
+        session.resume(ids);
+        for (const double end = now_s() + kPatience; session.serve(20);) {
+            if (now_s() > end) fail("the program does not hear that its queue is resumed");
+        }
+    } else {
+        let_go();
+        if (session.finish() != 0) fail("the debugged program has failed");
+    }
+    if (resetting != 0) end_reset(resetting);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    const std::string mode = count >= 2 ? arguments[1] : "";
+    if (count == 3 && mode == "debugged") return debugged(arguments[2]);
+    if (count != 2 || (mode != "enter" && mode != "leave" && mode != "resume")) fail("usage: debug_reset enter|leave|resume");
+    slots();  // mounts debugfs
+    debug(arguments[0], mode);
+    debug(arguments[0], "");
+    std::printf("debug_reset %s: PASSED\n", mode.c_str());
+    return 0;
+}
