@@ -254,14 +254,14 @@ void test_scheduler(const GuestOptions& options, Report& report) {
                       {"untracked 8\n", "displaced crowd: PASSED"},
                       {},
                       kLong});
-    // The driver without the patches does not survive the first two; the last ends when another queue is resumed.
+    // The driver without the patches does not survive the first two, and fails in the last.
     const std::array<std::pair<const char*, const char*>, 3> meanwhile = {
         {{"enter", "debugging begins during a reset of the GPU"},
          {"leave", "debugging ends during a reset of the GPU"},
          {"resume", "a queue that is to be destroyed is resumed during a reset of the GPU"}}};
     std::vector<std::string> reset_scripts;
     for (const auto& [mode, name] : meanwhile)
-        reset_scripts.push_back(fmt::format("chmod +x debug_reset; ./debug_reset {}", mode));
+        reset_scripts.push_back(fmt::format("chmod +x during_reset; ./during_reset {}", mode));
     for (size_t n = 0; n < meanwhile.size(); ++n)
         checks.push_back({meanwhile[n].second, reset_scripts[n].c_str(), 0, {": PASSED"}, {}, kLong});
     const std::string races =

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What a debugger or its program asks of the driver while the GPU is reset. usage:
-// debug_reset enter     the program's runtime appears meanwhile, so that the driver sets up debugging
-//             leave     the debugger leaves meanwhile
-//             resume    the debugger resumes a queue meanwhile, which its program is waiting for to destroy it
-// Afterwards the next program is debugged. Linux 6.12 ends with an oops in the first two, and waits for ever in the last.
+// What is asked of the driver while the GPU is reset. usage:
+// during_reset enter    the runtime of a debugged program appears, so that the driver sets up debugging
+//              leave    a debugger leaves
+//              resume   a debugger resumes a queue, which its program is waiting for to destroy it
+// Afterwards the next program is debugged. Linux 6.12 ends with an oops in the first two; in the last, the program
+// waits until another queue is resumed.
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -23,7 +24,7 @@ using namespace lyra::guest;
 namespace {
 
 constexpr double kPatience = 60;
-constexpr const char* kGo = "debug_reset.go";
+constexpr const char* kGo = "during_reset.go";
 
 bool reset_is_under_way() {
     const int file = open("/dev/kfd", O_RDWR | O_CLOEXEC);
@@ -118,10 +119,10 @@ void debug(char* program, std::string mode) {
 int main(int count, char** arguments) {
     const std::string mode = count >= 2 ? arguments[1] : "";
     if (count == 3 && mode == "debugged") return debugged(arguments[2]);
-    if (count != 2 || (mode != "enter" && mode != "leave" && mode != "resume")) fail("usage: debug_reset enter|leave|resume");
+    if (count != 2 || (mode != "enter" && mode != "leave" && mode != "resume")) fail("usage: during_reset enter|leave|resume");
     slots();  // mounts debugfs
     debug(arguments[0], mode);
     debug(arguments[0], "");
-    std::printf("debug_reset %s: PASSED\n", mode.c_str());
+    std::printf("during_reset %s: PASSED\n", mode.c_str());
     return 0;
 }
