@@ -140,16 +140,22 @@ std::vector<kfd_queue_snapshot_entry> DebugSession::queues() {
     return entries;
 }
 
+// kfd_ioctl_create_queue() tells of a queue after it has let go of its lock, so that a queue which is known may be new once
+// more. New ones cannot be suspended; to list them makes them known.
 unsigned DebugSession::suspend(std::vector<uint32_t> ids) {
-    kfd_ioctl_dbg_trap_args suspend{};
-    suspend.suspend_queues.queue_array_ptr = reinterpret_cast<uint64_t>(ids.data());
-    suspend.suspend_queues.num_queues = static_cast<uint32_t>(ids.size());
-    const int count = call(KFD_IOC_DBG_TRAP_SUSPEND_QUEUES, suspend);
-    require(count >= 0, "DBG_TRAP_SUSPEND_QUEUES");
-    for (const uint32_t id : ids) {
-        if (id & (KFD_DBG_QUEUE_ERROR_MASK | KFD_DBG_QUEUE_INVALID_MASK)) fail("a queue cannot be suspended");
+    constexpr uint32_t kBad = KFD_DBG_QUEUE_ERROR_MASK | KFD_DBG_QUEUE_INVALID_MASK;
+    for (unsigned tries = 0; tries < 3; ++tries) {
+        std::vector<uint32_t> asked = ids;
+        kfd_ioctl_dbg_trap_args suspend{};
+        suspend.suspend_queues.queue_array_ptr = reinterpret_cast<uint64_t>(asked.data());
+        suspend.suspend_queues.num_queues = static_cast<uint32_t>(asked.size());
+        const int count = call(KFD_IOC_DBG_TRAP_SUSPEND_QUEUES, suspend);
+        require(count >= 0, "DBG_TRAP_SUSPEND_QUEUES");
+        if (std::none_of(asked.begin(), asked.end(), [](uint32_t id) { return (id & kBad) != 0; }))
+            return static_cast<unsigned>(count);
+        queues();
     }
-    return static_cast<unsigned>(count);
+    fail("a queue cannot be suspended");
 }
 
 unsigned DebugSession::resume(std::vector<uint32_t> ids) {
