@@ -43,6 +43,7 @@ void RegisterFile::write(uint32_t dw, uint32_t value) {
 
 uint32_t RegisterFile::guest_read(uint32_t dw) {
     env_.stats.add(Stat::mmio_reads);
+    if (is_silent(dw, false)) return ~0u;
     note_touch(dw, false);
     const uint32_t value = read(dw);
     watch_poll(dw, value);
@@ -51,9 +52,16 @@ uint32_t RegisterFile::guest_read(uint32_t dw) {
 
 void RegisterFile::guest_write(uint32_t dw, uint32_t value) {
     env_.stats.add(Stat::mmio_writes);
+    if (is_silent(dw, true)) return;
     note_touch(dw, true);
     polled_dw_ = ~0u;
     write(dw, value);
+}
+
+bool RegisterFile::is_silent(uint32_t dw, bool write) {
+    if (silent_until_ns_ == 0 || env_.now_ns() >= silent_until_ns_) return false;
+    report(env_, Fault::AccessDuringReset, fmt::format("{} of {}", write ? "write" : "read", name(dw)));
+    return true;
 }
 
 void RegisterFile::note_touch(uint32_t dw, bool write) {
@@ -81,6 +89,7 @@ void RegisterFile::reset() {
     storage_.assign(kRegisterCount, 0);
     for (const regs::Row& row : regs::kRows) std::fill_n(storage_.begin() + row.dw, row.count, row.reset);
     polled_dw_ = ~0u;
+    silent_until_ns_ = 0;
 }
 
 std::string RegisterFile::name(uint32_t dw) {

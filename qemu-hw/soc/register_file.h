@@ -39,6 +39,9 @@ public:
     uint32_t stored(uint32_t dw) const { return storage_[dw]; }
     void store(uint32_t dw, uint32_t value) { storage_[dw] = value; }
 
+    /// Until then the guest's reads give ones and its writes are lost; both are counted.
+    void silence(uint64_t until_ns) { silent_until_ns_ = until_ns; }
+
     /// Guest read, watched: a register that is polled long without change is named once in the log.
     uint32_t guest_read(uint32_t dw);
     void guest_write(uint32_t dw, uint32_t value);
@@ -50,6 +53,7 @@ public:
     static std::string name(uint32_t dw);
 
 private:
+    bool is_silent(uint32_t dw, bool write);
     void note_touch(uint32_t dw, bool write);
     void watch_poll(uint32_t dw, uint32_t value);
 
@@ -61,6 +65,7 @@ private:
     std::vector<bool> poll_reported_;
     uint32_t polled_dw_ = ~0u, polled_value_ = 0;
     uint64_t poll_count_ = 0, poll_since_ns_ = 0;
+    uint64_t silent_until_ns_ = 0;
 };
 
 }  // namespace lyra

@@ -102,6 +102,8 @@ void Soc::reset() {
 }
 
 // MODE1 leaves VRAM and the BIOS scratch registers alone. @source docs/spec/bring-up.md 3
+// Registers do not answer meanwhile: the driver waits for half a second, and then until the size of VRAM does not read as ones.
+// How long a chip takes is not public. @source Linux 6.12 psp_v3_1_mode1_reset(), amdgpu_device_mode1_reset()
 void Soc::mode1_reset() {
     constexpr uint32_t kScratchFirst = regs::NBIO::SBIOS_SCRATCH, kScratchCount = 20;
     static_assert(kScratchFirst + 4 == regs::NBIO::BIOS_SCRATCH);
@@ -109,6 +111,8 @@ void Soc::mode1_reset() {
     for (uint32_t i = 0; i < kScratchCount; ++i) scratch[i] = registers_.stored(kScratchFirst + i);
     reset();
     for (uint32_t i = 0; i < kScratchCount; ++i) registers_.store(kScratchFirst + i, scratch[i]);
+    constexpr uint64_t kMode1ResetNs = 200'000'000;
+    registers_.silence(env_.now_ns() + kMode1ResetNs);
 }
 
 // Stores of the host that have waited for so long would hit whoever gets the memory of a process that is gone.

@@ -22,6 +22,18 @@ protected:
         device = lyra_create(&config, &ops, this, vram.data(), error, sizeof(error));
     }
     ~SocTest() override { lyra_destroy(device); }
+    /// A new device whose clock is `now`, 0 at first.
+    void use_clock(bool timed) {
+        lyra_destroy(device);
+        config.virtual_time = timed;
+        now = 0;
+        lyra_host_ops ops{};
+        ops.now_ns = [](void* self) { return *static_cast<uint64_t*>(self); };
+        ops.log = [](void*, lyra_log_level, const char*) {};
+        char error[200] = "";
+        device = lyra_create(&config, &ops, &now, vram.data(), error, sizeof error);
+        ASSERT_NE(device, nullptr) << error;
+    }
     uint32_t read(uint32_t byte) { return static_cast<uint32_t>(lyra_mmio_read(device, byte, 4)); }
     void write(uint32_t byte, uint32_t value) { lyra_mmio_write(device, byte, value, 4); }
 
@@ -30,6 +42,7 @@ protected:
     lyra_config config;
     std::vector<uint8_t> vram;
     std::vector<std::string> log;
+    uint64_t now = 0;
     lyra_device* device = nullptr;
 };
 
@@ -230,6 +243,7 @@ TEST_F(SocTest, DoorbellsGoWhereTheirRangeSays) {
 }
 
 TEST_F(SocTest, SmuAnswersMessagesAndGivesItsTables) {
+    use_clock(false);
     constexpr uint32_t kMessage = 0x58a08, kArgument = 0x58a48, kResponse = 0x58a68, kIndex = 0x38, kData = 0x3c;
     const uint64_t table = (uint64_t{0x8000} << 24) + 0x40000;
     const auto send = [&](uint32_t message, uint32_t argument) {
@@ -267,16 +281,38 @@ TEST_F(SocTest, SmuAnswersMessagesAndGivesItsTables) {
     EXPECT_EQ(send(0x7f, 0), 0xfeu);
     EXPECT_EQ(lyra_stat(device, "fault-SmuMessage"), 3u);
     write(0x58200, 0x70000);
+    now += 1'000'000'000;
     EXPECT_EQ(send(0xf, 4), 0xffu) << "a mode-1 reset forgets";
     EXPECT_EQ(send(1, 7), 1u);
 }
 
+TEST_F(SocTest, RegistersDoNotAnswerDuringAMode1Reset) {
+    use_clock(false);
+    write(0x8c34, 0x55);
+    now = 1000;
+    write(0x58200, 0x70000);
+    EXPECT_EQ(read(0x378c), ~0u);
+    write(0x8c34, 0x55);
+    EXPECT_EQ(lyra_stat(device, "fault-AccessDuringReset"), 2u);
+    now += 199'000'000;
+    EXPECT_EQ(read(0x378c), ~0u);
+    now += 2'000'000;
+    EXPECT_EQ(read(0x378c), kVram >> 20);
+    EXPECT_EQ(read(0x8c34), 0u) << "written while nobody was there";
+    EXPECT_EQ(lyra_stat(device, "fault-AccessDuringReset"), 3u);
+    write(0x58200, 0x70000);
+    lyra_reset(device);
+    EXPECT_EQ(read(0x378c), kVram >> 20);
+}
+
 TEST_F(SocTest, Mode1ResetKeepsBiosScratchAndVram) {
+    use_clock(false);
     write(0x130, 0x1234);
     write(0x180, 0x1234);  // behind the last scratch register
     vram[12345] = 7;
     write(0x8c34, 0x55);
     write(0x58200, 0x70000);
+    now = 1'000'000'000;
     EXPECT_EQ(read(0x130), 0x1234u);
     EXPECT_EQ(read(0x180), 0u);
     EXPECT_EQ(read(0x14c) & 0x200, 0x200u);
@@ -304,17 +340,9 @@ TEST_F(SocTest, NamesARegisterNobodyModelsOnceAndARegisterPolledInVain) {
 }
 
 TEST_F(SocTest, StrictStoresOfTheHostLeaveByThemselves) {
-    lyra_destroy(device);
     for (const bool timed : {false, true}) {
         config.strict = "hdp";
-        config.virtual_time = timed;
-        uint64_t now = 0;
-        lyra_host_ops ops{};
-        ops.now_ns = [](void* self) { return *static_cast<uint64_t*>(self); };
-        ops.log = [](void*, lyra_log_level, const char*) {};
-        char error[200] = "";
-        device = lyra_create(&config, &ops, &now, vram.data(), error, sizeof error);
-        ASSERT_NE(device, nullptr) << error;
+        use_clock(timed);
         const auto run = [&](uint64_t ns) {
             now = ns;
             timed ? static_cast<void>(lyra_run_until(device, ns)) : static_cast<void>(lyra_run(device, 100));
@@ -325,7 +353,6 @@ TEST_F(SocTest, StrictStoresOfTheHostLeaveByThemselves) {
         run(101'000'000);
         EXPECT_EQ(vram[0x1000], 0xab) << timed;
         vram[0x1000] = 0;
-        if (!timed) lyra_destroy(device);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "common/fault.h"
 #include "common/trace_text.h"
 #include "cp-firmware-model/packets/pm4.h"
 #include "tools/lyra/guest_checks.h"
@@ -122,6 +123,18 @@ void check_slots(const SlotTrace& trace, const Way& way, Report& report) {
                right ? Verdict::Passed : Verdict::Failed,
                fmt::format("times that queues lost their slots: low priority {}, another one of its process {}, critical {}\n",
                            effort, idle, critical));
+}
+
+/// Registers do not answer while the GPU is reset, as it is by some checks: whoever reads one then acts on what is not its
+/// value.
+void check_resets(const std::filesystem::path& trace, Report& report) {
+    unsigned touched = 0;
+    std::ifstream file(trace);
+    read_text_trace(file, [&](const TraceRecord& e) {
+        touched += e.id == EventId::fault && e.args[0] == static_cast<uint64_t>(Fault::AccessDuringReset);
+    });
+    report.add("scheduler", "nobody touches registers while the GPU is reset", touched == 0 ? Verdict::Passed : Verdict::Failed,
+               fmt::format("{} accesses\n", touched));
 }
 
 }  // namespace
@@ -311,6 +324,7 @@ void test_scheduler(const GuestOptions& options, Report& report) {
     std::ifstream file(guest.trace);
     const SlotTrace trace(file);
     for (const Way& way : kWays) check_slots(trace, way, report);
+    check_resets(guest.trace, report);
 }
 
 namespace {
