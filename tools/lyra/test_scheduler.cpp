@@ -133,8 +133,8 @@ void check_resets(const std::filesystem::path& trace, Report& report) {
     read_text_trace(file, [&](const TraceRecord& e) {
         touched += e.id == EventId::fault && e.args[0] == static_cast<uint64_t>(Fault::AccessDuringReset);
     });
-    report.add("scheduler", "nobody touches registers while the GPU is reset", touched == 0 ? Verdict::Passed : Verdict::Failed,
-               fmt::format("{} accesses\n", touched));
+    report.add("scheduler", "nobody touches registers while the GPU is reset and nobody debugs",
+               touched == 0 ? Verdict::Passed : Verdict::Failed, fmt::format("{} accesses\n", touched));
 }
 
 }  // namespace
@@ -267,16 +267,6 @@ void test_scheduler(const GuestOptions& options, Report& report) {
                       {"untracked 8\n", "displaced crowd: PASSED"},
                       {},
                       kLong});
-    // The driver without the patches does not survive the first two, and fails in the last.
-    const std::array<std::pair<const char*, const char*>, 3> meanwhile = {
-        {{"enter", "debugging begins during a reset of the GPU"},
-         {"leave", "debugging ends during a reset of the GPU"},
-         {"resume", "a queue that is to be destroyed is resumed during a reset of the GPU"}}};
-    std::vector<std::string> reset_scripts;
-    for (const auto& [mode, name] : meanwhile)
-        reset_scripts.push_back(fmt::format("chmod +x during_reset; ./during_reset {}", mode));
-    for (size_t n = 0; n < meanwhile.size(); ++n)
-        checks.push_back({meanwhile[n].second, reset_scripts[n].c_str(), 0, {": PASSED"}, {}, kLong});
     const std::string races =
         kFunctions +
         "chmod +x races; ./races 30 1 settings kill debug evict || exit 1\n"
@@ -325,6 +315,21 @@ void test_scheduler(const GuestOptions& options, Report& report) {
     const SlotTrace trace(file);
     for (const Way& way : kWays) check_slots(trace, way, report);
     check_resets(guest.trace, report);
+
+    // In a guest of their own, because the driver writes registers of the debugger during a reset, which is not the
+    // scheduler's. The driver without the patches does not survive the first two, and fails in the last.
+    const std::array<std::pair<const char*, const char*>, 3> meanwhile = {
+        {{"enter", "debugging begins during a reset of the GPU"},
+         {"leave", "debugging ends during a reset of the GPU"},
+         {"resume", "a queue that is to be destroyed is resumed during a reset of the GPU"}}};
+    std::vector<std::string> reset_scripts;
+    for (const auto& [mode, name] : meanwhile)
+        reset_scripts.push_back(fmt::format("chmod +x during_reset; ./during_reset {}", mode));
+    std::vector<GuestCheck> during_reset;
+    for (size_t n = 0; n < meanwhile.size(); ++n)
+        during_reset.push_back({meanwhile[n].second, reset_scripts[n].c_str(), 0, {": PASSED"}, {}, kLong});
+    guest.trace.clear();
+    run_checks(guest, "scheduler", "boots for debuggers during a reset", during_reset, job, report);
 }
 
 namespace {
