@@ -33,7 +33,7 @@ namespace {
 constexpr size_t kKeptLogs = 20, kKeptVmcores = 2;
 
 /// A value of --accel, in QEMU's words. TCG runs each processor in a thread of its own.
-/// QEMU would keep up to 1 GB of translated code; with 96 MB it stays below 260 MB beside the memory of guest and GPU.
+/// QEMU would keep up to 1 GB of translated code; with 96 MB it stays below 280 MB beside the memory of guest and GPU.
 struct Accelerator {
     const char *name, *words, *cpu;
 };
