@@ -270,7 +270,7 @@ void test_scheduler(const GuestOptions& options, Report& report) {
     const std::string races =
         kFunctions +
         "chmod +x races; ./races 30 1 settings kill debug evict || exit 1\n"
-        "./races 30 2 settings kill reset || exit 1\n"
+        "./races 30 2 settings kill reset evict || exit 1\n"
         "echo none >$dir/policy; echo all >$dir/unmap; echo adaptive >$dir/detection; "
         "echo 50000 >$dir/starvation_us; echo 1 >$dir/inherit; until_none_mapped; echo \"left $(mapped)\"";
     checks.push_back({"queues, settings, kills, debuggers, evictions and resets against each other",
