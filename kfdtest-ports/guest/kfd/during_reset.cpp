@@ -3,17 +3,21 @@
 // during_reset enter    the runtime of a debugged program appears, so that the driver sets up debugging
 //              leave    a debugger leaves
 //              resume   a debugger resumes a queue, which its program is waiting for to destroy it
-// Afterwards the next program is debugged. Linux 6.12 ends with an oops in the first two; in the last, the program
-// waits until another queue is resumed.
+//              evict    buffers are moved out of VRAM
+// Afterwards the next program is debugged, or its buffers are evicted and have to be as they were. Linux 6.12 ends with an
+// oops in the first two; in the third, the program waits until another queue is resumed. After the last it copies no buffer
+// ever again: each is lost when it is evicted.
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "kfdtest-ports/guest/kfd/debug_session.h"
 #include "kfdtest-ports/guest/kfd/driver_view.h"
@@ -24,6 +28,8 @@ using namespace lyra::guest;
 namespace {
 
 constexpr double kPatience = 60;
+constexpr int kResets = 8;
+constexpr size_t kBuffers = 4, kBufferWords = size_t{2} << 20;
 constexpr const char* kGo = "during_reset.go";
 
 bool reset_is_under_way() {
@@ -114,15 +120,83 @@ void debug(char* program, std::string mode) {
     if (resetting != 0) end_reset(resetting);
 }
 
+pid_t begin_eviction() {
+    const std::string file = debugfs_file("amdgpu_evict_vram");
+    const pid_t child = fork_child();
+    if (child != 0) return child;
+    for (;;) {
+        read_file(file);
+        sleep_ms(1);
+    }
+}
+
+/// The read of the file ends when VRAM is empty, which may be when nobody has buffers any more: the driver brings them back.
+void end_eviction(pid_t child) {
+    kill(child, SIGKILL);
+    require(waitpid(child, nullptr, 0) == child, "waitpid");
+}
+
+/// A process of its own fills buffers in VRAM, and looks at them until they are not as they were.
+/// @return false: they are not
+bool keep_buffers(double seconds) {
+    const pid_t child = fork_child();
+    if (child == 0) {
+        Gpu gpu;
+        std::vector<uint32_t*> buffers;
+        const auto value = [&](size_t n, size_t at) { return static_cast<uint32_t>((n + 1) << 28 | at); };
+        for (size_t n = 0; n < kBuffers; ++n) {
+            buffers.push_back(gpu.allocate(kBufferWords * sizeof(uint32_t), Where::Vram).as<uint32_t>());
+            for (size_t at = 0; at < kBufferWords; ++at) buffers[n][at] = value(n, at);
+        }
+        size_t lost = 0;
+        for (const double end = now_s() + seconds; lost == 0 && now_s() < end; sleep_ms(50)) {
+            for (size_t n = 0; n < kBuffers; ++n) {
+                for (size_t at = 0; at < kBufferWords; ++at) lost += buffers[n][at] != value(n, at);
+            }
+        }
+        std::_Exit(lost == 0 ? 0 : 1);
+    }
+    int status = 1;
+    require(waitpid(child, &status, 0) == child, "waitpid");
+    return status == 0;
+}
+
+/// What is in VRAM when the GPU is reset is lost, but not what comes there later.
+void evict_during_resets() {
+    const pid_t evicting = begin_eviction();
+    const pid_t owner = fork_child();
+    while (owner == 0) keep_buffers(kPatience);
+    for (int n = 0; n < kResets; ++n) {
+        sleep_ms(500);
+        end_reset(begin_reset());
+    }
+    kill(owner, SIGKILL);
+    require(waitpid(owner, nullptr, 0) == owner, "waitpid");
+    end_eviction(evicting);
+}
+
+void evict() {
+    const pid_t evicting = begin_eviction();
+    const bool kept = keep_buffers(3);
+    end_eviction(evicting);
+    if (!kept) fail("an evicted buffer is not what it was");
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
     const std::string mode = count >= 2 ? arguments[1] : "";
     if (count == 3 && mode == "debugged") return debugged(arguments[2]);
-    if (count != 2 || (mode != "enter" && mode != "leave" && mode != "resume")) fail("usage: during_reset enter|leave|resume");
+    if (count != 2 || (mode != "enter" && mode != "leave" && mode != "resume" && mode != "evict"))
+        fail("usage: during_reset enter|leave|resume|evict");
     slots();  // mounts debugfs
-    debug(arguments[0], mode);
-    debug(arguments[0], "");
+    if (mode == "evict") {
+        evict_during_resets();
+        evict();
+    } else {
+        debug(arguments[0], mode);
+        debug(arguments[0], "");
+    }
     std::printf("during_reset %s: PASSED\n", mode.c_str());
     return 0;
 }
