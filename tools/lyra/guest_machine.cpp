@@ -449,6 +449,10 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
     if (monitor && !monitor->error().empty()) result.errors.push_back("no vmcore: " + monitor->error());
     std::string text = read_text(work.path() / "serial");
     if (!tree_.empty()) result.splat = kernel_splat(result.dmesg.empty() ? text : result.dmesg);
+    if (result.end == GuestResult::End::Finished) {
+        const std::string part = kernel_lacks(options_.debug, text);
+        if (!part.empty()) result.errors.push_back("--debug " + part + ": the kernel does not say that it is on");
+    }
     const bool good = result.end == GuestResult::End::Finished && result.errors.empty() && result.splat.empty();
     if (!good || !options_.log.empty()) {
         for (const char* part : {"device", "qemu"})

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <sstream>
+#include <utility>
 
 namespace lyra::cli {
 
@@ -72,6 +73,20 @@ std::string kernel_splat(const std::string& log) {
         if (taken >= kLinesWithoutEnd && (traced || splat.find("Call Trace:") == std::string::npos)) break;
     }
     return splat;
+}
+
+std::string kernel_lacks(const std::vector<std::string>& parts, const std::string& log) {
+    // kcov says nothing.
+    constexpr std::pair<const char*, const char*> kWords[] = {{"kasan", "KernelAddressSanitizer initialized"},
+                                                              {"kcsan", "kcsan: enabled early"},
+                                                              {"kmemleak", "Kernel memory leak detector initialized"},
+                                                              {"lockdep", "Lock dependency validator:"}};
+    for (const std::string& part : parts) {
+        for (const auto& [name, words] : kWords) {
+            if (part == name && log.find(words) == std::string::npos) return part;
+        }
+    }
+    return "";
 }
 
 }  // namespace lyra::cli

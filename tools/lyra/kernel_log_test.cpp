@@ -49,6 +49,16 @@ TEST(KernelSplat, IsBounded) {
     EXPECT_EQ(std::count(splat.begin(), splat.end(), '\n'), 100);
 }
 
+TEST(KernelLacks, WhatIsNotSaidToBeOn) {
+    const std::string on =
+        "[    2.2] kasan: KernelAddressSanitizer initialized\n[    3.1] Lock dependency validator: Copyright (c) 2006\n";
+    EXPECT_EQ(kernel_lacks({}, kQuiet), "");
+    EXPECT_EQ(kernel_lacks({"lockdep", "kasan", "kcov"}, on), "");
+    EXPECT_EQ(kernel_lacks({"lockdep", "kcsan"}, on), "kcsan");
+    EXPECT_EQ(kernel_lacks({"kcsan"}, "[    2.1] kcsan: enabled early\n"), "");
+    EXPECT_EQ(kernel_lacks({"kmemleak"}, on), "kmemleak");
+}
+
 TEST(KernelComplaint, IsALineOfTheLog) {
     EXPECT_EQ(kernel_complaint("KFDQMTest.CreateCpQueue", kQuiet), "");
     EXPECT_EQ(kernel_complaint("KFDQMTest.CreateCpQueue", "a\n[1] amdgpu: GPU reset begin!\nb\n"),
