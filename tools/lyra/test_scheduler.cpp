@@ -317,11 +317,12 @@ void test_scheduler(const GuestOptions& options, Report& report) {
     check_resets(guest.trace, report);
 
     // In a guest of their own, because the driver writes registers of the debugger during a reset, which is not the
-    // scheduler's. The driver without the patches does not survive the first two, and fails in the last.
-    const std::array<std::pair<const char*, const char*>, 3> meanwhile = {
+    // scheduler's. The driver without the patches does not survive the first two, and fails in the others.
+    const std::array<std::pair<const char*, const char*>, 4> meanwhile = {
         {{"enter", "debugging begins during a reset of the GPU"},
          {"leave", "debugging ends during a reset of the GPU"},
-         {"resume", "a queue that is to be destroyed is resumed during a reset of the GPU"}}};
+         {"resume", "a queue that is to be destroyed is resumed during a reset of the GPU"},
+         {"evict", "VRAM can be evicted after it was evicted during a reset of the GPU"}}};
     std::vector<std::string> reset_scripts;
     for (const auto& [mode, name] : meanwhile)
         reset_scripts.push_back(fmt::format("chmod +x during_reset; ./during_reset {}", mode));
@@ -329,7 +330,7 @@ void test_scheduler(const GuestOptions& options, Report& report) {
     for (size_t n = 0; n < meanwhile.size(); ++n)
         during_reset.push_back({meanwhile[n].second, reset_scripts[n].c_str(), 0, {": PASSED"}, {}, kLong});
     guest.trace.clear();
-    run_checks(guest, "scheduler", "boots for debuggers during a reset", during_reset, job, report);
+    run_checks(guest, "scheduler", "boots for debuggers and evictions during a reset", during_reset, job, report);
 }
 
 namespace {
