@@ -267,6 +267,20 @@ void test_scheduler(const GuestOptions& options, Report& report) {
                       {"untracked 8\n", "displaced crowd: PASSED"},
                       {},
                       kLong});
+    // A turn against starvation would let the low queue run, too; there is none within two minutes. Without turns an unknown
+    // owner has none either.
+    const std::string awaited =
+        kFunctions +
+        "chmod +x awaited; echo adaptive >$dir/detection; echo 2000 >$dir/period_us; echo queue >$dir/unmap\n"
+        "echo 120000000 >$dir/starvation_us; echo fixed >$dir/policy\n"
+        "echo 0 >$dir/turn_us; ./awaited known || exit 1; echo 2000000 >$dir/turn_us; ./awaited unknown || exit 1\n"
+        "echo none >$dir/policy; echo 50000 >$dir/starvation_us; echo 2000 >$dir/turn_us";
+    checks.push_back({"a queue of low priority that a high one waits for runs, whether its owner is known or not",
+                      awaited.c_str(),
+                      0,
+                      {"awaited known: PASSED", "awaited unknown: PASSED"},
+                      {},
+                      kLong});
     const std::string races =
         kFunctions +
         "chmod +x races; ./races 30 1 settings kill debug evict || exit 1\n"

@@ -13,14 +13,21 @@
 
 namespace lyra::guest {
 
+namespace {
+
+/// Progress begins as a signal does, so that a packet can wait for it.
+constexpr size_t kSignalValue = 8;
+
+}  // namespace
+
 Counting::Counting(Gpu& gpu, uint32_t groups, uint32_t steps, uint32_t rounds, uint32_t seed)
     : arguments_(gpu.allocate(sizeof(CountArguments))), results_(gpu.allocate(groups * kCountGroup * sizeof(uint32_t))),
-      progress_(gpu.allocate(groups * sizeof(uint32_t))), groups_(groups) {
-    *arguments_.as<CountArguments>() = {results_.address(), progress_.address(), steps, rounds, seed, kFactor};
+      progress_(gpu.allocate(kSignalValue + groups * sizeof(uint32_t))), groups_(groups) {
+    *arguments_.as<CountArguments>() = {results_.address(), progress_.address(kSignalValue), steps, rounds, seed, kFactor};
 }
 
 uint32_t Counting::progress() const {
-    const auto* steps = progress_.as<volatile uint32_t>();
+    const auto* steps = progress_.as<volatile uint32_t>(kSignalValue);
     uint32_t least = ~0u;
     for (uint32_t n = 0; n < groups_; ++n) least = std::min(least, uint32_t{steps[n]});
     return least;
@@ -29,7 +36,7 @@ uint32_t Counting::progress() const {
 bool Counting::right() const {
     const CountArguments& a = arguments();
     for (uint32_t n = 0; n < groups_ * kCountGroup; ++n) {
-        const uint32_t steps = progress_.as<uint32_t>()[n / kCountGroup];
+        const uint32_t steps = progress_.as<uint32_t>(kSignalValue)[n / kCountGroup];
         if (steps < std::max(a.steps, 1u) ||
             results_.as<uint32_t>()[n] != counted(a.seed + n, a.seed, uint64_t{steps} * a.rounds)) {
             return false;

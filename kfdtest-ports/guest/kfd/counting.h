@@ -33,6 +33,10 @@ public:
 
     void start(AqlQueue& queue, const Memory& code) { signal_ = queue.dispatch(code, groups_, kCountGroup, arguments_); }
     bool done(const AqlQueue& queue) const { return queue.done(signal_); }
+    /// Address of the signal that its end completes.
+    uint64_t signal(const AqlQueue& queue) const { return queue.signal_address(signal_); }
+    /// Address of a signal whose value is the number of steps that the only work-group has done.
+    uint64_t progress_signal() const { return progress_.address(); }
     /// Steps that the slowest work-group has done.
     uint32_t progress() const;
     /// Every work-group ends after the step that it is in.

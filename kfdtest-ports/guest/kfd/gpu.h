@@ -38,6 +38,9 @@ enum class Where { System, Cached, Vram };
 /// How far a packet acquires and releases memory.
 enum class Fence : uint16_t { None, Agent, System };
 
+/// What AMD's barrier packet compares a signal's value with. @source hsa.h, hsa_signal_condition_t
+enum class Condition : uint32_t { Equal, NotEqual, Less, GreaterOrEqual };
+
 /// Memory that CPU and GPU see at the same address.
 struct Memory {
     void* at = nullptr;
@@ -103,6 +106,10 @@ public:
     unsigned dispatch(const Memory& code, uint32_t groups, uint32_t group_size, const Memory& arguments, uint32_t lds_bytes = 0,
                       Fence acquire = Fence::System, Fence release = Fence::System);
     bool done(unsigned signal) const;
+    /// Address of a completion signal.
+    uint64_t signal_address(unsigned signal) const;
+    /// The packets behind this one wait for the value of the signal at an address.
+    void wait_until(uint64_t signal, Condition condition, int64_t value);
 
     /// AMDKFD_IOC_UPDATE_QUEUE: 0 takes the queue from the hardware, more gives it back. @return 0 or errno
     int update(unsigned percentage);
@@ -113,6 +120,11 @@ public:
     const QueueMemory& memory() const { return memory_; }
 
 private:
+    /// Number of the next packet; its bytes from the second on are 0.
+    uint64_t next_packet(void*& packet);
+    /// Let the GPU have it.
+    void publish(uint64_t index, uint16_t header);
+
     Gpu& gpu_;
     QueueMemory memory_;
     uint32_t id_ = 0;

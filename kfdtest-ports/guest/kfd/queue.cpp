@@ -16,6 +16,8 @@ namespace {
 constexpr size_t kPage = 4096, kPacketBytes = 64, kSignalBytes = 64, kSignalValue = 8;
 constexpr size_t kDoorbellBytes = 8192;  ///< of one process on gfx9: 1024 doorbells of 8 bytes
 constexpr uint16_t kDispatch = 2 | 1 << 8;  ///< kernel dispatch, barrier; fences from bits 9 and 11 on
+constexpr uint16_t kVendor = 0 | 1 << 8;    ///< vendor specific, barrier
+constexpr uint8_t kBarrierValue = 2;        ///< @source ROCr amd_hsa_signal.h, hsa_amd_barrier_value_packet_t
 
 struct DispatchPacket {
     uint16_t header, setup;
@@ -25,6 +27,17 @@ struct DispatchPacket {
     uint64_t kernel, arguments, reserved1, signal;
 };
 static_assert(sizeof(DispatchPacket) == kPacketBytes);
+
+struct BarrierValuePacket {
+    uint16_t header;
+    uint8_t format, reserved0;
+    uint32_t reserved1;
+    uint64_t signal;
+    int64_t value, mask;
+    uint32_t condition, reserved2;
+    uint64_t reserved3[2], completion;
+};
+static_assert(sizeof(BarrierValuePacket) == kPacketBytes);
 
 }  // namespace
 
@@ -74,15 +87,29 @@ AqlQueue::~AqlQueue() {
     }
 }
 
+uint64_t AqlQueue::next_packet(void*& packet) {
+    const uint64_t index = next_++;
+    packet = memory_.ring.as<char>(index % (memory_.ring_bytes / kPacketBytes) * kPacketBytes);
+    std::memset(static_cast<char*>(packet) + 2, 0, kPacketBytes - 2);
+    return index;
+}
+
+void AqlQueue::publish(uint64_t index, uint16_t header) {
+    std::atomic_ref<uint64_t>(*memory_.pointers[1].as<uint64_t>()).store(index + 1);
+    auto* packet = memory_.ring.as<uint16_t>(index % (memory_.ring_bytes / kPacketBytes) * kPacketBytes);
+    std::atomic_ref<uint16_t>(*packet).store(header, std::memory_order_release);
+    *doorbell_ = index;
+}
+
 unsigned AqlQueue::dispatch(const Memory& code, uint32_t groups, uint32_t group_size, const Memory& arguments,
                             uint32_t lds_bytes, Fence acquire, Fence release) {
-    const uint64_t index = next_++;
+    void* at;
+    const uint64_t index = next_packet(at);
     const unsigned slot = static_cast<unsigned>(index % (memory_.ring_bytes / kPacketBytes));
     std::memset(memory_.signals.as<char>(slot * kSignalBytes), 0, kSignalBytes);
     *memory_.signals.as<int64_t>(slot * kSignalBytes) = 1;                 // kind: a user signal
     *memory_.signals.as<int64_t>(slot * kSignalBytes + kSignalValue) = 1;  // the GPU takes one off
-    auto* packet = memory_.ring.as<DispatchPacket>(slot * kPacketBytes);
-    std::memset(reinterpret_cast<char*>(packet) + 2, 0, kPacketBytes - 2);
+    auto* packet = static_cast<DispatchPacket*>(at);
     packet->setup = 1;  // one dimension
     packet->group_x = static_cast<uint16_t>(group_size);
     packet->group_y = packet->group_z = 1;
@@ -91,17 +118,28 @@ unsigned AqlQueue::dispatch(const Memory& code, uint32_t groups, uint32_t group_
     packet->lds_bytes = lds_bytes;
     packet->kernel = code.address();
     packet->arguments = arguments.address();
-    packet->signal = memory_.signals.address(slot * kSignalBytes);
-    std::atomic_ref<uint64_t>(*memory_.pointers[1].as<uint64_t>()).store(index + 1);
-    const auto header =
-        static_cast<uint16_t>(kDispatch | static_cast<uint16_t>(acquire) << 9 | static_cast<uint16_t>(release) << 11);
-    std::atomic_ref<uint16_t>(packet->header).store(header, std::memory_order_release);
-    *doorbell_ = index;
+    packet->signal = signal_address(slot);
+    publish(index,
+            static_cast<uint16_t>(kDispatch | static_cast<uint16_t>(acquire) << 9 | static_cast<uint16_t>(release) << 11));
     return slot;
 }
 
 bool AqlQueue::done(unsigned signal) const {
     return std::atomic_ref<int64_t>(*memory_.signals.as<int64_t>(signal * kSignalBytes + kSignalValue)).load() == 0;
+}
+
+uint64_t AqlQueue::signal_address(unsigned signal) const { return memory_.signals.address(signal * kSignalBytes); }
+
+void AqlQueue::wait_until(uint64_t signal, Condition condition, int64_t value) {
+    void* at;
+    const uint64_t index = next_packet(at);
+    auto* packet = static_cast<BarrierValuePacket*>(at);
+    packet->format = kBarrierValue;
+    packet->signal = signal;
+    packet->value = value;
+    packet->mask = -1;
+    packet->condition = static_cast<uint32_t>(condition);
+    publish(index, kVendor);
 }
 
 int AqlQueue::update(unsigned percentage) {
