@@ -179,7 +179,7 @@ uint64_t Simulation::seen_saved(uint64_t begun, uint64_t saved) const {
 
 /// The driver sleeps between two looks at the fence, for an eighth of the time that has passed: usleep_range() with a slack of
 /// an eighth, of which it takes all when no other timer ends before.
-/// @source amdkfd_fence_wait_timeout() of kfd-patches, patch 9
+/// @source amdkfd_fence_wait_timeout() as kfd-patches/ has it
 uint64_t Simulation::fence_looked_ns(uint64_t written) const {
     constexpr uint64_t kUs = 1'000, kLeastUs = 2, kMostUs = 100;
     const uint64_t marker = marker_ns();

@@ -343,8 +343,20 @@ void test_scheduler(const GuestOptions& options, Report& report) {
     std::vector<GuestCheck> during_reset;
     for (size_t n = 0; n < meanwhile.size(); ++n)
         during_reset.push_back({meanwhile[n].second, reset_scripts[n].c_str(), 0, {": PASSED"}, {}, kLong});
+    during_reset.push_back({"processes that are killed while VRAM is evicted are gone soon after",
+                            "chmod +x during_evict; ./during_evict 80",
+                            0,
+                            {": PASSED"},
+                            {},
+                            kLong});
+    during_reset.push_back({"debuggers leave while their program makes queues",
+                            "chmod +x debug_events; ./debug_events 20",
+                            0,
+                            {": PASSED"},
+                            {},
+                            kLong});
     guest.trace.clear();
-    run_checks(guest, "scheduler", "boots for debuggers and evictions during a reset", during_reset, job, report);
+    run_checks(guest, "scheduler", "boots for debuggers and evictions that come at a bad time", during_reset, job, report);
 }
 
 namespace {

@@ -97,7 +97,7 @@ struct QueueMemory {
 class AqlQueue {
 public:
     static constexpr unsigned kNormalPriority = 7;
-    explicit AqlQueue(Gpu& gpu, uint32_t packets = 64, unsigned priority = kNormalPriority);
+    explicit AqlQueue(Gpu& gpu, uint32_t packets = 64, unsigned priority = kNormalPriority, Where end_of_pipe = Where::Vram);
     ~AqlQueue();
     AqlQueue(const AqlQueue&) = delete;
     AqlQueue& operator=(const AqlQueue&) = delete;
@@ -115,6 +115,8 @@ public:
     int update(unsigned percentage);
     /// @return 0 or errno
     int destroy();
+    /// A new queue with the memory of the one that was destroyed, which had no packets.
+    void create();
 
     uint32_t id() const { return id_; }
     const QueueMemory& memory() const { return memory_; }

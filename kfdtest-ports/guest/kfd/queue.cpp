@@ -41,7 +41,7 @@ static_assert(sizeof(BarrierValuePacket) == kPacketBytes);
 
 }  // namespace
 
-AqlQueue::AqlQueue(Gpu& gpu, uint32_t packets, unsigned priority) : gpu_(gpu), priority_(priority) {
+AqlQueue::AqlQueue(Gpu& gpu, uint32_t packets, unsigned priority, Where end_of_pipe) : gpu_(gpu), priority_(priority) {
     const cwsr::AreaSizes sizes = cwsr::area_sizes(gpu.compute_units(), gpu.shader_engines());
     memory_.ring_bytes = static_cast<uint32_t>(packets * kPacketBytes);
     memory_.save_bytes = sizes.total();
@@ -49,16 +49,20 @@ AqlQueue::AqlQueue(Gpu& gpu, uint32_t packets, unsigned priority) : gpu_(gpu), p
     memory_.ring = gpu.allocate(memory_.ring_bytes);
     for (uint32_t n = 0; n < packets; ++n) *memory_.ring.as<uint16_t>(n * kPacketBytes) = 1;  // no packet yet
     for (Memory& pointer : memory_.pointers) pointer = gpu.allocate(kPage);
-    memory_.end_of_pipe = gpu.allocate(kPage, Where::Vram);
+    memory_.end_of_pipe = gpu.allocate(kPage, end_of_pipe);
     memory_.save_area = gpu.allocate(sizes.total() + sizes.debugger);
     memory_.signals = gpu.allocate(packets * kSignalBytes);
 
+    create();
+}
+
+void AqlQueue::create() {
     kfd_ioctl_create_queue_args create{};
     create.ring_base_address = memory_.ring.address();
     create.read_pointer_address = memory_.pointers[0].address();
     create.write_pointer_address = memory_.pointers[1].address();
     create.ring_size = memory_.ring_bytes;
-    create.gpu_id = gpu.id();
+    create.gpu_id = gpu_.id();
     create.queue_type = KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
     create.queue_percentage = 100;
     create.queue_priority = priority_;
@@ -67,14 +71,16 @@ AqlQueue::AqlQueue(Gpu& gpu, uint32_t packets, unsigned priority) : gpu_(gpu), p
     create.ctx_save_restore_address = memory_.save_area.address();
     create.ctx_save_restore_size = memory_.save_bytes;
     create.ctl_stack_size = memory_.stack_bytes;
-    require(gpu.call(AMDKFD_IOC_CREATE_QUEUE, &create) == 0, "CREATE_QUEUE");
+    require(gpu_.call(AMDKFD_IOC_CREATE_QUEUE, &create) == 0, "CREATE_QUEUE");
     id_ = create.queue_id;
     exists_ = true;
 
     const size_t offset = create.doorbell_offset & (kDoorbellBytes - 1);
-    doorbells_ = mmap(nullptr, kDoorbellBytes, PROT_READ | PROT_WRITE, MAP_SHARED, gpu.kfd(),
-                      static_cast<off_t>(create.doorbell_offset - offset));
-    require(doorbells_ != MAP_FAILED, "mmap of the doorbells");
+    if (doorbells_ == nullptr) {
+        doorbells_ = mmap(nullptr, kDoorbellBytes, PROT_READ | PROT_WRITE, MAP_SHARED, gpu_.kfd(),
+                          static_cast<off_t>(create.doorbell_offset - offset));
+        require(doorbells_ != MAP_FAILED, "mmap of the doorbells");
+    }
     doorbell_ = reinterpret_cast<uint64_t*>(static_cast<char*>(doorbells_) + offset);
 }
 
