@@ -124,13 +124,21 @@ __global__ void load(unsigned rounds, const uint4* data, unsigned kib, unsigned*
 __global__ void local(unsigned rounds, unsigned* waves_done, unsigned* sums) {
     extern __shared__ unsigned lds[];
     const unsigned wave = (blockIdx.x * blockDim.x + threadIdx.x) / kWave;
-    volatile unsigned* own = lds + threadIdx.x;
+    // Said to be LDS: a volatile access by way of a generic pointer is a flat one.
+    auto* own = (volatile unsigned __attribute__((address_space(3)))*)(lds + threadIdx.x);
     unsigned value = threadIdx.x + wave;
-    for (unsigned n = 0; n < rounds; ++n) {
+    const auto round = [&] {
         *own = value;
         value = *own * kStep + kAdd;
         LYRA_HOLD(value);
+    };
+    constexpr unsigned kUnrolled = 8;
+    unsigned n = 0;
+    for (; n + kUnrolled <= rounds; n += kUnrolled) {
+#pragma unroll
+        for (unsigned k = 0; k < kUnrolled; ++k) round();
     }
+    for (; n < rounds; ++n) round();
     *own = threadIdx.x + wave;
     __syncthreads();
     count(wave, value ^ lds[threadIdx.x ^ 1], waves_done, sums);
