@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Processes that have page tables only in VRAM are killed while it is evicted again and again, at the moment when they have
-// just been restored and the next eviction waits for a while: each is gone soon after.
+// just been restored and the next eviction waits for a while: each is gone soon after, with its memory.
 // usage: during_evict TIMES
 #include <signal.h>
 #include <sys/mman.h>
@@ -63,6 +63,8 @@ int main(int count, char** arguments) {
     void* at = mmap(nullptr, sizeof(std::atomic<double>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     require(at != MAP_FAILED, "mmap");
     auto& killed = *new (at) std::atomic<double>;
+    // What the driver says when memory of a process is left over.
+    const unsigned left_over = log_lines("still active bo");
     double longest = 0;
     for (int n = 0; n < times; ++n) {
         killed = 0;
@@ -80,6 +82,7 @@ int main(int count, char** arguments) {
     }
     kill(evictor, SIGKILL);
     waitpid(evictor, nullptr, 0);
+    if (log_lines("still active bo") != left_over) fail("memory of a process was not freed");
     std::printf("longest end of a process %.1f s\nduring_evict: PASSED\n", longest);
     return 0;
 }
