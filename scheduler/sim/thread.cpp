@@ -148,6 +148,7 @@ uint64_t Simulation::unmap_packets() const {
         case Unmap::Process: break;
     }
     std::vector<unsigned> processes;
+    processes.reserve(action_.take.size());
     for (const unsigned n : action_.take) processes.push_back(queues_[n].process);
     std::sort(processes.begin(), processes.end());
     return static_cast<uint64_t>(std::unique(processes.begin(), processes.end()) - processes.begin());

@@ -125,7 +125,7 @@ std::string run_checks(const GuestOptions& options, const char* group, const std
     if (result.end == GuestResult::End::Interrupted) throw Interrupted();
     const bool good = result.end == GuestResult::End::Finished && result.errors.empty() && result.splat.empty();
     std::string why = good ? "" : fmt::format("boot log: {}\n{}", result.log.string(), result.splat);
-    for (const std::string& error : result.errors) why = "guest: " + error + "\n" + why;
+    for (const std::string& error : result.errors) why = fmt::format("guest: {}\n{}", error, why);
     reader.finish(result.end == GuestResult::End::TimedOut ? "the guest took too long\n" + why
                                                            : "the guest ended before\n" + why);
     report.add(group, name, good ? Verdict::Passed : Verdict::Failed, why);

@@ -338,9 +338,11 @@ void test_scheduler(const GuestOptions& options, Report& report) {
          {"resume", "a queue that is to be destroyed is resumed during a reset of the GPU"},
          {"evict", "VRAM can be evicted after it was evicted during a reset of the GPU"}}};
     std::vector<std::string> reset_scripts;
+    reset_scripts.reserve(meanwhile.size());
     for (const auto& [mode, name] : meanwhile)
         reset_scripts.push_back(fmt::format("chmod +x during_reset; ./during_reset {}", mode));
     std::vector<GuestCheck> during_reset;
+    during_reset.reserve(meanwhile.size() + 2);
     for (size_t n = 0; n < meanwhile.size(); ++n)
         during_reset.push_back({meanwhile[n].second, reset_scripts[n].c_str(), 0, {": PASSED"}, {}, kLong});
     during_reset.push_back({"processes that are killed while VRAM is evicted are gone soon after",
