@@ -3,7 +3,6 @@
 // usage: debug_events SECONDS
 #include <fcntl.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,12 +27,6 @@ struct Shared {
     std::atomic<uint64_t> queues;
 };
 
-Shared& shared_memory() {
-    void* at = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    require(at != MAP_FAILED, "mmap");
-    return *new (at) Shared{};
-}
-
 [[noreturn]] void make_queues(Shared& shared) {
     Gpu gpu;
     std::vector<std::thread> threads;
@@ -56,7 +49,7 @@ Shared& shared_memory() {
 int main(int count, char** arguments) {
     const double seconds = count == 2 ? std::atof(arguments[1]) : 0;
     if (seconds <= 0) fail("usage: debug_events SECONDS");
-    Shared& shared = shared_memory();
+    Shared& shared = shared_with_children<Shared>();
     const int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC), events = open("/dev/null", O_WRONLY | O_CLOEXEC);
     require(kfd >= 0 && events >= 0, "/dev/kfd or /dev/null");
     const pid_t child = fork_child();

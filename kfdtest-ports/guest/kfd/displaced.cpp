@@ -41,12 +41,6 @@ struct Shared {
     std::atomic<bool> stop, stopped;
 };
 
-Shared& shared_memory() {
-    void* at = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    require(at != MAP_FAILED, "mmap");
-    return *new (at) Shared{};
-}
-
 /// The program that is debugged: a queue of high priority with work that does not end.
 int debugged() {
     Gpu gpu;
@@ -173,7 +167,7 @@ bool low_is_idle() {
 }
 
 int hidden(void (*hide)(const QueueMemory&)) {
-    Shared& shared = shared_memory();
+    Shared& shared = shared_with_children<Shared>();
     const pid_t child = start_low(shared, hide);
     const auto moved = [&](double seconds) {
         const uint32_t before = shared.progress;
@@ -201,7 +195,7 @@ int hidden(void (*hide)(const QueueMemory&)) {
 
 int crowd() {
     constexpr unsigned kQueues = 40;
-    Shared& shared = shared_memory();
+    Shared& shared = shared_with_children<Shared>();
     const pid_t child = fork_child();
     if (child == 0) {
         if (!wait_for(kPatience, [&] { return shared.progress != 0; })) std::_Exit(1);

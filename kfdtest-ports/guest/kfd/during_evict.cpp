@@ -3,7 +3,6 @@
 // just been restored and the next eviction waits for a while: each is gone soon after, with its memory.
 // usage: during_evict TIMES
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,7 +10,6 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <new>
 
 #include "kfdtest-ports/guest/kfd/code.h"
 #include "kfdtest-ports/guest/kfd/counting.h"
@@ -60,9 +58,7 @@ int main(int count, char** arguments) {
     const std::string evict = debugfs_file("amdgpu_evict_vram");
     const pid_t evictor = fork_child();
     while (evictor == 0) read_file(evict);
-    void* at = mmap(nullptr, sizeof(std::atomic<double>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    require(at != MAP_FAILED, "mmap");
-    auto& killed = *new (at) std::atomic<double>;
+    auto& killed = shared_with_children<std::atomic<double>>();
     // What the driver says when memory of a process is left over.
     const unsigned left_over = log_lines("still active bo");
     double longest = 0;

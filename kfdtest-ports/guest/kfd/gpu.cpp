@@ -53,6 +53,12 @@ int fork_child() {
     return child;
 }
 
+void* shared_bytes(size_t bytes) {
+    void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    require(at != MAP_FAILED, "mmap");
+    return at;
+}
+
 void sleep_ms(unsigned milliseconds) {
     const timespec time{milliseconds / 1000, static_cast<long>(milliseconds % 1000) * 1'000'000};
     nanosleep(&time, nullptr);

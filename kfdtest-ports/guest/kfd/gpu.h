@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <new>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,13 @@ void require(bool ok, const std::string& what);
 
 /// fork() of a child that does not outlive its parent.
 int fork_child();
+
+/// Memory of zeros that this process shares with its children.
+void* shared_bytes(size_t bytes);
+template <class T>
+T& shared_with_children() {
+    return *new (shared_bytes(sizeof(T))) T{};
+}
 
 /// Wait, looking every few milliseconds. @return false: not in time
 bool wait_for(double seconds, const std::function<bool()>& done);
