@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "common/snapshot.h"
+
 namespace lyra {
 
 /// Means over a window of time.
@@ -30,10 +32,20 @@ public:
                 static_cast<uint32_t>(over_.unit_ns * 1000 / kWindowNs)};
     }
     uint32_t units() const { return units_; }
+    void visit(StateVisitor& v) {
+        v("reached_ns", reached_ns_);
+        v("units", units_);
+        v("sums", sums_);
+        v("over", over_);
+    }
 
 private:
     struct Sums {
         uint64_t busy_ns = 0, unit_ns = 0;
+        void visit(StateVisitor& v) {
+            v("busy_ns", busy_ns);
+            v("unit_ns", unit_ns);
+        }
     };
     void add(Sums& sums, uint64_t ns) const {
         sums.busy_ns += units_ != 0 ? ns : 0;

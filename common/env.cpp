@@ -24,6 +24,14 @@ std::string Strict::set(std::string_view text) {
     return {};
 }
 
+void Env::visit(StateVisitor& v) {
+    v("stats", stats);
+    v("clock", clock);
+    v("vram_traffic", vram_traffic);
+    v("system_traffic", system_traffic);
+    v("logged", logged);
+}
+
 void report(Env& env, Fault fault, std::string_view detail) {
     const FaultInfo& info = fault_info(fault);
     env.stats.add(fault);

@@ -60,6 +60,8 @@ struct Env {
     /// Times each fault was logged, so that a guest cannot flood the log.
     std::array<uint32_t, kFaultCount> logged{};
 
+    /// What changes while the device runs; the rest is its configuration.
+    void visit(StateVisitor& v);
     uint64_t now_ns() { return clock.on() ? clock.ns() : host.now_ns(); }
     bool is_vram(const uint8_t* p) const { return vram == nullptr || static_cast<uint64_t>(p - vram) < vram_bytes; }
     void log(LogLevel level, std::string_view text) { host.log(level, text); }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "common/fault.h"
+#include "common/snapshot.h"
 
 namespace lyra {
 
@@ -32,6 +33,17 @@ public:
     void set(Stat stat, uint64_t value) { counters_[static_cast<size_t>(stat)].store(value, std::memory_order_relaxed); }
     void add(Fault fault) { bump(faults_[static_cast<size_t>(fault)], 1); }
     uint64_t get(Stat stat) const { return counters_[static_cast<size_t>(stat)].load(std::memory_order_relaxed); }
+    /// Writers wait meanwhile.
+    void visit(StateVisitor& v) {
+        const auto each = [&](const char* name, auto& counters) {
+            std::array<uint64_t, std::tuple_size_v<std::remove_reference_t<decltype(counters)>>> values{};
+            for (size_t i = 0; i < values.size(); ++i) values[i] = counters[i].load(std::memory_order_relaxed);
+            v(name, values);
+            for (size_t i = 0; i < values.size() && v.loads(); ++i) counters[i].store(values[i], std::memory_order_relaxed);
+        };
+        each("counters", counters_);
+        each("faults", faults_);
+    }
     uint64_t get(Fault fault) const { return faults_[static_cast<size_t>(fault)].load(std::memory_order_relaxed); }
 
 private:

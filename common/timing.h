@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "common/snapshot.h"
+
 namespace lyra {
 
 enum class TimingKind : uint8_t { Fact, Estimate };
@@ -71,6 +73,11 @@ public:
         return owed;
     }
 
+    void visit(StateVisitor& v) {
+        v("clk", clk_);
+        v("owed_ns", owed_ns_);
+    }
+
 private:
     uint64_t clk_ = 0, mhz_ = 1000, owed_ns_ = 0;
     bool on_ = false;
@@ -89,6 +96,11 @@ public:
         }
         backlog_ += bytes * mhz;
         return backlog_ / mb_per_s;
+    }
+
+    void visit(StateVisitor& v) {
+        v("time_clk", time_clk_);
+        v("backlog", backlog_);
     }
 
 private:

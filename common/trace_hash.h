@@ -3,6 +3,7 @@
 // same at the same times have the same hash.
 #pragma once
 
+#include "common/snapshot.h"
 #include "common/trace.h"
 
 namespace lyra {
@@ -20,6 +21,10 @@ public:
         if (next_) next_->record(record);
     }
 
+    void visit(StateVisitor& v) {
+        v("hash", hash_);
+        v("events", events_);
+    }
     uint64_t hash() const { return hash_; }
     uint64_t events() const { return events_; }
 

@@ -42,4 +42,13 @@ void CommandProcessor::reset() {
 
 Dispatcher& CommandProcessor::dispatcher() { return impl_->dispatcher; }
 
+void CommandProcessor::visit(StateVisitor& v) {
+    v("registers", impl_->registers);
+    v("dispatcher", impl_->dispatcher);
+    v("mec", impl_->mec);
+    v("scheduler", impl_->scheduler);
+    v("scheduler_free_ns", impl_->scheduler_free_ns);
+    v("scheduler_look_ns", impl_->scheduler_look_ns);
+}
+
 }  // namespace lyra

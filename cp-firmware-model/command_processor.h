@@ -44,6 +44,8 @@ public:
     RunState run(uint64_t instruction_budget);
 
     void reset();
+    /// Between two calls of run() or run_until().
+    void visit(StateVisitor& v);
     Dispatcher& dispatcher();
 
     struct Impl;

@@ -122,4 +122,26 @@ Fault parse(std::span<const uint32_t> words, const Area& area, std::vector<Saved
     return Fault::None;
 }
 
+void SavedWave::visit(StateVisitor& v) {
+    v("record", record);
+    v("scratch_slot", scratch_slot);
+    v("scratch_en", scratch_en);
+}
+
+void SavedGroup::visit(StateVisitor& v) {
+    v("vgprs", vgprs);
+    v("sgprs", sgprs);
+    v("lds_bytes", lds_bytes);
+    v("engine", engine);
+    v.list("waves", waves, kMaxGroupWaves);
+}
+
+void Area::visit(StateVisitor& v) {
+    v("base", base);
+    v("size", size);
+    v("stack_size", stack_size);
+    v("stack_offset", stack_offset);
+    v("wave_end", wave_end);
+}
+
 }  // namespace lyra::cwsr

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/fault.h"
+#include "common/snapshot.h"
 
 namespace lyra::cwsr {
 
@@ -14,6 +15,7 @@ struct SavedWave {
     uint64_t record = 0;  ///< bytes from the start of the save area
     uint32_t scratch_slot = 0;
     bool scratch_en = false;
+    void visit(StateVisitor& v);
 };
 
 /// A work-group with what is left of its waves, first to last.
@@ -24,6 +26,7 @@ struct SavedGroup {
     unsigned engine = 0;     ///< shader engine; scratch slots belong to it
     std::vector<SavedWave> waves;
 
+    void visit(StateVisitor& v);
     uint64_t record_bytes(bool first) const;
     /// From the start of a record to its hardware registers.
     uint64_t hwreg_offset() const;
@@ -37,6 +40,7 @@ struct Area {
     uint32_t stack_offset = 0;  ///< CNTL_STACK_OFFSET: the stack's low end; stack_size when nothing is saved
     uint32_t wave_end = 0;      ///< WG_STATE_OFFSET: behind the last record
 
+    void visit(StateVisitor& v);
     bool usable() const { return base != 0 && stack_size != 0 && stack_size < size; }
     bool empty() const { return stack_offset == stack_size; }
 };

@@ -93,6 +93,44 @@ TEST_P(Injection, AgainAtEveryInstructionOfTheRestore) {
     }
 }
 
+// The unit's state after each instruction of a program, of its save and of its restore.
+TEST_P(Injection, ThroughAStreamAfterEveryInstruction) {
+    constexpr unsigned kMost = 400;  // of the long loops, and of the handlers' long ones
+    rig.start();
+    for (unsigned n = 0; n < std::min(length, kMost) && rig.step(1); ++n) {
+        rig.through_a_stream();
+        ASSERT_FALSE(HasFatalFailure()) << n;
+    }
+    finish();
+    rig.start();
+    ASSERT_TRUE(rig.step(length / 2));
+    rig.unit.request_save(WaveRig::kDispatch);
+    for (unsigned n = 0; n < kMost && rig.unit.runnable(); ++n) {
+        rig.unit.run(1);
+        rig.through_a_stream();
+        ASSERT_FALSE(HasFatalFailure()) << n;
+    }
+    if (rig.finish_save()) rig.restore(true);
+    for (unsigned n = 0; n < kMost && rig.step(1); ++n) {
+        rig.through_a_stream();
+        ASSERT_FALSE(HasFatalFailure()) << n;
+    }
+    finish();
+}
+
+// At every boundary once, and from there to the end.
+TEST_P(Injection, ThroughAStreamAtEveryInstruction) {
+    const unsigned boundaries = std::min(length, kMostBoundaries);
+    for (unsigned at = 0; at < boundaries; ++at) {
+        SCOPED_TRACE(::testing::Message() << "after " << at << " of " << length << " instructions");
+        rig.start();
+        ASSERT_TRUE(rig.step(at));
+        rig.through_a_stream();
+        finish();
+        ASSERT_FALSE(HasFailure());
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Kernels, Injection, ::testing::ValuesIn(testing::kernel_names(kKernels)),
                          [](const ::testing::TestParamInfo<std::string>& info) { return info.param; });
 

@@ -40,6 +40,7 @@ struct DispatchRequest {
     uint32_t packet_index = 0;     ///< AQL ring slot, or number of a PM4 dispatch in its queue: TTMP6 of its waves
     uint32_t doorbell_id = 0;      ///< (doorbell byte offset / 8) & 0x3ff, for MSG_GET_DOORBELL
     uint64_t release_ns = 0;       ///< virtual time: from the end of the pipe until its packet counts as complete
+    void visit(StateVisitor& v);
 };
 
 /// How waves of a debugged process start. @source libhsakmt hsakmttypes.h HSA_DBG_WAVE_LAUNCH_MODE
@@ -61,6 +62,7 @@ struct DebugControls {
     uint32_t mode_vmids = 0;          ///< SPI_GDBG_WAVE_CNTL2.VMID_MASK: where launch_mode holds
     LaunchMode launch_mode = LaunchMode::Normal;
     gcn::Watchpoints watch;           ///< TCP_WATCH0..3
+    void visit(StateVisitor& v);
 };
 
 /// Which waves SQ_CMD is for. -1: any.
@@ -136,6 +138,8 @@ public:
     /// For waves launched from now on, and memory accesses of all waves.
     void set_debug(const DebugControls& controls);
     void reset();
+    /// Between two calls of run(). The registers that say what VMIDs are have been loaded before.
+    void visit(StateVisitor& v);
     void invalidate_code();
 
     /// Launch what fits, then run waves for about instruction_budget instructions over all CUs.
@@ -174,6 +178,7 @@ private:
     struct Queue;
     class Rounds;
 
+    void check_loaded(StateVisitor& v);
     Queue& queue(uint32_t queue_id);
     Grid* find(uint64_t dispatch);
     const Grid* find(uint64_t dispatch) const;
@@ -241,6 +246,7 @@ private:
         unsigned top = 0;       ///< highest rank that waits, when this pass began
         int64_t credit = 0;     ///< turns it is owed, times the weight of all
         Queue* best = nullptr;  ///< its queue that launches next
+        void visit(StateVisitor& v);
     };
     std::array<PipeTurn, kQueueIds / kQueuesPerPipe + 1> pipes_{};
     unsigned next_cu_ = 0;

@@ -54,6 +54,7 @@ struct Dispatcher::Grid {
     bool resuming = false;      ///< what it consists of is not known yet
     uint64_t waves_live = 0;
     std::vector<uint32_t> no_room;  ///< by CU: cu_epoch_ at which a group did not fit
+    void visit(StateVisitor& v, const GpuShape& shape);
 };
 
 struct Dispatcher::Queue {
@@ -79,9 +80,12 @@ struct Dispatcher::Queue {
     struct Saved {
         gcn::WorkgroupRestore group;
         cwsr::SavedGroup image;
+        void visit(StateVisitor& v);
     };
     std::deque<Saved> saved;  ///< groups in the save area, in the order of their restore
 
+    /// After the grids.
+    void visit(StateVisitor& v, Dispatcher& dispatcher);
     bool waits_for_room() const { return !stalled && !(pending.empty() && saved.empty()); }
     /// What was there before comes back before anything new is launched.
     unsigned rank() const { return (saved.empty() ? 0u : 16u) + priority.queue; }

@@ -36,6 +36,7 @@ public:
         unsigned cu = 0, slot = 0;
         bool barrier = false;  ///< waits until the flag changes, else for the counter
         bool flag = false;     ///< of the resource when it came
+        void visit(StateVisitor& v);
     };
     using Waiters = std::vector<Waiter>;
 
@@ -51,6 +52,7 @@ public:
     void load(GwsRange range, const GwsWords& words);
     void store(GwsRange range, GwsWords& words) const;
     void reset() { resources_ = {}; }
+    void visit(StateVisitor& v, unsigned cus);
 
     /// GDS_GWS_RESOURCE and GDS_GWS_RESOURCE_CNT.
     uint32_t state(unsigned resource) const { return word(resources_[resource % kGwsResources]); }
@@ -65,6 +67,7 @@ private:
         bool flag = false;
         bool semaphore = false;
         std::deque<Waiter> queue;
+        void visit(StateVisitor& v);
     };
     static void add(Resource& resource, uint32_t count) { resource.counter = std::min(resource.counter + count, kMaxCount); }
     static void withdraw(Resource& resource, const Waiter& waiter);

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/snapshot.h"
+
 namespace lyra {
 
 /// Slots are shared by all dispatches of a queue. @source docs/spec/front-end.md 4.3
@@ -45,6 +47,8 @@ public:
     void take_slot(unsigned engine, int slot) {
         engines_[engine][static_cast<unsigned>(slot) / 64] |= uint64_t{1} << (slot % 64);
     }
+
+    void visit(StateVisitor& v) { v.fixed("engines", engines_); }
 
     void give_back(unsigned engine, int slot) {
         if (slot < 0 || static_cast<unsigned>(slot) >= kMaxSlots) return;

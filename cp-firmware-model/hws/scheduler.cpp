@@ -72,4 +72,65 @@ PacketResult HwScheduler::query_status(Hqd& ring, const pm4::Packet& packet) {
     return PacketResult::Done;
 }
 
+void HwScheduler::Resources::visit(StateVisitor& v) {
+    v("vmid_mask", vmid_mask);
+    v("queue_mask", queue_mask);
+    v("gws_mask", gws_mask);
+    v("unmap_latency_ns", unmap_latency_ns);
+}
+
+void HwScheduler::Process::visit(StateVisitor& v) {
+    v("vmid", vmid, kVmids - 1);
+    v("debug_vmid", debug_vmid, kVmids - 1);
+    v("pasid", binding.pasid);
+    v("page_table_base", binding.page_table_base);
+    v("sh_mem_bases", binding.sh_mem_bases);
+    v("sh_mem_config", binding.sh_mem_config);
+    v("tba", binding.tba);
+    v("tma", binding.tma);
+    v("quantum_ms", quantum_ms);
+    v("gws_count", gws_count);
+}
+
+void HwScheduler::SdmaQueue::visit(StateVisitor& v) {
+    v("engine", engine, 1);
+    v("slot", slot, 1);
+    v("mqd", mqd);
+    v("doorbell_bytes", doorbell_bytes);
+    v("vmid", vmid, kVmids - 1);
+    v("pasid", pasid);
+    v("leaving", leaving);
+}
+
+void HwScheduler::RunList::visit(StateVisitor& v) {
+    v("phase", phase, Phase::Rotating);
+    v("base", base);
+    v("size_dw", size_dw);
+    v("process_count", process_count);
+    v("cursor_dw", cursor_dw, size_dw);
+    v("round_start_dw", round_start_dw, size_dw);
+    v("wrapped", wrapped);
+    v("has_process", has_process);
+    v("mapped_any", mapped_any);
+    v("process", process);
+    v("idle_rounds", idle_rounds);
+    v("sharing", sharing);
+    v("starving_since_ns", starving_since_ns);
+    v("restored", restored);
+    v("mapped_at_ns", mapped_at_ns);
+    v("quantum_ns", quantum_ns);
+    v("deadline_ns", deadline_ns);
+}
+
+void HwScheduler::visit(StateVisitor& v) {
+    v("resources", resources_);
+    v("list", list_);
+    bool defers = deferred_.has_value();
+    v("defers", defers);
+    if (v.loads()) deferred_ = defers ? std::optional(RunList{}) : std::nullopt;
+    if (defers) v("deferred", *deferred_);
+    v.list("processes", processes_, kVmids);
+    v.list("sdma_queues", sdma_queues_, kMaxSdmaQueues);
+}
+
 }  // namespace lyra

@@ -25,6 +25,7 @@ public:
     /// @return Busy: walking; Polling: a quantum runs or queues drain; Idle: nothing to do until a packet comes
     RunState run();
     void reset();
+    void visit(StateVisitor& v);
 
 private:
     friend struct HwsPackets;
@@ -35,6 +36,7 @@ private:
         uint64_t queue_mask = 0;  ///< bit = (me - 1) * 32 + pipe * 8 + queue
         uint64_t gws_mask = 0;    ///< global wave sync resources
         uint64_t unmap_latency_ns = 0;
+        void visit(StateVisitor& v);
     };
     struct Process {
         uint32_t vmid = 0;
@@ -42,6 +44,7 @@ private:
         ProcessBinding binding;
         uint32_t quantum_ms = 0;
         uint32_t gws_count = 0;  ///< global wave sync resources that its queue gets
+        void visit(StateVisitor& v);
     };
     struct SdmaQueue {
         unsigned engine = 0, slot = 0;
@@ -49,6 +52,7 @@ private:
         uint32_t doorbell_bytes = 0, vmid = 0;
         uint16_t pasid = 0;
         bool leaving = false;
+        void visit(StateVisitor& v);
     };
     enum class Phase : uint8_t {
         None,      ///< no run list
@@ -75,6 +79,7 @@ private:
         void point_to(const pm4::Packet& packet);
         bool restored = false;  ///< saved waves of this round run their programs again
         uint64_t mapped_at_ns = 0, quantum_ns = 0, deadline_ns = 0;
+        void visit(StateVisitor& v);
     };
     /// Result of one packet of the list.
     enum class Walk : uint8_t { Next, Full, End };
@@ -137,7 +142,8 @@ private:
     RunList list_;
     std::optional<RunList> deferred_;     ///< begins when the quantum of list_ ends
     std::vector<Process> processes_;      ///< those with a VMID
-    std::vector<SdmaQueue> sdma_queues_;  ///< at most 2 engines x 2 queues
+    std::vector<SdmaQueue> sdma_queues_;  ///< at most kMaxSdmaQueues
+    static constexpr size_t kMaxSdmaQueues = 2 * 2;  ///< engines, user queues of each
 };
 
 }  // namespace lyra

@@ -53,6 +53,7 @@ public:
 
     /// Forget everything (device reset).
     void reset();
+    void visit(StateVisitor& v) { v("aql", states_); }
 
 private:
     static constexpr unsigned kSlots = kMecs * kPipesPerMec * kQueuesPerPipe;
@@ -70,6 +71,7 @@ private:
         uint64_t head_start_ts = 0;  ///< GPU clock when the head packet was first looked at; 0 = not yet
         uint64_t write_index = 0;  ///< first packet that may not be looked at
         AqlPacket head;
+        void visit(StateVisitor& v);
     };
 
     State& state(const Hqd& hqd) { return states_[hqd.id() % kSlots]; }

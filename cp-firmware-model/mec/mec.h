@@ -99,6 +99,7 @@ public:
     /// Virtual time: something from outside may have changed what queues wait for.
     void wake();
     void reset();
+    void visit(StateVisitor& v);
 
 private:
     static unsigned pipe_number(unsigned me, unsigned pipe) { return (me >= 2 ? 1 : 0) * kPipesPerMec + (pipe & 3); }

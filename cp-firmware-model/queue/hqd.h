@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/bits.h"
+#include "common/snapshot.h"
 #include "cp-firmware-model/cp_bus.h"
 #include "cwsr/control_stack.h"
 
@@ -87,6 +88,7 @@ struct IndirectBuffer {
     uint32_t size_dw = 0;
     uint32_t next_dw = 0;  ///< position of the next packet
     uint32_t vmid = 0;
+    void visit(StateVisitor& v);
 };
 
 /// An end-of-pipe action of RELEASE_MEM: done when every dispatch that was launched before it has ended.
@@ -98,6 +100,7 @@ struct EndOfPipe {
     uint8_t data_sel = 0, int_sel = 0;
     bool write_back = false, invalidate = false;  ///< the L2, before the data is written
     uint64_t due_ns = 0;                          ///< virtual time: when that is done; 0: not begun
+    void visit(StateVisitor& v);
 };
 
 /// How a queue leaves its slot; the values of CP_HQD_DEQUEUE_REQUEST. @source Linux 6.12 amdgpu_amdkfd_gfx_v9.c
@@ -115,6 +118,7 @@ struct AqlInFlight {
     uint64_t start_ts = 0;
     bool done = false;
     bool write_back = false;  ///< the L2, before the completion signal: the packet releases to the system
+    void visit(StateVisitor& v);
 };
 
 struct Hqd {
@@ -162,6 +166,7 @@ struct Hqd {
     std::vector<uint32_t> stack_words;   ///< of its control stack, from area.stack_offset up
     std::array<uint32_t, kFlightWords> flight{};  ///< flight.h; zero when nothing is in flight
 
+    void visit(StateVisitor& v);
     bool active() const { return state != HqdState::Idle; }
     uint32_t id() const { return me == 0 ? kGfxQueueId : ((me - 1u) * kPipesPerMec + pipe) * kQueuesPerPipe + queue; }
     uint32_t vmid() const { return regs[kHqdVmid] & 0xf; }

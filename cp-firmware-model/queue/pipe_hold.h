@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "common/snapshot.h"
 #include "cp-firmware-model/queue/hqd.h"
 
 namespace lyra {
@@ -14,6 +15,7 @@ struct QueuePriority {
     uint8_t pipe = 0;         ///< 0 low, 1 medium, 2 high: of its pipe among the others, while the queue has the pipe
     uint8_t queue = 0;        ///< 0..15, among the queues of its pipe; higher goes first
     uint64_t quantum_ns = 0;  ///< 0: it keeps the pipe as long as it has work
+    void visit(StateVisitor& v);
 };
 
 /// QUANTUM: EN 0, SCALE 4 (1 = milliseconds), DURATION 13:8.
@@ -32,6 +34,7 @@ inline QueuePriority priority_of(const Hqd& hqd) {
 struct PipeHold {
     uint32_t queue = kQueueIds;  ///< Hqd::id()
     uint64_t since_ns = 0;
+    void visit(StateVisitor& v);
 
     /// Place of a queue of the pipe in the order of turns: 0 for the holder, but last when its quantum is over.
     unsigned place(uint32_t id, bool over) const { return (id - queue - (over ? 1 : 0)) % kQueuesPerPipe; }
@@ -41,6 +44,7 @@ struct PipeHold {
 /// that they weigh pipes against each other, the first one most, is our reading of them.
 struct PipeWeights {
     uint8_t first = 0x20, second = 0x10, third = 0x08;  ///< PRIORITY1_CNT, PRIORITY2A_CNT, PRIORITY3_CNT
+    void visit(StateVisitor& v);
 
     static PipeWeights of(uint32_t counts) {
         const auto field = [=](unsigned at) { return static_cast<uint8_t>(bits(counts, at, 8) ? bits(counts, at, 8) : 1); };

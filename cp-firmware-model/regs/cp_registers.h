@@ -24,6 +24,7 @@ public:
     bool read(uint32_t dw, const GrbmSelect& select, uint32_t& value);
     bool write(uint32_t dw, const GrbmSelect& select, uint32_t value);
     void reset();
+    void visit(StateVisitor& v) { v.fixed("banks", values_); }
 
     enum class Bank : uint8_t { One, Pipe };
     /// A register that is being touched: its row, the value stored for the selected bank, and the bank.

@@ -39,6 +39,7 @@ public:
     /// Virtual time: the host has changed registers or memory.
     void wake();
     void reset();
+    void visit(StateVisitor& v);
 
 private:
     struct Impl;

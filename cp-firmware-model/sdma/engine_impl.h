@@ -112,6 +112,7 @@ struct Active {
     bool waiting = false;
     uint32_t tries = 0;
     uint64_t next_try = 0;  ///< GPU clock
+    void visit(StateVisitor& v);
 };
 
 /// The one indirect buffer a ring can be inside; the engine has one set of IB registers per ring.
@@ -119,6 +120,7 @@ struct IbState {
     bool active = false;
     uint64_t base = 0;
     uint32_t size_dw = 0, next_dw = 0, vmid = 0;
+    void visit(StateVisitor& v);
 };
 
 struct Ring {
@@ -137,6 +139,7 @@ struct Ring {
     uint16_t pasid = 0;
     uint32_t epoch = 0;  ///< changes when the position is replaced from outside
 
+    void visit(StateVisitor& v);
     bool enabled() const { return RbEnable::get(regs[ring_reg::RB_CNTL]); }
     bool kernel() const { return index < kFirstRlc; }
     uint32_t ring_vmid() const { return RbVmid::get(regs[ring_reg::RB_CNTL]); }
@@ -165,6 +168,7 @@ struct SdmaEngine::Impl {
 
     // engine.cpp
     void reset();
+    void visit(StateVisitor& v);
     bool read_register(uint32_t offset, uint32_t& value);
     bool write_register(uint32_t offset, uint32_t value);
     uint32_t read_ring_register(const Ring& ring, uint32_t offset) const;

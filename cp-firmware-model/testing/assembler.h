@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace lyra::testing {
 
 /// Code bytes of gfx900 assembly text; nothing when no assembler is installed or the text does not assemble.
@@ -24,7 +26,7 @@ inline std::optional<std::vector<uint8_t>> assemble(const std::string& text) {
     std::ofstream(base + ".s") << text;
     const auto run = [](const std::string& tool, const std::string& arguments) {
         for (const char* suffix : {"-19", ""}) {
-            if (std::system((tool + suffix + " " + arguments + " 2>/dev/null").c_str()) == 0) return true;
+            if (std::system(fmt::format("{}{} {} 2>/dev/null", tool, suffix, arguments).c_str()) == 0) return true;
         }
         return false;
     };

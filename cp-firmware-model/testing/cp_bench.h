@@ -98,6 +98,31 @@ struct CpBench {
         return n;
     }
 
+    /// The state of command processor and engines leaves them and comes back. @return what was wrong
+    std::string through_a_stream() {
+        const auto visit = [this](StateVisitor& v) {
+            v("cp", cp);
+            v("sdma0", sdma0);
+            v("sdma1", sdma1);
+        };
+        const auto write = [&] {
+            StateWriter writer;
+            visit(writer);
+            return writer.take();
+        };
+        const std::vector<uint8_t> bytes = write();
+        cp.reset();
+        sdma0.reset();
+        sdma1.reset();
+        StateLoader loader(bytes);
+        visit(loader);
+        loader.finish();
+        if (!loader.ok()) return loader.error();
+        StateComparer comparer(bytes);
+        visit(comparer);
+        return comparer.differences().empty() ? "" : comparer.differences().front();
+    }
+
     // --- rings ---
     TestRing make_ring(uint64_t base, uint32_t doorbell, uint64_t dwords = 512) {
         TestRing ring;

@@ -182,6 +182,8 @@ void ComputeUnit::reset() {
     storage_->lds_used = 0;
 }
 
+void ComputeUnit::visit(StateVisitor&) {}
+
 void ComputeUnit::invalidate_code() { ++testing::fake_cus().invalidations; }
 
 }  // namespace lyra::gcn

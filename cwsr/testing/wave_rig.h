@@ -11,6 +11,7 @@
 #include <iterator>
 #include <map>
 
+#include "common/snapshot.h"
 #include "cwsr/area.h"
 #include "cwsr/control_stack.h"
 #include "cwsr/image.h"
@@ -136,6 +137,25 @@ public:
         return bytes;
     }
 
+    /// The unit's state leaves it and comes back.
+    void through_a_stream() {
+        const auto write = [&] {
+            StateWriter writer;
+            writer.begin("unit");
+            unit.visit(writer);
+            writer.end();
+            return writer.take();
+        };
+        const std::vector<uint8_t> bytes = write();
+        unit.reset();
+        StateLoader loader(bytes);
+        loader.begin("unit");
+        unit.visit(loader);
+        loader.end();
+        loader.finish();
+        ASSERT_EQ(loader.error(), "");
+        ASSERT_EQ(write(), bytes);
+    }
     unsigned live() const { return unit.waves_live(kDispatch); }
     /// @return waves are left
     bool step(unsigned instructions) {

@@ -105,6 +105,32 @@ struct WorkgroupLaunch {
     bool halted = false;                    ///< STATUS.HALT from the start: a debugger's launch mode
     std::array<int32_t, kMaxWavesPerWorkgroup> scratch_slot{};       ///< scoreboard ids, -1 = none
     std::array<uint32_t, kMaxWavesPerWorkgroup> scratch_offset{};    ///< bytes; system SGPR of RSRC2.SCRATCH_EN
+
+    void visit(StateVisitor& v) {
+        v("dispatch", dispatch);
+        v("entry", entry);
+        v("vmid", vmid);
+        v("rsrc1", rsrc1);
+        v("rsrc2", rsrc2);
+        v("tba", tba);
+        v("tma", tma);
+        v("private_base", private_base);
+        v("shared_base", shared_base);
+        v("retry", retry);
+        v("lds_bytes", lds_bytes);
+        v("user_sgprs", user_sgprs);
+        v("user_sgpr_count", user_sgpr_count);
+        v("group_id", group_id);
+        v("group_size", group_size);
+        v("group_valid", group_valid);
+        v("packet_index", packet_index);
+        v("doorbell_id", doorbell_id);
+        v("shader_engine", shader_engine);
+        v("cu_in_engine", cu_in_engine);
+        v("halted", halted);
+        v("scratch_slot", scratch_slot);
+        v("scratch_offset", scratch_offset);
+    }
 };
 
 /// What the CU needs to bring back one work-group from the save area. @source docs/spec/front-end.md 6.4, 6.6
@@ -123,6 +149,26 @@ struct WorkgroupRestore {
     uint32_t rsrc1 = 0;                     ///< of its grid; PRIORITY only, the rest is in the save area
     std::array<uint64_t, kMaxWavesPerWorkgroup> record{};       ///< addresses in the wave's VMID, 48 bits
     std::array<int32_t, kMaxWavesPerWorkgroup> scratch_slot{};  ///< scoreboard ids, -1 = none
+
+    void visit(StateVisitor& v) {
+        v("dispatch", dispatch);
+        v("vmid", vmid, 15);
+        v("tba", tba);
+        v("tma", tma);
+        v("private_base", private_base);
+        v("shared_base", shared_base);
+        v("retry", retry);
+        v("doorbell_id", doorbell_id);
+        v("shader_engine", shader_engine);
+        v("cu_in_engine", cu_in_engine);
+        v("vgprs", vgprs);
+        v("sgprs", sgprs);
+        v("lds_bytes", lds_bytes);
+        v("waves", waves);
+        v("rsrc1", rsrc1);
+        v("record", record);
+        v("scratch_slot", scratch_slot);
+    }
 };
 
 /// Waves of a work-group of this size; a wave without any existing work-item is not launched.
@@ -136,6 +182,7 @@ struct Workgroup {
     uint8_t waves_at_barrier = 0;
     bool has_barrier_slot = false;
     bool saved = false;                     ///< at least one of its waves has ended in the save area
+    void visit(StateVisitor& v);
 };
 
 struct ExecContext;
@@ -196,6 +243,8 @@ public:
     void kill_dispatch(uint64_t dispatch);
     void kill_vmid(uint32_t vmid);
     void reset();
+    /// Decoded code and the addresses of pages are left out: who loads lets the memory port say that they are stale.
+    void visit(StateVisitor& v);
 
     /// Forget decoded code (kernel dispatch, ACQUIRE_MEM with an instruction cache action, TLB invalidation by itself).
     void invalidate_code();
@@ -213,6 +262,8 @@ private:
     void begin_wave(Wave& wave);
     void start_wave(const WorkgroupLaunch& launch, const Plan& plan, unsigned number, unsigned position, uint64_t lanes);
 
+    void visit_wave(StateVisitor& v, unsigned slot);
+    void take_loaded(StateVisitor& v);
     uint64_t step(Wave& wave, uint64_t limit);
     uint64_t turn(Wave& wave, uint64_t limit_clk);
     uint64_t ready_clk(Wave& wave);

@@ -20,6 +20,11 @@ public:
         last_ = done_clk > last_ ? done_clk : last_;
         done_[count_++ % kDepth] = last_;
     }
+    void visit(StateVisitor& v) {
+        v("count", count_);
+        v("last", last_);
+        v("done", done_);
+    }
     /// When no more than `left` of them are to be done.
     uint64_t at_most(unsigned left) const { return left >= count_ || left >= kDepth ? 0 : done_[(count_ - 1 - left) % kDepth]; }
 
@@ -32,6 +37,7 @@ struct WavePace {
     uint64_t ready_clk = 0;  ///< its next instruction is not before
     InFlight<64> vector;     ///< vmcnt has 6 bits
     InFlight<16> local;      ///< lgkmcnt has 4 bits
+    void visit(StateVisitor& v);
 };
 
 /// The two smallest of several turns, and the first slot that has the smallest.
@@ -66,6 +72,7 @@ struct ComputeUnit::Paced {
     bool room = false;  ///< a wave has ended
 
     void begin(Wave& wave, uint64_t clk);
+    void visit(StateVisitor& v);
     uint64_t issue_at(const Env& env, const Wave& wave, Pace pace, const Inst& inst) const;
     void issued(Env& env, const Wave& wave, Pace pace, const Inst& inst, uint64_t clk, const Traffic& traffic);
 };

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "common/memory_port.h"
+#include "common/snapshot.h"
 
 namespace lyra::gcn {
 
@@ -17,6 +18,14 @@ struct Watchpoint {
     uint8_t mode = 0;      ///< 0 reads, 1 all but reads, 2 atomics, 3 everything
     uint64_t address = 0;
     uint64_t mask = 0;     ///< bits of the address that are compared
+
+    void visit(StateVisitor& v) {
+        v("valid", valid);
+        v("vmid", vmid, 15);
+        v("mode", mode, 3);
+        v("address", address);
+        v("mask", mask);
+    }
 
     bool sees(Access access) const {
         switch (mode) {

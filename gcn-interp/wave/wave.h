@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "common/bits.h"
+#include "common/snapshot.h"
 
 namespace lyra::gcn {
 
@@ -145,6 +146,7 @@ struct Wave {
     uint64_t mask_of = 0;
     VgprRow mask{};
 
+    void visit(StateVisitor& v);
     bool priv() const { return StatusBits::Priv::get(status); }
     /// 0 to 6. @source AMD Vega ISA document, S_SETPRIO: {SPIPrio[1:0] + UserPrio[1:0], WaveAge[3:0]}
     unsigned priority() const { return StatusBits::SpiPrio::get(status) + StatusBits::UserPrio::get(status); }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -133,6 +134,19 @@ void bring_up(Device& d, uint32_t what) {
     if (what & 8) d.write(4 * GC::CP_MEC_CNTL, 0);
 }
 
+/// The state as somebody else has changed it. It is refused, or the device goes on with it.
+void load_edited(Device& d, Input& input) {
+    void* state = nullptr;
+    const size_t bytes = lyra_save(d.device, false, &state);
+    auto* const stream = static_cast<uint8_t*>(state);
+    if (!bytes) __builtin_trap();
+    for (unsigned edits = input.below(8); edits != 0; --edits) stream[input.take<uint32_t>() % bytes] ^= input.take<uint8_t>();
+    const size_t length = input.below(16) ? bytes : input.take<uint32_t>() % bytes;
+    char error[200] = "";
+    if (lyra_load(d.device, stream, length, error, sizeof error) == (error[0] != 0)) __builtin_trap();
+    std::free(state);
+}
+
 void step(Device& d, Input& input) {
     switch (input.below(16)) {
         case 0:
@@ -188,10 +202,11 @@ void step(Device& d, Input& input) {
             d.now += uint64_t{input.take<uint16_t>()} * 1000;
             break;
         default:
-            if (input.below(8) == 0)
-                lyra_reset(d.device);
-            else
-                bring_up(d, input.below(16));
+            switch (input.below(8)) {
+                case 0: lyra_reset(d.device); break;
+                case 1: load_edited(d, input); break;
+                default: bring_up(d, input.below(16));
+            }
     }
 }
 

@@ -154,6 +154,22 @@ LYRA_API void lyra_destroy(lyra_device *device);
 /** PCI reset: every register, ring, queue and wave back to power-on; the discovery table is written to VRAM again. */
 LYRA_API void lyra_reset(lyra_device *device);
 
+/**
+ * State of the device as a stream of bytes: registers, rings, queues, waves in the middle of their program, interrupts that
+ * wait. What the host says is left out (RAM, its map, BAR addresses, bus mastering), as is VRAM unless it is asked for, of
+ * which only pages that are not 0 are written. With the free-running pump call lyra_stop() before, so that memory stays as it
+ * is.
+ * @return its size in bytes, 0 when there is no memory for it; *state is to be freed with free()
+ */
+LYRA_API size_t lyra_save(lyra_device *device, bool with_vram, void **state);
+
+/**
+ * Go on from what lyra_save() has written, in a device of the same chip, size and kind of time; timing, firmware and threads
+ * may be others. The map of memory has to be told before. Nothing in the stream is trusted.
+ * @param error receives one line that says what is wrong, when false is returned; the device has then been reset
+ */
+LYRA_API bool lyra_load(lyra_device *device, const void *state, size_t bytes, char *error, size_t error_bytes);
+
 /** The option ROM image (ATOM tables). @return its size in bytes; *image stays owned by the device. */
 LYRA_API size_t lyra_rom(lyra_device *device, const void **image);
 

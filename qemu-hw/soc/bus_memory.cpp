@@ -93,4 +93,22 @@ Fault BusMemory::write(uint64_t bus, const void* data, size_t size) {
     return fault;
 }
 
+std::optional<uint64_t> BusMemory::place_of(const uint8_t* host) const {
+    const auto address = reinterpret_cast<uintptr_t>(host);
+    const auto within = [=](const uint8_t* first, uint64_t size) {
+        return address - reinterpret_cast<uintptr_t>(first) < size;
+    };
+    if (within(vram_, vram_bytes_)) return (address - reinterpret_cast<uintptr_t>(vram_)) | kInVram;
+    for (const RamRange& range : ranges_)
+        if (within(range.host, range.size)) return address - reinterpret_cast<uintptr_t>(range.host) + range.bus;
+    return std::nullopt;
+}
+
+uint8_t* BusMemory::page_at(uint64_t place) {
+    if (place % kPageBytes != 0) return nullptr;
+    if ((place & kInVram) == 0) return host(place, kPageBytes, true);
+    const uint64_t offset = place & ~kInVram;
+    return offset < vram_bytes_ ? vram_ + offset : nullptr;
+}
+
 }  // namespace lyra

@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "common/env.h"
+#include "common/memory_port.h"
 
 namespace lyra {
 
@@ -37,6 +39,11 @@ public:
     /// Host address of [bus, bus + size) when all of it is plain memory of one range; nullptr otherwise.
     uint8_t* host(uint64_t bus, uint64_t size, bool write);
 
+    /// Which memory a host address is in, as a number that means the same in another process: nothing when it is in none.
+    std::optional<uint64_t> place_of(const uint8_t* host) const;
+    /// The host address of a page at such a place; nullptr when there is no memory.
+    uint8_t* page_at(uint64_t place);
+
     /// Any address: RAM, our own BARs (aligned 4- and 8-byte accesses), or nothing (reads ones).
     Fault read(uint64_t bus, void* data, size_t size);
     Fault write(uint64_t bus, const void* data, size_t size);
@@ -46,6 +53,7 @@ public:
     uint64_t generation() const { return generation_; }
 
 private:
+    static constexpr uint64_t kInVram = uint64_t{1} << 63;  ///< of a place: an offset in VRAM, otherwise a bus address
     bool own_bar(uint64_t bus, size_t size, unsigned& bar, uint64_t& offset) const;
 
     Env& env_;

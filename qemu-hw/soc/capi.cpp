@@ -6,11 +6,13 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -19,6 +21,7 @@
 #include <fmt/format.h>
 
 #include "common/env.h"
+#include "common/snapshot.h"
 #include "common/trace_hash.h"
 #include "common/trace_text.h"
 #include "gcn-interp/cu/commit_log.h"
@@ -42,6 +45,8 @@ constexpr uint64_t kSliceInstructions = 4000;
 /// Virtual time: one lyra_run().
 constexpr uint64_t kRunNs = 1000;
 constexpr size_t kMaxPostedDoorbells = 4096;
+/// Of lyra_save(): grows when the meaning of a value changes. Other values are noticed by their names and sizes.
+constexpr uint64_t kStateFormat = 1;
 constexpr auto kPollInterval = std::chrono::microseconds(20);
 /// A waiting device looks up by itself now and then, so that a missed wake-up can never hang a guest.
 constexpr auto kIdleInterval = std::chrono::milliseconds(100);
@@ -150,7 +155,7 @@ struct lyra_device {
 
     /// What the chip finds when it is made. @return whether it has virtual time
     bool prepare(const lyra_config& config) {
-        env.fp_exceptions = *fp_exceptions_of(config);
+        env.fp_exceptions = fp_exceptions_of(config).value_or(FpExceptions::Auto);
         env.poison = config.poison;
         env.ih_overflow = config.ih_overflow;
         if (config.strict) env.strict.set(config.strict);
@@ -185,10 +190,17 @@ struct lyra_device {
     /// Run f with the device to itself. Callers announce themselves, so that the pump lets go between slices.
     template <class F>
     auto locked(F f) {
+        return stopped([&] {
+            catch_up();
+            return f();
+        });
+    }
+    /// The same, and time does not go on before it: a run that is saved goes the way of one that is not.
+    template <class F>
+    auto stopped(F f) {
         waiters.fetch_add(1);
         std::unique_lock hold(lock);
         waiters.fetch_sub(1);
-        catch_up();
         take_doorbells();
         return f();
     }
@@ -199,6 +211,35 @@ struct lyra_device {
             batch.swap(posted);
         }
         for (const PostedDoorbell& d : batch) soc.doorbell_write(d.offset, d.value, d.size);
+    }
+    /// What a stream has to agree with, the chip, and memory if it is there.
+    void visit(StateVisitor& v, bool& with_vram) {
+        v.begin("lyra");
+        const auto same = [&](const char* name, uint64_t own) {
+            uint64_t value = own;
+            v(name, value);
+            v.require(value == own || !v.loads(), fmt::format("{} is {}, not {}", name, value, own));
+        };
+        same("format", kStateFormat);
+        const uint8_t* const gc = soc.chip().gc;
+        same("chip", uint64_t{gc[0]} << 16 | uint64_t{gc[1]} << 8 | gc[2]);
+        same("vram_bytes", env.vram_bytes);
+        same("shader_engines", soc.shape().shader_engines);
+        same("compute_units", soc.shape().cus());
+        same("virtual_time", timed);
+        same("strict_tlb", env.strict.tlb);
+        same("strict_hdp", env.strict.hdp);
+        same("strict_l2", env.strict.l2);
+        v("with_vram", with_vram);
+        v.end();
+        // Host memory that the L2 or a hub looks for has to be there, so VRAM comes first.
+        if (with_vram && v.ok()) {
+            v.begin("vram");
+            v.sparse("bytes", soc.bus().vram(), soc.bus().vram_bytes());
+            v.end();
+        }
+        if (hash) v("trace_hash", *hash);
+        if (v.ok()) soc.visit(v);
     }
     void wake() {
         if (timed) return locked([&] { soc.wake(); });
@@ -310,9 +351,10 @@ size_t lyra_rom(lyra_device* device, const void** image) {
 
 void lyra_set_ram_map(lyra_device* device, const lyra_ram_range* ranges, size_t count) {
     std::vector<RamRange> map;
+    map.reserve(count);
     for (size_t i = 0; i < count; ++i)
         map.push_back({ranges[i].bus_address, ranges[i].size_bytes, static_cast<uint8_t*>(ranges[i].host), ranges[i].readonly});
-    device->locked([&] { device->soc.bus().set_ram_map(std::move(map)); });
+    device->locked([&] { device->soc.set_ram_map(std::move(map)); });
     device->wake();
 }
 
@@ -349,6 +391,38 @@ void lyra_mmio_write(lyra_device* device, uint64_t offset, uint64_t value, unsig
         if (size == 8) registers.guest_write(dw + 1, static_cast<uint32_t>(value >> 32));
     });
     device->wake();
+}
+
+size_t lyra_save(lyra_device* device, bool with_vram, void** state) {
+    const std::vector<uint8_t> bytes = device->stopped([&] {
+        StateWriter writer;
+        device->visit(writer, with_vram);
+        return writer.take();
+    });
+    *state = std::malloc(bytes.size());
+    if (!*state) return 0;
+    std::memcpy(*state, bytes.data(), bytes.size());
+    return bytes.size();
+}
+
+bool lyra_load(lyra_device* device, const void* state, size_t bytes, char* error, size_t error_bytes) {
+    const std::string wrong = device->stopped([&] {
+        StateWriter before;
+        before("env", device->env);
+        StateLoader loader(std::span(static_cast<const uint8_t*>(state), bytes));
+        bool with_vram = false;
+        device->visit(loader, with_vram);
+        loader.finish();
+        if (loader.ok()) return std::string();
+        const std::vector<uint8_t> env = before.take();
+        StateLoader restorer(env);
+        restorer("env", device->env);
+        device->soc.reset();
+        return loader.error();
+    });
+    if (wrong.empty() && !device->timed) device->wake();
+    if (error && error_bytes) std::snprintf(error, error_bytes, "%s", wrong.c_str());
+    return wrong.empty();
 }
 
 uint64_t lyra_doorbell_read(lyra_device* device, uint64_t offset, unsigned size) {

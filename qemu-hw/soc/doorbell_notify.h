@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "common/snapshot.h"
 #include "cp-firmware-model/cp_bus.h"
 #include "qemu-hw/include/lyra.h"
 #include "qemu-hw/soc/register_file.h"
@@ -23,6 +24,7 @@ public:
     uint32_t read(uint32_t dw) override;
     void write(uint32_t dw, uint32_t value) override;
     void reset() { armed_ = false; }
+    void visit(StateVisitor& v) { v("armed", armed_); }
     /// A doorbell that may be that of a user queue was rung.
     void rung(uint32_t byte_offset);
 

@@ -130,6 +130,26 @@ void Hub::reset() {
     ++generation_;
 }
 
+void Hub::PageInfo::visit(StateVisitor& v) {
+    v("address", address, PteBits::kPageAddress);
+    v("system", system);
+    v("prt", prt);
+    v("rights", rights, kAllRights);
+    v("cached", cached);
+}
+
+void Hub::visit(StateVisitor& v) {
+    v.map("kept", kept_, kMaxKept);
+    v.map("directories", directories_, kMaxKept);
+    v("ack_ns", ack_ns_);
+    v("last_fault_tag", last_fault_tag_);
+    v("last_fault_ns", last_fault_ns_);
+    v.map("retried_ns", retried_ns_, kMaxRetried);
+    if (!v.loads()) return;
+    tlb_.assign(kTlbEntries, TlbEntry{});
+    ++generation_;
+}
+
 Result<Hub::PageInfo> Hub::translate(uint32_t vmid, uint64_t va) {
     const uint64_t upper = va >> 47;
     if (upper != 0 && upper != 0x1ffff && vmid != 0) return Fault::AddressNotCanonical;

@@ -11,6 +11,7 @@
 #include "common/bits.h"
 #include "common/env.h"
 #include "common/memory_port.h"
+#include "common/snapshot.h"
 #include "cp-firmware-model/cp_bus.h"
 #include "qemu-hw/soc/bus_memory.h"
 #include "qemu-hw/soc/register_file.h"
@@ -66,6 +67,8 @@ public:
     Fault check(uint32_t vmid, uint64_t va, Access access) override { return check(vmid, va, access, facts_.client); }
     uint64_t generation() const override { return generation_ + bus_.generation(); }
 
+    BusMemory& bus() { return bus_; }
+
     /// Whether the page, which page() has found, may be held by the L2.
     bool cached(uint32_t vmid, uint64_t va);
 
@@ -85,6 +88,8 @@ public:
     /// What an invalidation of the heavyweight type drops besides translations.
     void set_heavyweight(std::function<void()> drop) { heavyweight_ = std::move(drop); }
     void reset();
+    /// Loading drops the translations that are held; those that Strict::tlb keeps are state.
+    void visit(StateVisitor& v);
 
 private:
     /// Where a 4-KiB page lives.
@@ -94,6 +99,7 @@ private:
         bool prt = false;  ///< partially resident: reads zero, drops writes
         uint8_t rights = 0;  ///< FaultBits: what the page allows
         bool cached = false;  ///< MTYPE: by the L2
+        void visit(StateVisitor& v);
     };
     struct TlbEntry {
         uint64_t tag = ~uint64_t{0};  ///< page number | vmid << 52

@@ -92,4 +92,18 @@ void Grbm::bind(uint32_t vmid, const ProcessBinding& binding) {
     bank.tma_hi = hi32(binding.tma >> 8) & 0xff;
 }
 
+void Grbm::ShaderBank::visit(StateVisitor& v) {
+    v("bases", bases);
+    v("config", config);
+    v("tba_lo", tba_lo);
+    v("tba_hi", tba_hi);
+    v("tma_lo", tma_lo);
+    v("tma_hi", tma_hi);
+}
+
+void Grbm::visit(StateVisitor& v) {
+    v("vmid", banks_);
+    v("captured_clock", captured_clock_);
+}
+
 }  // namespace lyra

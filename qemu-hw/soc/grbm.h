@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "common/env.h"
+#include "common/snapshot.h"
 #include "cp-firmware-model/command_processor.h"
 #include "qemu-hw/soc/register_file.h"
 
@@ -17,6 +18,7 @@ public:
     uint32_t read(uint32_t dw) override;
     void write(uint32_t dw, uint32_t value) override;
     void reset();
+    void visit(StateVisitor& v);
 
     GrbmSelect select() const;
     /// SH_MEM_* and SQ_SHADER_TBA/TMA of a VMID.
@@ -27,6 +29,7 @@ private:
     /// SH_MEM_BASES, SH_MEM_CONFIG, SQ_SHADER_TBA_LO/HI, TMA_LO/HI.
     struct ShaderBank {
         uint32_t bases = 0, config = 0, tba_lo = 0, tba_hi = 0, tma_lo = 0, tma_hi = 0;
+        void visit(StateVisitor& v);
     };
     uint32_t* banked(uint32_t dw);
 

@@ -92,4 +92,26 @@ void Hdp::reset() {
     done_ns_ = 0;
 }
 
+void Hdp::Page::visit(StateVisitor& v) {
+    v("data", data);
+    std::array<uint64_t, kPageBytes / 64> words{};
+    for (size_t i = 0; i < kPageBytes; ++i) words[i / 64] |= uint64_t{waits[i]} << i % 64;
+    v("waits", words);
+    for (size_t i = 0; i < kPageBytes; ++i) waits[i] = words[i / 64] >> i % 64 & 1;
+}
+
+void Hdp::visit(StateVisitor& v) {
+    const std::lock_guard hold(lock_);
+    v.map("pages", pages_, kMaxPages);
+    if (v.loads()) {
+        const uint64_t pages = bus_.vram_bytes() / kPageBytes;
+        for (const auto& entry : pages_) v.require(entry.first < pages, "stores outside VRAM");
+    }
+    uint64_t leaves = leaves_ns();
+    v("leaves_ns", leaves);
+    leaves_ns_ = leaves;
+    v("done_ns", done_ns_);
+    if (!v.ok()) pages_.clear();
+}
+
 }  // namespace lyra

@@ -12,6 +12,7 @@
 
 #include "common/env.h"
 #include "common/memory_port.h"
+#include "common/snapshot.h"
 #include "qemu-hw/soc/bus_memory.h"
 #include "qemu-hw/soc/register_file.h"
 
@@ -42,6 +43,7 @@ public:
     void age();
     /// What waits is lost.
     void reset();
+    void visit(StateVisitor& v);
 
     uint32_t read(uint32_t dw) override;
     void write(uint32_t dw, uint32_t value) override;
@@ -50,6 +52,7 @@ private:
     struct Page {
         std::array<uint8_t, kPageBytes> data;
         std::bitset<kPageBytes> waits;
+        void visit(StateVisitor& v);
     };
     void flush_locked();
 

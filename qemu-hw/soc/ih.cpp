@@ -164,4 +164,10 @@ void InterruptHandler::reset() {
     overrun_ = false;
 }
 
+void InterruptHandler::visit(StateVisitor& v) {
+    v.list("backlog", backlog_, kBacklogVectors);
+    v("arrives_ns", arrives_ns_);
+    v("overrun", overrun_);
+}
+
 }  // namespace lyra

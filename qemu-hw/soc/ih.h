@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "common/env.h"
+#include "common/snapshot.h"
 #include "cp-firmware-model/cp_bus.h"
 #include "qemu-hw/soc/bus_memory.h"
 #include "qemu-hw/soc/register_file.h"
@@ -32,6 +33,7 @@ public:
     /// Bus mastering came on: deliver what waited.
     void flush();
     void reset();
+    void visit(StateVisitor& v);
 
     /// Virtual time: when the message that is on its way reaches the host, kNever: there is none. Then it is to be delivered.
     uint64_t arrives_ns() const { return arrives_ns_; }

@@ -147,4 +147,42 @@ void L2::reset() {
     ++drops_;
 }
 
+void L2::Page::visit(StateVisitor& v) {
+    v("now", now);
+    v("valid", valid);
+    v("dirty", dirty);
+    bool atomics = before != nullptr;
+    v("atomics", atomics);
+    if (!atomics) return;
+    if (!before) before = std::make_unique<Bytes>();
+    v("before", *before);
+}
+
+// By the place of their memory: host addresses mean nothing in another process.
+void L2::visit(StateVisitor& v) {
+    struct Held {
+        uint64_t place = 0;
+        std::unique_ptr<Page> page;
+        void visit(StateVisitor& v) {
+            if (!page) page = std::make_unique<Page>();
+            v("place", place);
+            v("page", *page);
+        }
+    };
+    std::vector<Held> held;
+    for (auto& [memory, page] : pages_)
+        if (const std::optional<uint64_t> place = hub_.bus().place_of(memory)) held.push_back({*place, std::move(page)});
+    std::sort(held.begin(), held.end(), [](const Held& a, const Held& b) { return a.place < b.place; });
+    v.list("pages", held, kMaxPages);
+    pages_.clear();
+    for (Held& entry : held) {
+        uint8_t* const memory = v.ok() ? hub_.bus().page_at(entry.place) : nullptr;
+        if (memory)
+            pages_[memory] = std::move(entry.page);
+        else
+            v.refuse("a page where there is no memory");
+    }
+    if (v.loads()) ++drops_;
+}
+
 }  // namespace lyra

@@ -10,6 +10,7 @@
 
 #include "common/env.h"
 #include "common/memory_port.h"
+#include "common/snapshot.h"
 #include "qemu-hw/soc/gmc.h"
 
 namespace lyra {
@@ -34,6 +35,8 @@ public:
     void invalidate();
     /// What is dirty is lost.
     void reset();
+    /// After the memory of the host is known.
+    void visit(StateVisitor& v);
 
 private:
     using Bytes = std::array<uint8_t, kPageBytes>;
@@ -43,6 +46,7 @@ private:
         std::array<uint64_t, kPageBytes / kLineBytes> valid{}, dirty{};  ///< by byte of each line, of loads and stores
         std::unique_ptr<Bytes> before;  ///< where atomics are, which leave no marks: as memory gave or got it last
         void fetch(const uint8_t* memory, size_t line);
+        void visit(StateVisitor& v);
     };
     Page* held(uint32_t vmid, uint64_t va, Access access, uint8_t* memory);
 

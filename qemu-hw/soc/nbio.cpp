@@ -90,4 +90,6 @@ void Nbio::write(uint32_t dw, uint32_t value) {
     // The rest are constants: writes have no effect.
 }
 
+void Nbio::visit(StateVisitor& v) { v.map("smn", smn_, kSmnRegisters); }
+
 }  // namespace lyra

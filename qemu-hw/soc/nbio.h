@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "common/env.h"
+#include "common/snapshot.h"
 #include "qemu-hw/soc/bus_memory.h"
 #include "qemu-hw/soc/register_file.h"
 
@@ -20,6 +21,7 @@ public:
     uint32_t read(uint32_t dw) override;
     void write(uint32_t dw, uint32_t value) override;
     void reset();
+    void visit(StateVisitor& v);
     /// A register in SMN space, which the guest reaches through PCIE_INDEX2 and PCIE_DATA2.
     void store_smn(uint32_t address, uint32_t value) { smn_[address] = value; }
 

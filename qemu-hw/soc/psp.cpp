@@ -44,6 +44,11 @@ void Psp::reset() {
     ring_on_ = false;
 }
 
+void Psp::visit(StateVisitor& v) {
+    v("done_wptr_dw", done_wptr_dw_);
+    v("ring_on", ring_on_);
+}
+
 uint32_t Psp::read(uint32_t dw) { return registers_.stored(dw); }
 
 void Psp::write(uint32_t dw, uint32_t value) {

@@ -7,6 +7,7 @@
 
 #include "common/env.h"
 #include "common/memory_port.h"
+#include "common/snapshot.h"
 #include "qemu-hw/soc/register_file.h"
 
 namespace lyra {
@@ -20,6 +21,7 @@ public:
     void write(uint32_t dw, uint32_t value) override;
     /// Power-on values.
     void reset();
+    void visit(StateVisitor& v);
 
 private:
     void mailbox(uint32_t value);

@@ -99,4 +99,9 @@ std::string RegisterFile::name(uint32_t dw) {
     return fmt::format("{}[{}] ({:#x})", row->name, dw - row->dw, dw * 4);
 }
 
+void RegisterFile::visit(StateVisitor& v) {
+    v.sparse("stored", storage_.data(), storage_.size() * sizeof(uint32_t));
+    v("silent_until_ns", silent_until_ns_);
+}
+
 }  // namespace lyra

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/env.h"
+#include "common/snapshot.h"
 #include "facts/registers.h"
 
 namespace lyra {
@@ -48,6 +49,8 @@ public:
 
     /// Every register has the value of its row, or 0.
     void reset();
+    /// What was touched, and how often, is left out: it is what the log is about.
+    void visit(StateVisitor& v);
 
     /// "CP_HQD_ACTIVE (0xc91c)", or "0x12345" for a register without a row.
     static std::string name(uint32_t dw);

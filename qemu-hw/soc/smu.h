@@ -9,6 +9,7 @@
 #include "common/activity.h"
 #include "common/env.h"
 #include "common/memory_port.h"
+#include "common/snapshot.h"
 #include "qemu-hw/soc/nbio.h"
 #include "qemu-hw/soc/register_file.h"
 
@@ -22,6 +23,7 @@ public:
     uint32_t read(uint32_t dw) override;
     void write(uint32_t dw, uint32_t value) override;
     void reset();
+    void visit(StateVisitor& v) { v("table_address", table_address_); }
 
 private:
     /// @return response: OK, failed or unknown

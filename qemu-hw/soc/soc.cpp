@@ -101,6 +101,27 @@ void Soc::reset() {
     std::fill(doorbells_.begin(), doorbells_.end(), 0);
 }
 
+void Soc::visit(StateVisitor& v) {
+    v("env", env_);
+    v("registers", registers_);
+    v("ih", ih_);
+    v("gfxhub", gfxhub_);
+    v("mmhub", mmhub_);
+    v("l2", l2_);
+    v("nbio", nbio_);
+    v("hdp", hdp_);
+    v("grbm", grbm_);
+    v("psp", psp_);
+    v("smu", smu_);
+    v("notify", notify_);
+    v("sdma0", sdma0_);
+    v("sdma1", sdma1_);
+    v("cp", cp_);
+    v.begin("doorbells");
+    v.sparse("last", doorbells_.data(), doorbells_.size() * sizeof(uint64_t));
+    v.end();
+}
+
 // MODE1 leaves VRAM and the BIOS scratch registers alone. @source docs/spec/bring-up.md 3
 // Registers do not answer meanwhile: the driver waits for half a second, and then until the size of VRAM does not read as ones.
 // How long a chip takes is not public. @source Linux 6.12 psp_v3_1_mode1_reset(), amdgpu_device_mode1_reset()
@@ -126,6 +147,12 @@ uint64_t Soc::run_until(uint64_t ns) {
     if (env_.clock.ns() >= ih_.arrives_ns()) ih_.deliver();
     hdp_.age();
     return std::min({next, ih_.arrives_ns(), hdp_.leaves_ns()});
+}
+
+// What the L2 holds of memory that goes has to reach it before.
+void Soc::set_ram_map(std::vector<RamRange> ranges) {
+    l2_.invalidate();
+    bus_.set_ram_map(std::move(ranges));
 }
 
 void Soc::set_bus_master(bool enabled) {

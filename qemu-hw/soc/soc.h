@@ -31,16 +31,22 @@ public:
     Soc(Env& env, const Chip& chip, const GpuShape& shape, uint8_t* vram, uint64_t vram_bytes);
 
     void reset();
+    /// The state of the chip without VRAM, and without what its host says: the map of memory, where the BARs are, bus
+    /// mastering.
+    void visit(StateVisitor& v);
     RunState run(uint64_t instruction_budget);
     /// Virtual time: let everything happen that happens until then. @return when something will happen next, kNever: nothing
     uint64_t run_until(uint64_t ns);
     /// Virtual time: the host has touched registers or memory.
     void wake() { cp_.wake(); }
 
+    const Chip& chip() const { return chip_; }
+    const GpuShape& shape() const { return shape_; }
     RegisterFile& registers() { return registers_; }
     BusMemory& bus() { return bus_; }
     Hdp& hdp() { return hdp_; }
     void set_bus_master(bool enabled);
+    void set_ram_map(std::vector<RamRange> ranges);
 
     /// What hands over the doorbells that wait outside.
     void set_posted_doorbells(std::function<void()> take) { posted_doorbells_ = std::move(take); }

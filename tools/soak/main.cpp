@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The soak: queues that run kernels are pre-empted at random moments, as often as asked, by the trap handler that their waves
-// execute. Every work-item has to do its work exactly once, and every saved image has to be sound.
+// execute. Every work-item has to do its work exactly once, and every saved image has to be sound. On the way the state of the
+// command processor is saved, forgotten and loaded.
 // lyra_soak COUNT [SEED [THREADS]]: threads that run the waves. The handler is that of cwsr/handler, or LYRA_CWSR_HANDLER=file
 // (raw code).
 #include <unistd.h>
@@ -43,7 +44,7 @@ constexpr Choice kChoices[] = {
 
 class Soak : public testing::SaveBench {
 public:
-    explicit Soak(uint64_t seed) : SaveBench(LYRA_CWSR_SOURCE), seed_(seed), random_(seed) {
+    explicit Soak(uint64_t seed) : SaveBench(LYRA_CWSR_SOURCE), seed_(seed), random_(seed), stream_random_(seed) {
         for (unsigned n = 0; n < kQueues; ++n) {
             jobs_.push_back(std::make_unique<KernelJob>(*this, n, n / kProcesses % 2, kFirstVmid + n % kProcesses));
         }
@@ -60,7 +61,10 @@ public:
         while (preempted_ < count) {
             for (auto& job : jobs_) keep_busy(*job);
             map_all();
-            for (unsigned n = random_() % 12; n != 0; --n) cp.run(1 + random_() % longest_);
+            for (unsigned n = random_() % 12; n != 0; --n) {
+                cp.run(1 + random_() % longest_);
+                sometimes_through_a_stream();
+            }
             if (!unmap()) stop("the queues were not unmapped");
             ++unmaps_;
             const uint64_t before = preempted_;
@@ -76,8 +80,8 @@ public:
         finish();
     }
     void report() {
-        fmt::print("{} pre-emptions of {} waves, {} batches of work done once, {} unmaps, seed {}\n", preempted_, waves_,
-                   batches_, unmaps_, seed_);
+        fmt::print("{} pre-emptions of {} waves, {} batches of work done once, {} unmaps, {} snapshots, seed {}\n", preempted_,
+                   waves_, batches_, unmaps_, snapshots_, seed_);
     }
 
 private:
@@ -115,8 +119,15 @@ private:
         }
         job.submit(parts);
     }
+    /// With random numbers of its own, so that a seed's pre-emptions are what they were.
+    void sometimes_through_a_stream() {
+        if (stream_random_() % 16 != 0) return;
+        if (const std::string wrong = through_a_stream(); !wrong.empty()) stop("the state that was loaded: " + wrong);
+        ++snapshots_;
+    }
     void map_all() {
         std::vector<KernelJob*> jobs;
+        jobs.reserve(jobs_.size());
         for (auto& job : jobs_) jobs.push_back(job.get());
         map(jobs);
     }
@@ -154,12 +165,12 @@ private:
     }
 
     uint64_t seed_;
-    std::mt19937_64 random_;
+    std::mt19937_64 random_, stream_random_;
     std::vector<Kernel> kernels_;
     std::vector<double> weights_;
     std::vector<std::unique_ptr<KernelJob>> jobs_;
     uint64_t longest_ = 3000;
-    uint64_t preempted_ = 0, waves_ = 0, batches_ = 0, unmaps_ = 0;
+    uint64_t preempted_ = 0, waves_ = 0, batches_ = 0, unmaps_ = 0, snapshots_ = 0;
 };
 
 }  // namespace

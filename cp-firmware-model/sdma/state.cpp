@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// What an SDMA engine has to remember: registers, rings, and the packet that each is busy with.
+#include "cp-firmware-model/sdma/engine_impl.h"
+
+namespace lyra {
+
+namespace sdma {
+
+/// The row by its number, and the packet as it was checked.
+void Active::visit(StateVisitor& v) {
+    constexpr auto kRows = static_cast<uint32_t>(std::size(kPackets));
+    uint32_t number = row ? static_cast<uint32_t>(row - kPackets) : kRows;
+    v("row", number, kRows);
+    v("words", words);
+    v("total_dw", total_dw);
+    v("done", done);
+    v("left", left);
+    v("started", started);
+    v("waiting", waiting);
+    v("tries", tries);
+    v("next_try", next_try);
+    if (!v.loads()) return;
+    row = number == kRows || !v.ok() ? nullptr : &kPackets[number];
+    if (row == nullptr) return;
+    v.require(find_packet(words[0]) == row && total_dw == row->dwords + tail_dwords(*row, words), "a packet of another kind");
+    if (!v.ok()) row = nullptr;
+}
+
+void IbState::visit(StateVisitor& v) {
+    v("active", active);
+    v("base", base);
+    v("size_dw", size_dw);
+    v("next_dw", next_dw);
+    v("vmid", vmid, kVmids - 1);
+    v.require(next_dw <= size_dw || !v.loads(), "a position behind its buffer");
+}
+
+void Ring::visit(StateVisitor& v) {
+    v("regs", regs);
+    v("rptr", rptr);
+    v("wptr", wptr);
+    v("ib", ib);
+    v("skip_dw", skip_dw);
+    v("packet", packet);
+    v("stopped", stopped);
+    v("draining", draining);
+    v("rptr_dirty", rptr_dirty);
+    v("writeback_failed", writeback_failed);
+    v("gap_reported", gap_reported);
+    v("mapped", mapped);
+    v("mqd", mqd);
+    v("pasid", pasid);
+    v("epoch", epoch);
+}
+
+}  // namespace sdma
+
+void SdmaEngine::Impl::visit(StateVisitor& v) {
+    v("regs", regs);
+    v("rings", rings);
+    v("first_ring", first_ring, sdma::kRings - 1);
+    v("next_run_ns", next_run_ns);
+    v("timestamp_offset", timestamp_offset);
+}
+
+void SdmaEngine::visit(StateVisitor& v) { impl_->visit(v); }
+
+}  // namespace lyra
