@@ -18,6 +18,7 @@ typedef void lyra_class_data;
 #include "qemu/notify.h"
 #include "qemu/timer.h"
 #include "qom/object.h"
+#include "system/hostmem.h"
 
 #define TYPE_LYRA "lyra"
 OBJECT_DECLARE_SIMPLE_TYPE(LyraState, LYRA)
@@ -39,9 +40,11 @@ struct LyraState {
     char *strict;
     bool ih_overflow;
     char *stats_path;
+    HostMemoryBackend *memdev; /* what VRAM is made of, or NULL: memory of its own */
 
     lyra_device *device; /* NULL before realize and after exit */
-    MemoryRegion vram;
+    MemoryRegion *vram;
+    MemoryRegion own_vram;     /* without memdev */
     MemoryRegion trapped_vram; /* BAR0 instead of vram with strict=hdp */
     MemoryRegion doorbells;
     MemoryRegion registers;
@@ -61,6 +64,11 @@ struct LyraState {
     bool warned_iommu;
     GArray *ranges;  /* lyra_ram_range: RAM that the device can reach now */
     GPtrArray *gone; /* MemoryRegion: left the map, still referenced until liblyra has the new one */
+    VMChangeStateEntry *run_state;
+
+    /* migration: what lyra_save() gave, while QEMU writes or reads it */
+    uint32_t state_bytes;
+    uint8_t *state;
 };
 
 extern const lyra_host_ops lyra_glue_host_ops;
@@ -82,6 +90,12 @@ void lyra_glue_advance(LyraState *s);
  * one processor.
  */
 void lyra_glue_charge(LyraState *s, uint64_t ns);
+
+/**
+ * The pump of the free-running mode runs while the virtual machine does, so that nothing moves while it is saved; and what the
+ * device may have written is sent once more. @return false: the thread cannot be started
+ */
+bool lyra_glue_follow_run_state(LyraState *s);
 
 /** Undo both. After lyra_destroy(): nothing may use guest RAM any more. */
 void lyra_glue_host_fini(LyraState *s);

@@ -16,6 +16,7 @@
 #include "system/cpu-timers.h"
 #endif
 #include "system/cpus.h"
+#include "system/runstate.h"
 
 enum {
     LYRA_MSI_AGAIN_NS = 1000,
@@ -133,6 +134,43 @@ static void lyra_timer(void *opaque)
         timer_del(s->timer);
         lyra_run_ahead(s);
     }
+}
+
+/* ---- run state ---- */
+
+/* The device writes through host pointers, of which migration of a running machine knows nothing. */
+static void lyra_mark_dirty(LyraState *s)
+{
+    guint i;
+
+    memory_region_set_dirty(s->vram, 0, s->vram_bytes);
+    for (i = 0; i < s->ranges->len; i++) {
+        lyra_ram_range *range = &g_array_index(s->ranges, lyra_ram_range, i);
+        ram_addr_t offset;
+        MemoryRegion *mr = range->readonly ? NULL : memory_region_from_host(range->host, &offset);
+
+        if (mr) {
+            memory_region_set_dirty(mr, offset, range->size_bytes);
+        }
+    }
+}
+
+static void lyra_run_state_changed(void *opaque, bool running, RunState state)
+{
+    LyraState *s = opaque;
+
+    if (!running) {
+        lyra_stop(s->device);
+        lyra_mark_dirty(s);
+    } else if (!s->virtual_time && !lyra_start(s->device)) {
+        error_report("lyra: the thread of the device cannot be started");
+    }
+}
+
+bool lyra_glue_follow_run_state(LyraState *s)
+{
+    s->run_state = qdev_add_vm_change_state_handler(DEVICE(s), lyra_run_state_changed, s);
+    return s->virtual_time || !runstate_is_running() || lyra_start(s->device);
 }
 
 /* ---- time and log ---- */
@@ -265,6 +303,10 @@ void lyra_glue_host_fini(LyraState *s)
         s->listening = false;
         g_array_free(s->ranges, true);
         g_ptr_array_free(s->gone, true);
+    }
+    if (s->run_state) {
+        qemu_del_vm_change_state_handler(s->run_state);
+        s->run_state = NULL;
     }
     timer_free(s->timer);
     s->timer = NULL;

@@ -159,21 +159,25 @@ static bool lyra_asleep(PCIDevice *pci)
     return pci_get_word(pci->config + LYRA_CAP_PM + PCI_PM_CTRL) & PCI_PM_CTRL_STATE_MASK;
 }
 
-static void lyra_tell_config(LyraState *s)
+static void lyra_describe_config(LyraState *s)
 {
     PCIDevice *pci = PCI_DEVICE(s);
     bool master = pci_get_word(pci->config + PCI_COMMAND) & PCI_COMMAND_MASTER;
 
-    if (!s->device) {
-        return;
-    }
     /* An unmapped BAR has the address PCI_BAR_UNMAPPED, which is UINT64_MAX. */
     lyra_set_bar_addresses(s->device,
                            pci->io_regions[LYRA_BAR_VRAM].addr,
                            pci->io_regions[LYRA_BAR_DOORBELLS].addr,
                            pci->io_regions[LYRA_BAR_REGISTERS].addr);
     lyra_set_bus_master(s->device, master && !lyra_asleep(pci));
-    lyra_glue_advance(s);
+}
+
+static void lyra_tell_config(LyraState *s)
+{
+    if (s->device) {
+        lyra_describe_config(s);
+        lyra_glue_advance(s);
+    }
 }
 
 static void lyra_config_write(PCIDevice *pci, uint32_t address, uint32_t value, int length)
@@ -315,7 +319,7 @@ static lyra_device *lyra_make(LyraState *s, Error **errp)
     config.poison = s->poison;
     config.ih_overflow = s->ih_overflow;
     config.strict = s->strict;
-    device = lyra_create(&config, &lyra_glue_host_ops, s, memory_region_get_ram_ptr(&s->vram), message, sizeof(message));
+    device = lyra_create(&config, &lyra_glue_host_ops, s, memory_region_get_ram_ptr(s->vram), message, sizeof(message));
     if (!device) {
         error_setg(errp, "%s", message[0] ? message : "the device cannot be made");
     }
@@ -347,6 +351,45 @@ static bool lyra_add_rom(LyraState *s, Error **errp)
     return true;
 }
 
+/* Without memdev. Without reservation the host gives memory only for VRAM that is really written. */
+static bool lyra_make_own_vram(LyraState *s, Error **errp)
+{
+    Error *failure = NULL;
+
+    memory_region_init_ram_flags_nomigrate(&s->own_vram, OBJECT(s), "lyra.vram", s->vram_bytes, RAM_NORESERVE, &failure);
+    if (failure) {
+        error_propagate(errp, failure);
+        return false;
+    }
+    s->vram = &s->own_vram;
+    return true;
+}
+
+static bool lyra_make_vram(LyraState *s, Error **errp)
+{
+    if (!s->memdev) {
+        if (!lyra_make_own_vram(s, errp)) {
+            return false;
+        }
+    } else {
+        if (host_memory_backend_is_mapped(s->memdev)) {
+            error_setg(errp, "memdev= is in use already");
+            return false;
+        }
+        s->vram = host_memory_backend_get_memory(s->memdev);
+        if (memory_region_size(s->vram) != s->vram_bytes) {
+            error_setg(errp,
+                       "memdev= has %" PRIu64 " bytes, and vram= %" PRIu64,
+                       (uint64_t)memory_region_size(s->vram),
+                       s->vram_bytes);
+            return false;
+        }
+        host_memory_backend_set_mapped(s->memdev, true);
+    }
+    vmstate_register_ram(s->vram, DEVICE(s));
+    return true;
+}
+
 static void lyra_add_bars(LyraState *s)
 {
     PCIDevice *pci = PCI_DEVICE(s);
@@ -355,7 +398,7 @@ static void lyra_add_bars(LyraState *s)
     memory_region_init_io(&s->doorbells, OBJECT(s), &lyra_doorbells_ops, s, "lyra.doorbells", LYRA_DOORBELL_BAR_BYTES);
     memory_region_init_io(&s->registers, OBJECT(s), &lyra_registers_ops, s, "lyra.registers", LYRA_REGISTER_BAR_BYTES);
     memory_region_init_io(&s->trapped_vram, OBJECT(s), &lyra_trapped_vram_ops, s, "lyra.vram.trapped", s->vram_bytes);
-    pci_register_bar(pci, LYRA_BAR_VRAM, wide, lyra_traps_vram(s->device) ? &s->trapped_vram : &s->vram);
+    pci_register_bar(pci, LYRA_BAR_VRAM, wide, lyra_traps_vram(s->device) ? &s->trapped_vram : s->vram);
     pci_register_bar(pci, LYRA_BAR_DOORBELLS, wide, &s->doorbells);
     pci_register_bar(pci, LYRA_BAR_REGISTERS, PCI_BASE_ADDRESS_SPACE_MEMORY, &s->registers);
 }
@@ -406,21 +449,23 @@ static void lyra_pci_exit(PCIDevice *pci)
     }
     lyra_take_down(s);
     lyra_glue_host_fini(s);
+    if (s->vram) {
+        vmstate_unregister_ram(s->vram, DEVICE(s));
+    }
+    if (s->memdev) {
+        host_memory_backend_set_mapped(s->memdev, false);
+    }
     msi_uninit(pci);
 }
 
 static void lyra_realize(PCIDevice *pci, Error **errp)
 {
     LyraState *s = LYRA(pci);
-    Error *failure = NULL;
 
     if (!lyra_check_properties(s, errp)) {
         return;
     }
-    /* Without reservation the host gives memory only for VRAM that is really written. */
-    memory_region_init_ram_flags_nomigrate(&s->vram, OBJECT(s), "lyra.vram", s->vram_bytes, RAM_NORESERVE, &failure);
-    if (failure) {
-        error_propagate(errp, failure);
+    if (!lyra_make_vram(s, errp)) {
         return;
     }
     if (!lyra_add_capabilities(pci, errp)) {
@@ -445,7 +490,7 @@ static void lyra_realize(PCIDevice *pci, Error **errp)
     s->write_ns = lyra_timing(s->device, "mmio_write_ns");
     lyra_add_bars(s);
     lyra_glue_listen(s);
-    if (!s->virtual_time && !lyra_start(s->device)) {
+    if (!lyra_glue_follow_run_state(s)) {
         error_setg(errp, "the thread of the device cannot be started");
         lyra_pci_exit(pci);
         return;
@@ -470,6 +515,7 @@ static const Property lyra_properties[] = {
     DEFINE_PROP_STRING("strict", LyraState, strict),
     DEFINE_PROP_BOOL("ih-overflow", LyraState, ih_overflow, false),
     DEFINE_PROP_STRING("stats", LyraState, stats_path),
+    DEFINE_PROP_LINK("memdev", LyraState, memdev, TYPE_MEMORY_BACKEND, HostMemoryBackend *),
 };
 
 static const struct {
@@ -488,12 +534,78 @@ static const struct {
     {"poison", "on: registers and LDS that a program has not initialized hold a pattern; off: 0 (default)"},
     {"ih-overflow", "on: a full interrupt ring is overwritten; off: interrupts wait in the device (default)"},
     {"stats", "File that gets all counters of the device when it ends"},
+    {"memdev", "Memory backend of the size of vram, to be its memory"},
     {"trace", "File for a Perfetto trace of doorbells, packets, dispatches, waves and interrupts"},
 };
 
+/* ---- migration ---- */
+
+static int lyra_pre_save(void *opaque)
+{
+    LyraState *s = opaque;
+    void *state = NULL;
+    size_t bytes = lyra_save(s->device, false, &state);
+
+    if (!bytes || bytes > UINT32_MAX) {
+        free(state);
+        return -ENOMEM;
+    }
+    s->state = g_memdup2(state, bytes);
+    s->state_bytes = bytes;
+    free(state);
+    return 0;
+}
+
+static void lyra_forget_state(LyraState *s)
+{
+    g_free(s->state);
+    s->state = NULL;
+    s->state_bytes = 0;
+}
+
+static int lyra_post_save(void *opaque)
+{
+    lyra_forget_state(opaque);
+    return 0;
+}
+
+/* BARs and bus mastering are those of the configuration space that has been loaded; guest RAM is there. */
+static int lyra_post_load(void *opaque, int version)
+{
+    LyraState *s = opaque;
+    char message[256] = "";
+    bool right;
+
+    lyra_describe_config(s);
+    right = lyra_load(s->device, s->state, s->state_bytes, message, sizeof(message));
+    lyra_forget_state(s);
+    if (!right) {
+        error_report("lyra: the state that was loaded: %s", message);
+        return -EINVAL;
+    }
+    if (!s->virtual_time) {
+        /* One that was on its way is told again; the driver finds nothing new if it was none. */
+        qemu_bh_schedule(s->msi_bh);
+    }
+    return 0;
+}
+
 static const VMStateDescription lyra_vmstate = {
     .name = TYPE_LYRA,
-    .unmigratable = 1,
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .pre_save = lyra_pre_save,
+    .post_save = lyra_post_save,
+    .post_load = lyra_post_load,
+    .fields =
+        (const VMStateField[]){
+            VMSTATE_PCI_DEVICE(parent_obj, LyraState),
+            VMSTATE_TIMER_PTR(timer, LyraState),
+            VMSTATE_BOOL(msi_pending, LyraState),
+            VMSTATE_UINT32(state_bytes, LyraState),
+            VMSTATE_VBUFFER_ALLOC_UINT32(state, LyraState, 0, NULL, state_bytes),
+            VMSTATE_END_OF_LIST(),
+        },
 };
 
 static void lyra_get_stat(Object *object, Visitor *visitor, const char *name, void *opaque, Error **errp)
