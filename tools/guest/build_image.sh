@@ -48,7 +48,7 @@ fi
 set -- --cache "$cache" --release "$release" --packages "$packages"
 root=$("$here/build_root.sh" "$@" --print) || [ $print_only = yes ] || root=$("$here/build_root.sh" "$@")
 artefact "image-$release-$([ -z "$files" ] && echo "$kernel" || echo tree)" "$({
-    cat "$here/build_image.sh" "$here/image-exclude.txt" "$here"/init/* &&
+    cat "$here/build_image.sh" "$here/image-exclude.txt" "$here/hipcc.sh" "$here"/init/* &&
         echo "${root##*/} $suite $firmware" && { [ -z "$files" ] || cat "$files/id"; }; } | hash_of)" root.erofs
 
 # Debian's kernel and firmware packages, kept in the cache; apt asks whether there are newer ones only when they are missing.
@@ -259,6 +259,13 @@ sys.exit("no ELF file found in " + sys.argv[1])
 EOF
 )
 
+# The process that programs begin in when a guest goes on from a saved machine.
+compile_warm() (
+    set -e
+    "$here/hipcc.sh" --cache "$cache" --release "$release" --packages "$packages" "$here/init/warm.cpp" "$work/warm" -O2 -ldl
+    install -m 755 "$work/warm" "$work/root/usr/lib/lyra/warm"
+)
+
 # What a guest of this image runs: the kernel's packages, then "NAME VERSION" of the userland's.
 versions() (
     set -e
@@ -272,6 +279,7 @@ mkdir "$work/out"
 step "fetch $([ -n "$files" ] || echo "Debian's kernel $kernel and ")firmware" fetch
 step "unpack the kernel" unpack_kernel
 step "stage the root file system" stage_root
+step "compile what programs begin in" compile_warm
 step "unpack modules" stage_modules "$work/root" amdgpu 9p 9pnet_virtio overlay
 step "make the quick copy of the driver" quick_driver
 step "make the initramfs" make_initramfs

@@ -37,13 +37,15 @@ void write_all(int descriptor, const char* data, size_t bytes) {
 
 void print_times(const GuestResult& result, double compile_s) {
     fmt::print(stderr, "{:<28}{:7.2f} s\n", "compile", compile_s);
-    double last = 0;
+    double last = !result.times.empty() && result.times[0].first == "resumed" ? result.times[0].second : 0;
+    const double begun = last;
     const char* stage_of[][2] = {{"init", "kernel boot"},
                                  {"modprobe", "guest set-up"},
                                  {"driver", "load amdgpu"},
                                  {"job", "program"},
                                  {"end", "collect"}};
     for (const auto& [stamp, seconds] : result.times) {
+        if (stamp == "resumed") continue;
         const char* title = stamp.c_str();
         for (const auto& row : stage_of) {
             if (stamp == row[0]) title = row[1];
@@ -51,7 +53,8 @@ void print_times(const GuestResult& result, double compile_s) {
         fmt::print(stderr, "{:<28}{:7.2f} s\n", title, seconds - last);
         last = seconds;
     }
-    fmt::print(stderr, "{:<28}{:7.2f} s\n", "QEMU start and firmware", result.total_s - last);
+    fmt::print(stderr, "{:<28}{:7.2f} s\n", begun == 0 ? "QEMU start and firmware" : "QEMU start, saved machine",
+               result.total_s - (last - begun));
     fmt::print(stderr, "{:<28}{:7.2f} s\n", "total", compile_s + result.total_s);
 }
 
@@ -72,24 +75,41 @@ int run(Options& options) {
     const auto start = std::chrono::steady_clock::now();
     if (source) {
         progress.show("compiling ...");
-        compile_hip(program, work.path() / "program", options.compiler, options.guest);
-        job.files.emplace_back("program", work.path() / "program");
+        // A guest that goes on from a saved machine has a process in which HIP is up; the program is loaded there.
+        const fs::path object = work.path() / "program.so", executable = work.path() / "program";
+        if (guest.may_go_on() && can_be_shared(options.compiler)) {
+            std::vector<std::string> words = options.compiler;
+            words.insert(words.end(), {"-fPIC", "-shared"});
+            compile_hip(program, object, words, options.guest);
+        }
+        if (fs::exists(object) && !needs_own_process(object)) {
+            job.files.emplace_back("program.so", object);
+            job.warm = options.words;
+            job.warm[0] = "./program";
+        } else {
+            compile_hip(program, executable, options.compiler, options.guest);
+            job.files.emplace_back("program", executable);
+        }
     } else {
         job.files.emplace_back("program", program);
     }
     const std::chrono::duration<double> compile = std::chrono::steady_clock::now() - start;
     progress.clear();
     guest.prepare();
-    job.run = "#!/bin/sh\nchmod +x program\nexec ./program";
-    for (size_t i = 1; i < options.words.size(); ++i) job.run += " " + shell_quote(options.words[i]);
-    job.run += "\n";
+    if (job.warm.empty()) {
+        job.run = "#!/bin/sh\nchmod +x program\nexec ./program";
+        for (size_t i = 1; i < options.words.size(); ++i) job.run += " " + shell_quote(options.words[i]);
+        job.run += "\n";
+    } else {
+        job.run = "#!/bin/sh\nexec /usr/lib/lyra/warm --now\n";  // should it have to boot
+    }
     if (options.input == "-") {
         write_text(work.path() / "stdin", std::string(std::istreambuf_iterator<char>(std::cin), {}));
         options.input = (work.path() / "stdin").string();
     }
     if (!options.input.empty()) job.files.emplace_back("stdin", options.input);
 
-    progress.show("booting ...");
+    progress.show("starting the guest ...");
     const auto sink = [&](int descriptor) {
         return [&progress, descriptor](const char* data, size_t bytes) {
             progress.clear();
@@ -112,6 +132,10 @@ std::function<int()> set_up_run(CLI::App& app) {
         ->allow_extra_args(false)
         ->type_name("OPTION");
     app.add_option("--stdin", options->input, "file that the program reads as standard input, - for ours")->type_name("FILE");
+    options->guest.snapshot = true;
+    app.add_flag_callback(
+        "--no-snapshot", [options] { options->guest.snapshot = false; },
+        "boot the guest, in place of going on from one that was saved with its driver loaded");
     app.add_flag("--times", options->times, "print on standard error where the time went");
     app.prefix_command();
     app.footer(

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -31,6 +32,12 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t kKeptLogs = 20, kKeptVmcores = 2;
+/// Streams of every guest, in the order of their ports.
+constexpr const char* kPortNames[] = {"stdout", "stderr", "control", "dmesg"};
+constexpr size_t kControlPort = 2;
+constexpr double kMakingSeconds = 180;  ///< for a machine to boot and be saved; otherwise guests boot
+/// A saved machine has a disk for jobs of up to this size; twice, four times as much for a longer one.
+constexpr uintmax_t kJobDiskBytes = uintmax_t{64} << 20;
 
 /// A value of --accel, in QEMU's words. TCG runs each processor in a thread of its own.
 /// QEMU would keep up to 1 GB of translated code; with 96 MB it stays below 280 MB beside the memory of guest and GPU.
@@ -213,15 +220,16 @@ void GuestMachine::prepare() {
         driver_ = build_artefact("tools/guest/build_kfd.sh", {"--kernel", options_.kernel, options_.kfd}) / "amdgpu.ko";
 }
 
-std::string GuestMachine::kernel_words() const {
+std::string GuestMachine::kernel_words(bool shares) const {
     std::string words = "console=ttyS0 panic=-1 tsc=reliable mitigations=off nokaslr audit=0 random.trust_cpu=on";
     if (options_.stock_driver || options_.accel == "kvm") words += " lyra.module=stock";
     for (const std::string& word : options_.kernel_words) words += " " + word;
-    return words + (options_.share.empty() ? "" : " lyra.share=share");
+    return words + (options_.share.empty() || !shares ? "" : " lyra.share=share");
 }
 
-std::string GuestMachine::device_words() const {
+std::string GuestMachine::device_words(const MemoryFiles* memory) const {
     std::string device = fmt::format("lyra,bus=gpu,vram={},cus={}", options_.vram, options_.cus);
+    if (memory) device += ",memdev=vram";
     if (!options_.trace.empty()) device += ",trace=" + comma_safe(fs::absolute(options_.trace).string());
     if (options_.deterministic) device += ",pump=virtual";
     if (!options_.timing.empty()) device += fmt::format(",timing={}", fmt::join(options_.timing, ",,"));
@@ -287,7 +295,8 @@ std::vector<std::string> GuestMachine::deterministic_machine(const fs::path& wor
 }
 
 // What a job and a shell have in common.
-std::vector<std::string> GuestMachine::machine(const fs::path& work, const fs::path& serial_log) const {
+std::vector<std::string> GuestMachine::machine(const fs::path& work, const fs::path& serial_log,
+                                               const MemoryFiles* memory) const {
     const Accelerator& accelerator = *std::find_if(std::begin(kAccelerators), std::end(kAccelerators),
                                                    [&](const Accelerator& each) { return options_.accel == each.name; });
     std::vector<std::string> argv{
@@ -298,7 +307,7 @@ std::vector<std::string> GuestMachine::machine(const fs::path& work, const fs::p
         "none",
         "-no-reboot",
         "-M",
-        "q35",
+        memory ? "q35,memory-backend=ram" : "q35",
         "-accel",
         accelerator.words,
         "-cpu",
@@ -322,8 +331,15 @@ std::vector<std::string> GuestMachine::machine(const fs::path& work, const fs::p
         "-device",
         kRootPort,
         "-device",
-        device_words(),
+        device_words(memory),
+        // A guest that goes on from a saved one is told, and its random numbers are others.
+        "-device",
+        "vmgenid,guid=auto",
     };
+    if (memory) {
+        const std::vector<std::string> words = memory->words(options_.mem, options_.vram);
+        argv.insert(argv.end(), words.begin(), words.end());
+    }
     if (!options_.share.empty()) {
         argv.insert(argv.end(), {"-virtfs", fmt::format("local,path={},mount_tag=share,security_model=none",
                                                         comma_safe(fs::absolute(options_.share).string()))});
@@ -341,8 +357,65 @@ fs::path GuestMachine::log_path() const {
     return dir / fmt::format("boot-{}.log", getpid());
 }
 
-fs::path GuestMachine::pack(GuestJob job, const fs::path& work) const {
-    if (!driver_.empty()) job.files.emplace_back("amdgpu.ko", driver_);
+void GuestMachine::add_disk(std::vector<std::string>& argv, const std::string& id, const fs::path& file) const {
+    argv.insert(argv.end(),
+                {"-drive", fmt::format("if=none,id={},format=raw,readonly=on,file={}", id, comma_safe(file.string())),
+                 "-device", "virtio-blk-pci,drive=" + id});
+}
+
+/// Nothing that is different each time may be in the machine before the job comes. What a boot says is of interest when it is
+/// traced, logged or debugged.
+bool GuestMachine::can_go_on(const GuestJob& job) const {
+    const bool plain =
+        tree_.empty() && options_.trace.empty() && options_.log.empty() && options_.qemu_words.empty() && !options_.gdb;
+    const auto& device = options_.device_options;
+    const bool files =
+        std::any_of(device.begin(), device.end(), [](const std::string& word) { return word.find('/') != std::string::npos; });
+    return options_.snapshot && !options_.deterministic && plain && !files && job.disks.empty();
+}
+
+GuestSnapshot GuestMachine::snapshot_of(uintmax_t job_bytes, bool warm) const {
+    GuestMachine same(*this);
+    if (!same.options_.share.empty()) same.options_.share = "/";
+    const MemoryFiles memory;
+    std::string recipe = fmt::format("{}\n{} {}\n{}\n", fmt::join(same.machine("", "", &memory), " "), same.kernel_words(false),
+                                     job_bytes, driver_.string());
+    if (warm) recipe += "warm\n";
+    const std::string library = read_text(library_dir() / "liblyra.so.1");
+    recipe += fmt::format("{:016x}\n", std::hash<std::string>{}(library));
+    if (options_.accel == "kvm") {
+        std::istringstream host(read_text("/proc/cpuinfo"));
+        for (std::string line; std::getline(host, line) && !line.empty();)
+            if (line.starts_with("model name") || line.starts_with("flags")) recipe += line + "\n";
+    }
+    return GuestSnapshot(recipe);
+}
+
+/// @return there is one now
+bool GuestMachine::make_snapshot(const GuestSnapshot& snapshot, uintmax_t job_bytes, bool warm) const {
+    GuestSnapshot::Making making(snapshot);
+    if (making.needless()) return true;
+    WorkDir work;
+    const MemoryFiles memory = making.files();
+    const fs::path archive = pack({}, work.path());
+    fs::resize_file(archive, job_bytes);
+    GuestMachine same(*this);
+    if (!same.options_.share.empty()) same.options_.share = work.path().string();
+    std::vector<std::string> argv = same.machine(work.path(), memory.serial(), &memory);
+    add_disk(argv, "job", archive);
+    for (const char* name : {"stdout", "stderr", "dmesg"})
+        argv.insert(argv.end(), {"-chardev", fmt::format("null,id={}", name)});
+    for (const char* name : kPortNames)
+        argv.insert(argv.end(), {"-device", fmt::format("virtserialport,chardev={0},name=lyra.{0}", name)});
+    argv.insert(argv.end(),
+                {"-append", kernel_words(false) + " lyra.driver=amdgpu lyra.mode=snapshot" + (warm ? " lyra.warm=yes" : "")});
+    const std::string wrong = making.keep(argv, options_.timeout_s > 0 ? options_.timeout_s : kMakingSeconds);
+    if (!wrong.empty()) complain("no saved machine: " + wrong);
+    return wrong.empty();
+}
+
+fs::path GuestMachine::pack(GuestJob job, const fs::path& work, bool with_driver) const {
+    if (!driver_.empty() && with_driver) job.files.emplace_back("amdgpu.ko", driver_);
     const fs::path dir = work / "job";
     fs::create_directory(dir);
     for (const auto& [name, file] : job.files) fs::copy_file(file, dir / name, fs::copy_options::overwrite_existing);
@@ -350,6 +423,11 @@ fs::path GuestMachine::pack(GuestJob job, const fs::path& work) const {
         write_text(dir / name, text);
         fs::permissions(dir / name, fs::perms::owner_all | fs::perms::group_read | fs::perms::others_read);
     };
+    if (!job.warm.empty()) {
+        std::string words;
+        for (const std::string& word : job.warm) words += word + '\0';
+        write_text(dir / "arguments", words);
+    }
     if (options_.kernel_events.empty()) {
         program("run", job.run);
     } else {
@@ -371,25 +449,47 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
     result.log = log_path();
     std::string control;
     const auto keep_in = [](std::string& text) { return [&text](const char* data, size_t n) { text.append(data, n); }; };
-    std::vector<Port> ports{{"stdout", out}, {"stderr", err}, {"control", keep_in(control)}, {"dmesg", keep_in(result.dmesg)}};
+    std::vector<Port> ports{{kPortNames[0], out},
+                            {kPortNames[1], err},
+                            {kPortNames[kControlPort], keep_in(control)},
+                            {kPortNames[3], keep_in(result.dmesg)}};
     std::string kernel_trace;
     if (!options_.kernel_events.empty()) ports.push_back({"trace", keep_in(kernel_trace)});
 
     Command command;
-    const fs::path archive = pack(job, work.path());
     const bool timed = options_.deterministic;
-    command.argv = timed ? deterministic_machine(work.path(), archive) : machine(work.path(), work.path() / "serial");
+    std::optional<MemoryFiles> memory;
+    bool goes_on = can_go_on(job);
+    fs::path archive = pack(job, work.path(), !goes_on);
+    if (goes_on) {
+        const bool warm = !job.warm.empty();
+        const uintmax_t bytes = std::max(kJobDiskBytes, std::bit_ceil(fs::file_size(archive)));
+        const GuestSnapshot snapshot = snapshot_of(bytes, warm);
+        goes_on = snapshot.there() || make_snapshot(snapshot, bytes, warm);
+        if (goes_on) {
+            memory = snapshot.files();
+            fs::resize_file(archive, bytes);
+        } else {
+            archive = pack(job, work.path());
+        }
+    }
+    command.argv = timed ? deterministic_machine(work.path(), archive)
+                         : machine(work.path(), work.path() / "serial", memory ? &*memory : nullptr);
     const auto add = [&](std::initializer_list<std::string> words) { command.argv.insert(command.argv.end(), words); };
     if (!timed) {
-        const auto disk = [&](const std::string& id, const fs::path& file) {
-            add({"-drive", fmt::format("if=none,id={},format=raw,readonly=on,file={}", id, comma_safe(file.string())),
-                 "-device", "virtio-blk-pci,drive=" + id});
-        };
-        disk("job", archive);
-        for (size_t i = 0; i < job.disks.size(); ++i) disk(fmt::format("disk{}", i), job.disks[i]);
+        add_disk(command.argv, "job", archive);
+        for (size_t i = 0; i < job.disks.size(); ++i) add_disk(command.argv, fmt::format("disk{}", i), job.disks[i]);
     }
     add({"-append", kernel_words() + " lyra.driver=amdgpu", "-d", "guest_errors,unimp", "-D",
          (work.path() / "device").string()});
+    if (memory) {
+        const auto [ours, theirs] = stream_pair();
+        command.keep.push_back(theirs);
+        add({"-chardev", fmt::format("socket,id=monitor,fd={}", theirs), "-mon", "chardev=monitor,mode=control"});
+        ports.push_back({nullptr, [](const char*, size_t) {}, ours, theirs});
+        const std::string words = memory->go_on();
+        (void)!send(ours, words.data(), words.size(), MSG_NOSIGNAL);
+    }
     // A guest that stops for its debugger at a panic would not be the same, and in virtual time nobody reads a socket.
     std::optional<GuestMonitor> monitor;
     if (!tree_.empty() && !timed && !options_.gdb) {
@@ -426,6 +526,13 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
         for (Port& port : ports) {
             if (port.theirs >= 0) close(port.theirs);
         }
+        if (memory) {
+            const auto now =
+                std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
+            const std::string words =
+                fmt::format("lyra.date={}{}\n", now.count(), options_.share.empty() ? "" : " lyra.share=share");
+            (void)!send(ports[kControlPort].ours, words.data(), words.size(), MSG_NOSIGNAL);
+        }
         const auto look = [&] {
             result.host_bytes =
                 std::max(result.host_bytes, child.dirty_bytes_beside({bytes_of(options_.mem), bytes_of(options_.vram)}));
@@ -445,9 +552,17 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
     }
     result.total_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
+    const bool began = control.find("start\n") != std::string::npos;
+    if (memory && !began && result.end == GuestResult::End::Died) {
+        complain("the saved machine does not go on: " + read_text(work.path() / "qemu"));
+        snapshot_of(fs::file_size(archive), !job.warm.empty()).remove();
+        GuestMachine again(*this);
+        again.options_.snapshot = false;
+        return again.run(job, out, err);
+    }
     if (!monitor || !monitor->has_vmcore()) result.vmcore.clear();
     if (monitor && !monitor->error().empty()) result.errors.push_back("no vmcore: " + monitor->error());
-    std::string text = read_text(work.path() / "serial");
+    std::string text = (memory ? read_text(memory->serial()) : "") + read_text(work.path() / "serial");
     if (!tree_.empty()) result.splat = kernel_splat(result.dmesg.empty() ? text : result.dmesg);
     if (result.end == GuestResult::End::Finished) {
         const std::string part = kernel_lacks(options_.debug, text);

@@ -13,6 +13,7 @@
 #include "tools/lyra/artefact.h"
 #include "tools/lyra/cli.h"
 #include "tools/lyra/guest_options.h"
+#include "tools/lyra/guest_snapshot.h"
 #include "tools/lyra/process.h"
 #include "tools/lyra/work_dir.h"
 
@@ -22,6 +23,9 @@ namespace lyra::cli {
 struct GuestJob {
     std::vector<std::pair<std::string, std::filesystem::path>> files;  ///< name in /job, file of the host
     std::string run;  ///< content of `run`
+    /// In the place of run, in a guest that goes on from a saved machine: a program as a shared object, in files as program.so,
+    /// with the name and arguments that it gets. It is started in a process in which HIP is up.
+    std::vector<std::string> warm{};
     std::vector<std::filesystem::path> disks{};  ///< /dev/vdc, /dev/vdd, ..., read only; not in a deterministic guest
 };
 
@@ -37,7 +41,7 @@ struct GuestResult {
     };
     std::optional<Trace> trace;  ///< of a deterministic run
     std::vector<KernelEvent> kernel_events;  ///< those that were asked for; a Perfetto trace has them too
-    std::vector<std::pair<std::string, double>> times;  ///< stage, seconds since the kernel started
+    std::vector<std::pair<std::string, double>> times;  ///< stage, seconds since the kernel started, or since `resumed`
     double start_s = 0, total_s = 0;  ///< host: QEMU's start to the first stage is unknown, to the end is total_s
     /// The most that QEMU had written beside the memories of the guest and the GPU, looked at once a second. 0: not known
     uint64_t host_bytes = 0;
@@ -53,18 +57,25 @@ public:
 
     /// Make QEMU and the image if they are not there yet. Takes minutes the first time, then nothing.
     void prepare();
+    /// The options let a guest go on from a saved machine.
+    bool may_go_on() const { return can_go_on({}); }
     /// Boot, run, switch off.
     GuestResult run(const GuestJob& job, const OutputSink& out, const OutputSink& err);
     /// A shell on our terminal. @return exit code
     int shell();
 
 private:
-    std::filesystem::path pack(GuestJob job, const std::filesystem::path& work) const;
-    std::vector<std::string> machine(const std::filesystem::path& work, const std::filesystem::path& serial_log) const;
+    std::filesystem::path pack(GuestJob job, const std::filesystem::path& work, bool with_driver = true) const;
+    std::vector<std::string> machine(const std::filesystem::path& work, const std::filesystem::path& serial_log,
+                                     const MemoryFiles* memory = nullptr) const;
+    bool can_go_on(const GuestJob& job) const;
+    void add_disk(std::vector<std::string>& argv, const std::string& id, const std::filesystem::path& file) const;
+    GuestSnapshot snapshot_of(uintmax_t job_bytes, bool warm) const;
+    bool make_snapshot(const GuestSnapshot& snapshot, uintmax_t job_bytes, bool warm) const;
     std::vector<std::string> deterministic_machine(const std::filesystem::path& work, const std::filesystem::path& job) const;
     std::vector<std::string> further_words(const std::filesystem::path& work) const;
-    std::string device_words() const;
-    std::string kernel_words() const;
+    std::string device_words(const MemoryFiles* memory = nullptr) const;
+    std::string kernel_words(bool shares = true) const;
     std::filesystem::path log_path() const;
 
     GuestOptions options_;

@@ -26,6 +26,7 @@ struct GuestOptions {
     bool deterministic = false;  ///< virtual time, no disk, no clock of the host: equal runs
     uint64_t seed = 1;  ///< of everything random in a deterministic guest
     std::vector<std::string> timing;  ///< timing parameters to replace, NAME=VALUE
+    bool snapshot = false;  ///< go on from a saved machine, which is made when it is not there, if the other options allow it
     double timeout_s = 0;  ///< 0: no limit
     std::string share, log, trace;  ///< empty: none
     std::vector<std::string> kernel_events;  ///< of the guest's kernel (kernel_events.h) for the trace of a deterministic run

@@ -85,6 +85,8 @@ cache_state() { # NAME
             echo "stale its source tree is gone"
         fi
         ;;
+    snapshots) echo "kept saved machines, limited by lyra run itself" ;;
+    compiled) echo "kept compiled programs, limited by lyra run itself" ;;
     test-tree) echo "kept kernel tree of the tests" ;;
     debs-firmware-*)
         if cut -f 1,4 "$source/tools/guest/guests.tsv" | grep -q -x -F "kernel$(printf '\t')${_name#debs-firmware-}"; then
