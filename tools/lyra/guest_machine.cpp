@@ -35,7 +35,7 @@ constexpr size_t kKeptLogs = 20, kKeptVmcores = 2;
 /// Streams of every guest, in the order of their ports.
 constexpr const char* kPortNames[] = {"stdout", "stderr", "control", "dmesg"};
 constexpr size_t kControlPort = 2;
-constexpr double kMakingSeconds = 180;  ///< for a machine to boot and be saved; otherwise guests boot
+constexpr double kMakingSeconds = 90;  ///< for a machine to boot and be saved; otherwise guests boot
 /// A saved machine has a disk for jobs of up to this size; twice, four times as much for a longer one.
 constexpr uintmax_t kJobDiskBytes = uintmax_t{64} << 20;
 
