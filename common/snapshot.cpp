@@ -6,16 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "common/hash.h"
+
 namespace lyra {
 
 namespace {
 
 constexpr size_t kMaxDifferences = 20;
-
-uint64_t mix(uint64_t hash, std::string_view text, uint64_t number) {
-    for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
-    return (hash ^ number) * 0x100000001b3;
-}
 
 bool is_zero(const uint8_t* page) {
     uint64_t any = 0;
@@ -51,7 +48,7 @@ void StateVisitor::begin(const char* name) {
     const bool outermost = path_.empty();
     path_.push_back({name, kNoIndex});
     if (outermost) {
-        mark_ = mix(0xcbf29ce484222325, name, 0);
+        mark_ = hash_text(name);
         opened(name);
     }
 }
@@ -61,7 +58,9 @@ void StateVisitor::end() {
     path_.pop_back();
 }
 
-void StateVisitor::note(const char* name, uint64_t bytes) { mark_ = mix(mark_, name, bytes); }
+void StateVisitor::note(const char* name, uint64_t bytes) {
+    mark_ = hash_text(name, mark_) ^ bytes * 0x9e3779b97f4a7c15;  // an odd number: other sizes change all bits
+}
 
 // --- StateWriter ---
 

@@ -8,8 +8,6 @@ namespace lyra {
 
 namespace {
 
-/// The CP has two levels of indirect buffers below the ring; one more is allowed for the buffer of an AQL packet.
-constexpr size_t kMaxDepth = 3;
 /// Chained buffers per ring packet. Drivers chain a few hundred; a chain that closes on itself never ends.
 constexpr uint32_t kMaxChained = 65536;
 
@@ -51,8 +49,8 @@ PacketResult Pm4Handlers::indirect_buffer(P& p, Hqd& hqd, const Packet& packet) 
         hqd.ib_stack.back() = ib;
         return PacketResult::Done;
     }
-    if (hqd.ib_stack.size() >= kMaxDepth) {
-        return p.stop(hqd, Fault::IndirectDepth, fmt::format("queue {}: {} levels", hqd.id(), kMaxDepth));
+    if (hqd.ib_stack.size() >= kMaxIndirectBuffers) {
+        return p.stop(hqd, Fault::IndirectDepth, fmt::format("queue {}: {} levels", hqd.id(), kMaxIndirectBuffers));
     }
     hqd.ib_stack.push_back(ib);
     return PacketResult::Done;

@@ -7,7 +7,6 @@ namespace lyra {
 
 namespace {
 
-constexpr size_t kMaxBuffers = 3;  ///< pm4_flow.cpp, kMaxDepth
 constexpr size_t kMaxStackWords = size_t{1} << 20;
 
 }  // namespace
@@ -61,7 +60,7 @@ void Hqd::visit(StateVisitor& v) {
     v("wptr_poll_once", wptr_poll_once);
     v("dequeue", dequeue, Dequeue::Save);
     v("last", last, RunState::Idle);
-    v.list("ib_stack", ib_stack, kMaxBuffers);
+    v.list("ib_stack", ib_stack, kMaxIndirectBuffers);
     v.list("dispatches", dispatches, flight::kMaxDispatches);
     v.list("end_of_pipe", end_of_pipe, flight::kMaxActions);
     v("drop_dwords", drop_dwords);

@@ -82,6 +82,9 @@ enum class HqdState : uint8_t {
 /// Who may use what: privileged rings (KIQ, KCQ, HIQ) can write registers and carry scheduler packets.
 enum class QueueKind : uint8_t { Kernel, Hiq, Kiq, User };
 
+/// The CP has two levels of indirect buffers below the ring; one more is allowed for the buffer of an AQL packet.
+inline constexpr size_t kMaxIndirectBuffers = 3;
+
 /// A PM4 indirect buffer being executed (the ring itself is not on the stack).
 struct IndirectBuffer {
     uint64_t base = 0;  ///< GPU virtual address

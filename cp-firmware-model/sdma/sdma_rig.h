@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "common/snapshot.h"
 #include "cp-firmware-model/sdma/engine.h"
 #include "cp-firmware-model/sdma/engine_impl.h"
 
@@ -156,6 +159,25 @@ inline constexpr uint64_t kMqdVa = 0x500000, kUnmappedVa = 0x7f0000000000;
 inline constexpr uint32_t kUserVmid = 8, kDoorbell = 0x780, kUserDoorbell = 0x2780;
 inline constexpr uint16_t kPasid = 0x8001;
 
+/// With LYRA_TEST_STREAM in the environment its state leaves it after each run and comes back.
+class StreamedEngine : public SdmaEngine {
+public:
+    using SdmaEngine::SdmaEngine;
+    RunState run() {
+        const RunState state = SdmaEngine::run();
+        if (std::getenv("LYRA_TEST_STREAM") == nullptr) return state;
+        StateWriter writer;
+        writer("engine", static_cast<SdmaEngine&>(*this));
+        const std::vector<uint8_t> bytes = writer.take();
+        reset();
+        StateLoader loader(bytes);
+        loader("engine", static_cast<SdmaEngine&>(*this));
+        loader.finish();
+        if (!loader.ok()) throw std::runtime_error(loader.error());
+        return state;
+    }
+};
+
 /// The engine as the driver leaves it: not halted, GFX ring of 4 KiB at kRingVa, traps on.
 struct Rig {
     explicit Rig(uint32_t ring_log2_dwords = 10) : env(host), engine(env, bus, 0), ring_log2(ring_log2_dwords) {
@@ -237,7 +259,7 @@ struct Rig {
     FakeHost host;
     Env env;
     FakeBus bus;
-    SdmaEngine engine;
+    StreamedEngine engine;
     uint32_t ring_log2;
     uint32_t vmid = 0;
     uint64_t wptr = 0;

@@ -2,8 +2,12 @@
 // Bench: a whole command processor with two SDMA engines on a flat bus, brought up as the driver does it.
 #pragma once
 
+#include <cstdlib>
+#include <functional>
 #include <initializer_list>
 #include <set>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "cp-firmware-model/command_processor.h"
@@ -62,6 +66,30 @@ struct TestRing {
     uint64_t wptr = 0;
 };
 
+/// With LYRA_TEST_STREAM in the environment something is done after each of the first runs, and after some of the later ones.
+class StreamedCp : public CommandProcessor {
+public:
+    using CommandProcessor::CommandProcessor;
+    RunState run(uint64_t instruction_budget) {
+        const RunState state = CommandProcessor::run(instruction_budget);
+        ran();
+        return state;
+    }
+    uint64_t run_until(uint64_t ns) {
+        const uint64_t next = CommandProcessor::run_until(ns);
+        ran();
+        return next;
+    }
+    std::function<void()> after_run;
+
+private:
+    static constexpr unsigned kAll = 40, kEach = 53;  ///< tests take many thousand, sanitized ones ten times as long
+    void ran() {
+        if (after_run && (++runs_ <= kAll || runs_ % kEach == 0)) after_run();
+    }
+    unsigned runs_ = 0;
+};
+
 struct CpBench {
     static constexpr uint64_t kKiqBase = 0x100000, kHiqBase = 0x110000, kKcqBase = 0x120000, kUserBase = 0x200000,
                               kGfxBase = 0x130000, kScratch = 0x800000, kIb = 0x900000, kRunList = 0xa00000;
@@ -71,6 +99,11 @@ struct CpBench {
     explicit CpBench(const GpuShape& shape = test_shape(2, 2)) : cp(env, bus, shape, sdma0, sdma1) {
         fake_cus() = FakeCus{};
         bus.cp = &cp;
+        if (std::getenv("LYRA_TEST_STREAM") != nullptr) {
+            cp.after_run = [this] {
+                if (const std::string wrong = through_a_stream(); !wrong.empty()) throw std::runtime_error(wrong);
+            };
+        }
         bus.memory.map(kScratch, 0x100000);
         bus.memory.map(kIb, 0x40000);
         bus.memory.map(kRunList, 0x10000);
@@ -302,7 +335,7 @@ struct CpBench {
     Env env{host};
     RigBus bus;
     SdmaEngine sdma0{env, bus, 0}, sdma1{env, bus, 1};
-    CommandProcessor cp;
+    StreamedCp cp;
     TestRing kiq, hiq, kcq, user;
 };
 

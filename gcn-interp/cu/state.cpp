@@ -7,12 +7,6 @@
 
 namespace lyra::gcn {
 
-namespace {
-
-constexpr unsigned kTtmps = 16;
-
-}  // namespace
-
 // Not the register file's address, the mask of EXEC, or the generation of page tables: they are made anew.
 void Wave::visit(StateVisitor& v) {
     v("state", state, WaveState::Saving);
@@ -128,6 +122,7 @@ void ComputeUnit::take_loaded(StateVisitor& v) {
             storage_->taken.vgprs[simd] |= granule;
         }
         storage_->taken.sgprs[simd] += wave.sgpr_count + (wave.tba ? kTtmps : 0);
+        v.require(storage_->taken.sgprs[simd] <= kSgprsPerSimd, "waves have more registers than there are");
         const Workgroup& group = workgroups_[wave.workgroup];
         v.require(group.used && group.dispatch == wave.dispatch && group.lds_base == wave.lds_base &&
                       group.lds_bytes == wave.lds_bytes,

@@ -14,6 +14,7 @@ namespace lyra::gcn {
 
 inline constexpr unsigned kVgprGranule = 4;
 inline constexpr unsigned kSgprGranule = 16;
+inline constexpr unsigned kTtmps = 16;  ///< trap registers, which a wave with a trap handler takes of the SGPRs
 inline constexpr uint32_t kLdsGranule = 512;
 inline constexpr unsigned kLdsGranules = kLdsBytes / kLdsGranule;
 static_assert(kVgprsPerSimd / kVgprGranule == 64, "one SIMD's VGPR map is one word");

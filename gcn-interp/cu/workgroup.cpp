@@ -12,7 +12,6 @@ namespace {
 
 using RsrcVgprs = Bits<0, 6>;
 using RsrcSgprs = Bits<6, 4>;
-constexpr unsigned kTtmps = 16;
 
 uint64_t items(const WorkgroupLaunch& launch) {
     uint64_t product = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the two halves of the QEMU glue share: lyra_pci.c (the PCI function) and lyra_host.c (the services it lends to
- * liblyra). Nothing else includes this file.
+ * What the parts of the QEMU glue share: lyra_pci.c (the PCI function), lyra_host.c (the services it lends to liblyra) and
+ * lyra_migration.c (savevm and its kin). Nothing else includes this file.
  */
 #ifndef LYRA_GLUE_H
 #define LYRA_GLUE_H
@@ -72,6 +72,15 @@ struct LyraState {
 };
 
 extern const lyra_host_ops lyra_glue_host_ops;
+
+extern const VMStateDescription lyra_vmstate;
+
+/** Tell liblyra what configuration space says of BARs and bus mastering. */
+void lyra_describe_config(LyraState *s);
+
+/** Set vram, from memdev if there is one, and take it back. */
+bool lyra_glue_make_vram(LyraState *s, Error **errp);
+void lyra_glue_drop_vram(LyraState *s);
 
 /** Make the interrupt bottom half and the timer. Before lyra_create(). */
 void lyra_glue_host_init(LyraState *s);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Steps 1 and 9 of the data flow: what QEMU does for liblyra, the map of guest RAM, the interrupt, time, the log. */
+/* Steps 1 and 9 of the data flow: what QEMU does for liblyra, VRAM, the map of guest RAM, the interrupt, time, the log. */
 #include "qemu/osdep.h"
 
+#include "qapi/error.h"
 #include "qemu/error-report.h"
 #include "qemu/log.h"
 #include "qemu/main-loop.h"
@@ -10,6 +11,7 @@
 #include "hw/core/cpu.h"
 #include "hw/pci/msi.h"
 #include "lyra_glue.h"
+#include "migration/vmstate.h"
 #if __has_include("exec/icount.h") /* QEMU 10.1 and newer */
 #include "exec/icount.h"
 #else
@@ -159,6 +161,9 @@ static void lyra_run_state_changed(void *opaque, bool running, RunState state)
 {
     LyraState *s = opaque;
 
+    if (!s->device) {
+        return;
+    }
     if (!running) {
         lyra_stop(s->device);
         lyra_mark_dirty(s);
@@ -207,6 +212,59 @@ const lyra_host_ops lyra_glue_host_ops = {
     .raise_msi = lyra_raise_msi,
     .log = lyra_log_line,
 };
+
+/* ---- VRAM ---- */
+
+/* Without memdev. Without reservation the host gives memory only for VRAM that is really written. */
+static bool lyra_make_own_vram(LyraState *s, Error **errp)
+{
+    Error *failure = NULL;
+
+    memory_region_init_ram_flags_nomigrate(&s->own_vram, OBJECT(s), "lyra.vram", s->vram_bytes, RAM_NORESERVE, &failure);
+    if (failure) {
+        error_propagate(errp, failure);
+        return false;
+    }
+    s->vram = &s->own_vram;
+    return true;
+}
+
+bool lyra_glue_make_vram(LyraState *s, Error **errp)
+{
+    if (!s->memdev) {
+        if (!lyra_make_own_vram(s, errp)) {
+            return false;
+        }
+    } else {
+        MemoryRegion *memory = host_memory_backend_get_memory(s->memdev);
+
+        if (host_memory_backend_is_mapped(s->memdev)) {
+            error_setg(errp, "memdev= is in use already");
+            return false;
+        }
+        if (memory_region_size(memory) != s->vram_bytes) {
+            error_setg(
+                errp, "memdev= has %" PRIu64 " bytes, and vram= %" PRIu64, (uint64_t)memory_region_size(memory), s->vram_bytes);
+            return false;
+        }
+        host_memory_backend_set_mapped(s->memdev, true);
+        s->vram = memory;
+    }
+    vmstate_register_ram(s->vram, DEVICE(s));
+    return true;
+}
+
+void lyra_glue_drop_vram(LyraState *s)
+{
+    if (!s->vram) {
+        return;
+    }
+    vmstate_unregister_ram(s->vram, DEVICE(s));
+    if (s->memdev) {
+        host_memory_backend_set_mapped(s->memdev, false);
+    }
+    s->vram = NULL;
+}
 
 /* ---- map of guest RAM ---- */
 

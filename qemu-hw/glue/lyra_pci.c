@@ -21,7 +21,6 @@
 #include "hw/qdev-properties.h"
 #endif
 #include "lyra_glue.h"
-#include "migration/vmstate.h"
 #if __has_include("exec/icount.h") /* QEMU 10.1 and newer */
 #include "exec/icount.h"
 #else
@@ -159,7 +158,7 @@ static bool lyra_asleep(PCIDevice *pci)
     return pci_get_word(pci->config + LYRA_CAP_PM + PCI_PM_CTRL) & PCI_PM_CTRL_STATE_MASK;
 }
 
-static void lyra_describe_config(LyraState *s)
+void lyra_describe_config(LyraState *s)
 {
     PCIDevice *pci = PCI_DEVICE(s);
     bool master = pci_get_word(pci->config + PCI_COMMAND) & PCI_COMMAND_MASTER;
@@ -351,45 +350,6 @@ static bool lyra_add_rom(LyraState *s, Error **errp)
     return true;
 }
 
-/* Without memdev. Without reservation the host gives memory only for VRAM that is really written. */
-static bool lyra_make_own_vram(LyraState *s, Error **errp)
-{
-    Error *failure = NULL;
-
-    memory_region_init_ram_flags_nomigrate(&s->own_vram, OBJECT(s), "lyra.vram", s->vram_bytes, RAM_NORESERVE, &failure);
-    if (failure) {
-        error_propagate(errp, failure);
-        return false;
-    }
-    s->vram = &s->own_vram;
-    return true;
-}
-
-static bool lyra_make_vram(LyraState *s, Error **errp)
-{
-    if (!s->memdev) {
-        if (!lyra_make_own_vram(s, errp)) {
-            return false;
-        }
-    } else {
-        if (host_memory_backend_is_mapped(s->memdev)) {
-            error_setg(errp, "memdev= is in use already");
-            return false;
-        }
-        s->vram = host_memory_backend_get_memory(s->memdev);
-        if (memory_region_size(s->vram) != s->vram_bytes) {
-            error_setg(errp,
-                       "memdev= has %" PRIu64 " bytes, and vram= %" PRIu64,
-                       (uint64_t)memory_region_size(s->vram),
-                       s->vram_bytes);
-            return false;
-        }
-        host_memory_backend_set_mapped(s->memdev, true);
-    }
-    vmstate_register_ram(s->vram, DEVICE(s));
-    return true;
-}
-
 static void lyra_add_bars(LyraState *s)
 {
     PCIDevice *pci = PCI_DEVICE(s);
@@ -449,12 +409,7 @@ static void lyra_pci_exit(PCIDevice *pci)
     }
     lyra_take_down(s);
     lyra_glue_host_fini(s);
-    if (s->vram) {
-        vmstate_unregister_ram(s->vram, DEVICE(s));
-    }
-    if (s->memdev) {
-        host_memory_backend_set_mapped(s->memdev, false);
-    }
+    lyra_glue_drop_vram(s);
     msi_uninit(pci);
 }
 
@@ -465,10 +420,11 @@ static void lyra_realize(PCIDevice *pci, Error **errp)
     if (!lyra_check_properties(s, errp)) {
         return;
     }
-    if (!lyra_make_vram(s, errp)) {
+    if (!lyra_glue_make_vram(s, errp)) {
         return;
     }
     if (!lyra_add_capabilities(pci, errp)) {
+        lyra_glue_drop_vram(s);
         return;
     }
     lyra_glue_host_init(s);
@@ -536,76 +492,6 @@ static const struct {
     {"stats", "File that gets all counters of the device when it ends"},
     {"memdev", "Memory backend of the size of vram, to be its memory"},
     {"trace", "File for a Perfetto trace of doorbells, packets, dispatches, waves and interrupts"},
-};
-
-/* ---- migration ---- */
-
-static int lyra_pre_save(void *opaque)
-{
-    LyraState *s = opaque;
-    void *state = NULL;
-    size_t bytes = lyra_save(s->device, false, &state);
-
-    if (!bytes || bytes > UINT32_MAX) {
-        free(state);
-        return -ENOMEM;
-    }
-    s->state = g_memdup2(state, bytes);
-    s->state_bytes = bytes;
-    free(state);
-    return 0;
-}
-
-static void lyra_forget_state(LyraState *s)
-{
-    g_free(s->state);
-    s->state = NULL;
-    s->state_bytes = 0;
-}
-
-static int lyra_post_save(void *opaque)
-{
-    lyra_forget_state(opaque);
-    return 0;
-}
-
-/* BARs and bus mastering are those of the configuration space that has been loaded; guest RAM is there. */
-static int lyra_post_load(void *opaque, int version)
-{
-    LyraState *s = opaque;
-    char message[256] = "";
-    bool right;
-
-    lyra_describe_config(s);
-    right = lyra_load(s->device, s->state, s->state_bytes, message, sizeof(message));
-    lyra_forget_state(s);
-    if (!right) {
-        error_report("lyra: the state that was loaded: %s", message);
-        return -EINVAL;
-    }
-    if (!s->virtual_time) {
-        /* One that was on its way is told again; the driver finds nothing new if it was none. */
-        qemu_bh_schedule(s->msi_bh);
-    }
-    return 0;
-}
-
-static const VMStateDescription lyra_vmstate = {
-    .name = TYPE_LYRA,
-    .version_id = 1,
-    .minimum_version_id = 1,
-    .pre_save = lyra_pre_save,
-    .post_save = lyra_post_save,
-    .post_load = lyra_post_load,
-    .fields =
-        (const VMStateField[]){
-            VMSTATE_PCI_DEVICE(parent_obj, LyraState),
-            VMSTATE_TIMER_PTR(timer, LyraState),
-            VMSTATE_BOOL(msi_pending, LyraState),
-            VMSTATE_UINT32(state_bytes, LyraState),
-            VMSTATE_VBUFFER_ALLOC_UINT32(state, LyraState, 0, NULL, state_bytes),
-            VMSTATE_END_OF_LIST(),
-        },
 };
 
 static void lyra_get_stat(Object *object, Visitor *visitor, const char *name, void *opaque, Error **errp)

@@ -151,7 +151,7 @@ uint64_t Soc::run_until(uint64_t ns) {
 
 // What the L2 holds of memory that goes has to reach it before.
 void Soc::set_ram_map(std::vector<RamRange> ranges) {
-    l2_.invalidate();
+    if (env_.strict.l2) l2_.invalidate();
     bus_.set_ram_map(std::move(ranges));
 }
 

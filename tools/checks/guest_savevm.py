@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Saves a guest in the middle of examples/endless.hip, lets it go on, and takes it back to what was saved.
 
-guest_savevm.py PROGRAM-OF-LYRA
+guest_savevm.py PROGRAM-OF-LYRA [OPTIONS OF lyra run]
 
 The GPU is full of waves that never end while another process works. Counters of the device are those of the saved moment
 after the load, and the program then ends well. Exit status 1 when anything differs."""
@@ -15,7 +15,7 @@ import tempfile
 import time
 
 GUEST = ["--no-snapshot", "--mem", "1G", "--vram", "256M", "--timeout", "400"]
-PROGRAM = "examples/endless.hip"
+PROGRAM = os.path.join(os.path.dirname(__file__), "../../examples/endless.hip")
 
 
 class Monitor:
@@ -83,7 +83,7 @@ def main():
     program = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "monitor")
-        argv = [program, "run", *GUEST]
+        argv = [program, "run", *GUEST, *sys.argv[2:]]
         for word in ("-qmp", f"unix:{path},server=on,wait=off"):
             argv.append(f"--qemu={word}")
         with subprocess.Popen([*argv, PROGRAM], stdout=subprocess.PIPE, text=True) as guest:

@@ -28,6 +28,14 @@ ArgumentBytes argument(const T& value) {
     return bytes;
 }
 
+/// A launch in one dimension.
+inline LaunchShape shape(uint32_t groups, uint32_t items) {
+    LaunchShape made;
+    made.grid[0] = groups * items;
+    made.block[0] = items;
+    return made;
+}
+
 class KernelRunner {
 public:
     /// @param path  file with a code object for gfx900

@@ -11,13 +11,6 @@
 namespace lyra::inproc {
 namespace {
 
-LaunchShape shape(uint32_t groups, uint32_t items) {
-    LaunchShape made;
-    made.grid[0] = groups * items;
-    made.block[0] = items;
-    return made;
-}
-
 class Kernel : public testing::Test {
 protected:
     void SetUp() override { ASSERT_EQ(runner_.error(), ""); }

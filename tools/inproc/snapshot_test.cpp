@@ -74,13 +74,6 @@ InProcessOptions small(bool virtual_time) {
     return options;
 }
 
-LaunchShape shape(uint32_t groups, uint32_t items) {
-    LaunchShape made;
-    made.grid[0] = groups * items;
-    made.block[0] = items;
-    return made;
-}
-
 /// Two queues: vectors are added, and waves wait for one another.
 struct Work {
     static constexpr int kItems = 3000;

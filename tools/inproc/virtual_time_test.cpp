@@ -17,13 +17,6 @@ InProcessOptions timed(const std::string& timing = "", uint32_t compute_units = 
     return options;
 }
 
-LaunchShape shape(uint32_t groups, uint32_t items) {
-    LaunchShape made;
-    made.grid[0] = groups * items;
-    made.block[0] = items;
-    return made;
-}
-
 struct Outcome {
     uint64_t hash = 0, events = 0, ns = 0;
     bool operator==(const Outcome&) const = default;

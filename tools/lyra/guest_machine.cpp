@@ -3,7 +3,6 @@
 #include "tools/lyra/guest_machine.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <termios.h>
 #include <unistd.h>
@@ -19,8 +18,10 @@
 #include <sstream>
 #include <thread>
 
+#include "common/hash.h"
 #include "tools/lyra/guest_initrd.h"
 #include "tools/lyra/guest_monitor.h"
+#include "tools/lyra/guest_ports.h"
 #include "tools/lyra/kernel_events.h"
 #include "tools/lyra/kernel_log.h"
 #include "tools/lyra/kernel_tree.h"
@@ -55,20 +56,6 @@ constexpr const char* kDeterministicCpu = "max,la57=off,erms=off";
 constexpr const char* kRootPort = "pcie-root-port,id=gpu,chassis=1,hotplug=off";
 constexpr const char* kFixedDate = "base=2025-01-01T00:00:00,clock=vm";
 
-/// A stream from the guest: virtio port lyra.NAME.
-struct Port {
-    const char* name;  ///< nullptr: QEMU's monitor
-    OutputSink sink;
-    int ours = -1, theirs = -1;
-};
-
-// An option of QEMU ends at a comma; two commas are one.
-std::string comma_safe(const std::string& text) {
-    std::string safe;
-    for (const char c : text) safe += c == ',' ? std::string(",,") : std::string(1, c);
-    return safe;
-}
-
 void prune_logs(const fs::path& dir) {
     std::vector<fs::path> logs;
     for (const auto& entry : fs::directory_iterator(dir)) logs.push_back(entry.path());
@@ -81,60 +68,6 @@ void prune_logs(const fs::path& dir) {
     size_t vmcores = 0;
     for (const fs::path& log : logs) {
         if (log.extension() == ".vmcore" && ++vmcores > kKeptVmcores) fs::remove(log, error);
-    }
-}
-
-// Read what is there. @return false: the stream has ended
-bool drain(Port& port) {
-    char chunk[65536];
-    const ssize_t got = read(port.ours, chunk, sizeof chunk);
-    if (got > 0) port.sink(chunk, static_cast<size_t>(got));
-    if (got > 0 || (got < 0 && errno == EINTR)) return true;
-    close(port.ours);
-    port.ours = -1;
-    return false;
-}
-
-// Move the streams until all have ended, or the user or the clock says stop. each_second is called so often.
-GuestResult::End pump(std::vector<Port>& ports, double timeout_s, const std::function<void()>& each_second) {
-    const auto start = std::chrono::steady_clock::now();
-    auto last = start;
-    while (true) {
-        if (const auto now = std::chrono::steady_clock::now(); now - last > std::chrono::seconds(1)) {
-            last = now;
-            each_second();
-        }
-        std::vector<pollfd> wait_for;
-        for (const Port& port : ports) {
-            if (port.ours >= 0) wait_for.push_back({port.ours, POLLIN, 0});
-        }
-        if (wait_for.empty()) return GuestResult::End::Finished;
-        if (interrupted) return GuestResult::End::Interrupted;
-        const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-        if (timeout_s > 0 && taken.count() > timeout_s) return GuestResult::End::TimedOut;
-        if (poll(wait_for.data(), wait_for.size(), 100) <= 0) continue;
-        for (const pollfd& each : wait_for) {
-            if (!each.revents) continue;
-            drain(*std::find_if(ports.begin(), ports.end(), [&](const Port& p) { return p.ours == each.fd; }));
-        }
-    }
-}
-
-// The same with files that QEMU writes: a reader of a socket could make the guest wait. Ends with QEMU.
-GuestResult::End pump_files(std::vector<Port>& ports, Child& child, double timeout_s) {
-    const auto start = std::chrono::steady_clock::now();
-    bool running = true;
-    while (true) {
-        running = running && !child.ended();
-        for (Port& port : ports) {
-            char chunk[65536];
-            for (ssize_t got; (got = read(port.ours, chunk, sizeof chunk)) > 0;) port.sink(chunk, static_cast<size_t>(got));
-        }
-        if (!running) return GuestResult::End::Finished;
-        if (interrupted) return GuestResult::End::Interrupted;
-        const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-        if (timeout_s > 0 && taken.count() > timeout_s) return GuestResult::End::TimedOut;
-        poll(nullptr, 0, 100);
     }
 }
 
@@ -382,7 +315,7 @@ GuestSnapshot GuestMachine::snapshot_of(uintmax_t job_bytes, bool warm) const {
                                      job_bytes, driver_.string());
     if (warm) recipe += "warm\n";
     const std::string library = read_text(library_dir() / "liblyra.so.1");
-    recipe += fmt::format("{:016x}\n", std::hash<std::string>{}(library));
+    recipe += fmt::format("{:016x}\n", hash_text(library));
     if (options_.accel == "kvm") {
         std::istringstream host(read_text("/proc/cpuinfo"));
         for (std::string line; std::getline(host, line) && !line.empty();)

@@ -14,6 +14,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/hash.h"
 #include "tools/lyra/cli.h"
 #include "tools/lyra/process.h"
 #include "tools/lyra/work_dir.h"
@@ -29,13 +30,8 @@ const nlohmann::json kIgnoreShared = {
     {"execute", "migrate-set-capabilities"},
     {"arguments", {{"capabilities", nlohmann::json::array({{{"capability", "x-ignore-shared"}, {"state", true}}})}}}};
 
+constexpr size_t kLongestLine = size_t{1} << 20;
 constexpr size_t kKept = 6;  ///< saved machines; each takes some hundred MB
-
-uint64_t hash_of(std::string_view text) {
-    uint64_t hash = 0xcbf29ce484222325;
-    for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
-    return hash;
-}
 
 fs::path folder_of_all() {
     const fs::path folder = cache_dir() / "snapshots";
@@ -92,6 +88,7 @@ private:
             return;
         }
         text.append(chunk, static_cast<size_t>(got));
+        if (text.size() > kLongestLine) error_ = "it says more than it should";
         for (size_t end; (end = text.find('\n')) != std::string::npos; text.erase(0, end + 1)) take(text.substr(0, end));
     }
     void say(const nlohmann::json& message) const {
@@ -100,7 +97,7 @@ private:
     }
     void control(const std::string& line, const fs::path& state) {
         if (line.starts_with("error ")) error_ = line.substr(6);
-        if (line != "ready") return;
+        if (line != "ready" || saving_) return;
         say({{"execute", "qmp_capabilities"}});
         say(kIgnoreShared);
         // Not stopped before: it would be saved as one that is.
@@ -113,7 +110,7 @@ private:
         if (message.contains("error")) error_ = message["error"].value("desc", line);
         if (!message.contains("return") || !message["return"].is_object()) return;
         const std::string status = message["return"].value("status", "");
-        saved_ = status == "completed";
+        saved_ |= status == "completed";
         if (status == "failed") error_ = message["return"].value("error-desc", "it cannot be saved");
     }
 
@@ -126,10 +123,9 @@ private:
 
 std::vector<std::string> MemoryFiles::words(const std::string& mem, const std::string& vram_size) const {
     const auto backend = [&](const char* id, const std::string& size, const fs::path& file) {
-        std::string path;
-        for (const char c : file.string()) path += c == ',' ? std::string(",,") : std::string(1, c);
-        return fmt::format("memory-backend-file,id={},size={},mem-path={},{}", id, size, path,
-                           goes_on ? "share=off,reserve=off" : "share=on");
+        // QEMU need not be able to write what other guests go on from.
+        return fmt::format("memory-backend-file,id={},size={},mem-path={},{}", id, size, comma_safe(file.string()),
+                           goes_on ? "share=off,reserve=off,readonly=on,rom=off" : "share=on");
     };
     std::vector<std::string> argv{"-object", backend("ram", mem, ram()), "-object", backend("vram", vram_size, vram())};
     if (goes_on) argv.insert(argv.end(), {"-incoming", "defer"});
@@ -142,7 +138,7 @@ std::string MemoryFiles::go_on() const {
 }
 
 GuestSnapshot::GuestSnapshot(std::string recipe)
-    : recipe_(std::move(recipe)), folder_(folder_of_all() / fmt::format("{:016x}", hash_of(recipe_))) {}
+    : recipe_(std::move(recipe)), folder_(folder_of_all() / fmt::format("{:016x}", hash_text(recipe_))) {}
 
 bool GuestSnapshot::there() const {
     if (read_text(folder_ / "recipe") != recipe_) return false;

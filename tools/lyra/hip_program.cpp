@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "common/hash.h"
 #include "tools/lyra/cli.h"
 #include "tools/lyra/kernel_tree.h"
 #include "tools/lyra/process.h"
@@ -56,12 +57,6 @@ namespace {
 constexpr size_t kKeptPrograms = 200;
 constexpr uintmax_t kLongestInclude = uintmax_t{1} << 20;
 
-uint64_t hash_of(std::string_view text) {
-    uint64_t hash = 0xcbf29ce484222325;
-    for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
-    return hash;
-}
-
 /// Where the program of such a command is kept: by the command, the compiler's root, and all files that hipcc.sh shows it.
 fs::path kept_program(const fs::path& source, const std::vector<std::string>& argv, const std::string& root) {
     std::vector<fs::path> files{source};
@@ -74,8 +69,9 @@ fs::path kept_program(const fs::path& source, const std::vector<std::string>& ar
     }
     std::sort(files.begin() + 1, files.end());
     std::string text = fmt::format("{}\n{}\n", fmt::join(argv, "\n"), root);
-    for (const fs::path& file : files) text += fmt::format("{} {:016x}\n", file.filename().string(), hash_of(read_text(file)));
-    return cache_dir() / "compiled" / fmt::format("{:016x}", hash_of(text));
+    for (const fs::path& file : files)
+        text += fmt::format("{} {:016x}\n", file.filename().string(), hash_text(read_text(file)));
+    return cache_dir() / "compiled" / fmt::format("{:016x}", hash_text(text));
 }
 
 void prune_programs(const fs::path& folder) {
@@ -111,11 +107,22 @@ void compile_hip(const fs::path& source, const fs::path& output, const std::vect
     }
     command.argv.insert(command.argv.end(), {source.string(), output.string()});
     command.argv.insert(command.argv.end(), options.begin(), options.end());
-    command.out = STDERR_FILENO;
-    Child compiler(command);
-    if (!compiler.wait()) throw Interrupted();
-    if (compiler.status() != 0) throw UserError(fmt::format("{} does not compile", source.string()));
-    if (kept.empty()) return;
+    bool silent = false;
+    int status = 0;
+    if (kept.empty()) {
+        command.out = STDERR_FILENO;
+        Child compiler(command);
+        if (!compiler.wait()) throw Interrupted();
+        status = compiler.status();
+    } else {
+        const Captured compiled = capture(command.argv, true);
+        if (interrupted) throw Interrupted();
+        fmt::print(stderr, "{}{}", compiled.out, compiled.err);
+        silent = compiled.out.empty() && compiled.err.empty();
+        status = compiled.status;
+    }
+    if (status != 0) throw UserError(fmt::format("{} does not compile", source.string()));
+    if (!silent) return;  // its warnings are wanted the next time too
     fs::create_directories(kept.parent_path(), error);
     const fs::path part = fs::path(kept) += fmt::format(".{}", getpid());
     if (!fs::copy_file(output, part, fs::copy_options::overwrite_existing, error)) return;

@@ -20,7 +20,8 @@ bool can_be_shared(const std::vector<std::string>& options);
 bool needs_own_process(const std::filesystem::path& object);
 
 /// Compile natively into output with the hipcc of that guest. The compiler's messages go to standard error. Throws UserError
-/// when it fails. What was compiled before, from the same files of the source's folder, is taken from the cache.
+/// when it fails. What was compiled before without a message, from the same
+/// files of the source's folder, is taken from the cache.
 void compile_hip(const std::filesystem::path& source, const std::filesystem::path& output,
                  const std::vector<std::string>& options, const GuestOptions& guest);
 

@@ -122,6 +122,42 @@ void test_timing_program(const GuestOptions& options, Report& report) {
     run_checks(guest, kGroup, "boots in virtual time", checks, job, report);
 }
 
+/// A guest is saved in the middle of its work, goes on, and is taken back.
+void test_savevm(const GuestOptions& options, Report& report) {
+    const Captured result = capture({"python3", (source_dir() / "tools/checks/guest_savevm.py").string(),
+                                     own_program().string(), "--kernel", options.kernel},
+                                    true);
+    report.add(kGroup, "a guest goes back to what was saved while waves ran",
+               result.status == 0 ? Verdict::Passed : Verdict::Failed, result.status == 0 ? "" : result.out + result.err);
+}
+
+/// The second of two runs goes on from what the first one has saved, and is like one that boots.
+void test_saved_machine(const GuestOptions& options, Report& report) {
+    const std::vector<std::string> run{own_program().string(), "run", "--times", "--kernel", options.kernel};
+    const auto output = [&](std::vector<std::string> more) {
+        std::vector<std::string> argv = run;
+        argv.insert(argv.end(), more.begin(), more.end());
+        return capture(argv, true);
+    };
+    const std::string program = (source_dir() / "tools/lyra/testdata/standard_streams.hip").string();
+    std::string why;
+    for (const char* word : {"seven", "abort", "a b'c"}) {
+        const Captured booted = output({"--no-snapshot", program, word}), went_on = output({program, word});
+        if (booted.err.find("kernel boot") == std::string::npos) why += "--no-snapshot did not boot\n";
+        if (went_on.err.find("saved machine") == std::string::npos)
+            why += "it did not go on from a saved machine\n" + went_on.err;
+        if (booted.out != went_on.out || booted.status != went_on.status)
+            why += fmt::format("{}: exit status {} and {}\n{}---\n{}", word, booted.status, went_on.status, booted.out,
+                               went_on.out);
+    }
+    report.add(kGroup, "a program in a saved machine does what it does after a boot",
+               why.empty() ? Verdict::Passed : Verdict::Failed, why);
+    const Captured forks = output({(source_dir() / "examples/multiprocess.hip").string()});
+    report.add(kGroup, "a program that forks has a process of its own in a saved machine",
+               forks.status == 0 && forks.err.find("saved machine") != std::string::npos ? Verdict::Passed : Verdict::Failed,
+               forks.out + forks.err);
+}
+
 }  // namespace
 
 void test_packages(const GuestOptions& options, Report& report) {
@@ -142,6 +178,8 @@ void test_guest(const GuestOptions& options, Report& report) {
     test_programs(options, report);
     test_driver(options, report);
     test_timing_program(options, report);
+    test_savevm(options, report);
+    test_saved_machine(options, report);
 }
 
 }  // namespace lyra::cli

@@ -65,6 +65,12 @@ std::string shell_quote(const std::string& text) {
     return quoted + "'";
 }
 
+std::string comma_safe(const std::string& text) {
+    std::string safe;
+    for (const char c : text) safe += c == ',' ? std::string(",,") : std::string(1, c);
+    return safe;
+}
+
 void write_text(const fs::path& path, const std::string& text) {
     std::ofstream file(path, std::ios::binary);
     file << text;

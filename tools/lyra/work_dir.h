@@ -32,6 +32,8 @@ std::filesystem::path own_program();
 
 /// text in single quotes for a POSIX shell.
 std::string shell_quote(const std::string& text);
+/// text for an option of QEMU, which ends at a comma; two commas are one.
+std::string comma_safe(const std::string& text);
 /// Throws EnvironmentError.
 void write_text(const std::filesystem::path& path, const std::string& text);
 /// A file that the user has named. Throws UserError.
