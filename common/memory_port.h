@@ -15,6 +15,10 @@ enum class Access : uint8_t { Read, Write, Atomic, Execute, Scalar };
 
 inline constexpr uint64_t kPageBytes = 4096;
 
+/// MemoryPort::generation() counts changes of translations above these bits, and in them the turns of a watch.
+inline constexpr unsigned kTurnBits = 32;
+inline constexpr bool same_translations(uint64_t generation, uint64_t other) { return (generation ^ other) >> kTurnBits == 0; }
+
 /// One hub's translation service. All addresses are GPU virtual addresses of the given VMID; bits 63:48 must be the sign
 /// extension of bit 47. A failed access raises the hub's VM fault interrupt by itself (once per call) and is counted.
 class MemoryPort {
@@ -42,8 +46,12 @@ public:
         return fault == Fault::None ? Fault::PagePermission : fault;
     }
 
-    /// Changes whenever an answer of page() may have become stale (TLB invalidation, new page table, new RAM map).
+    /// Changes whenever an answer of page() may have become stale (TLB invalidation, new page table, new RAM map), and when a
+    /// watch of the memory begins another turn: answers then stay, but touch() has to be called before they are used.
     virtual uint64_t generation() const = 0;
+
+    /// An answer of page() from an earlier turn is about to be used.
+    virtual void touch(uint8_t*) {}
 };
 
 }  // namespace lyra

@@ -96,6 +96,7 @@ public:
         return locked([&] { return port_.check(vmid, va, access); });
     }
     uint64_t generation() const override { return in_round_ ? generation_ : port_.generation(); }
+    void touch(uint8_t* host) override { port_.touch(host); }
     void begin_round() {
         generation_ = port_.generation();
         in_round_ = true;

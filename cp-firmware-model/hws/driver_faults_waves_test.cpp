@@ -85,7 +85,7 @@ public:
     Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override {
         return copy(vmid, va, static_cast<uint8_t*>(const_cast<void*>(data)), size, Access::Write);
     }
-    uint64_t generation() const override { return generation_; }
+    uint64_t generation() const override { return generation_ << kTurnBits; }
 
 private:
     using Page = std::array<uint8_t, kPageBytes>;

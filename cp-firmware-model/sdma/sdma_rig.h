@@ -69,7 +69,7 @@ public:
         if (find(vmid, va, true)->is_register && on_register_page) on_register_page();
         return Fault::None;
     }
-    uint64_t generation() const override { return generation_; }
+    uint64_t generation() const override { return generation_ << kTurnBits; }
 
     template <class T>
     T get(uint32_t vmid, uint64_t va) {

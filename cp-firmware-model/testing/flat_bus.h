@@ -129,7 +129,7 @@ public:
     Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) override { return to_->read(vmid, va, data, size); }
     Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override { return to_->write(vmid, va, data, size); }
     Fault check(uint32_t vmid, uint64_t va, Access access) override { return to_->check(vmid, va, access); }
-    uint64_t generation() const override { return to_->generation() + changes_; }
+    uint64_t generation() const override { return to_->generation() + (uint64_t{changes_} << kTurnBits); }
 
 private:
     MemoryPort* to_;

@@ -33,7 +33,7 @@ public:
         if (!allowed(vmid, va, size, Access::Write)) return Fault::PageNotPresent;
         return bus_.memory.write(vmid, va, data, size);
     }
-    uint64_t generation() const override { return bus_.binds; }
+    uint64_t generation() const override { return bus_.binds << kTurnBits; }
 
     uint64_t refused = 0;   ///< accesses of processes to pages that are not theirs
     std::string violation;  ///< the first access that no page table would have kept from its goal

@@ -142,8 +142,8 @@ bool CodeCache::refresh(CodePage& page) {
 
 CodePage* CodeCache::page(uint32_t vmid, uint64_t pc) {
     if (const uint64_t now = port_.generation(); now != generation_) {
+        if (!same_translations(now, generation_)) invalidate();  // a copy of the page needs no watch
         generation_ = now;
-        invalidate();
     }
     const uint64_t va = pc & ~(kPageBytes - 1);
     std::unique_ptr<CodePage>& slot = pages_[(va / kPageBytes + vmid * 17) % kPages];

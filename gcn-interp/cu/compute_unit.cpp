@@ -71,7 +71,7 @@ bool ComputeUnit::wait_for_page(Wave& wave, uint64_t pc) {
 }
 
 bool ComputeUnit::page_may_be_there(const Wave& wave) const {
-    return memory_.generation() != wave.page_generation || env_.now_ns() >= wave.page_until_ns;
+    return !same_translations(memory_.generation(), wave.page_generation) || env_.now_ns() >= wave.page_until_ns;
 }
 
 uint64_t ComputeUnit::step(Wave& wave, uint64_t limit) {

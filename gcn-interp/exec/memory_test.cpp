@@ -410,4 +410,39 @@ TEST_F(VectorMemory, SeesNewTranslationsAfterTheGenerationChanged) {
     EXPECT_GT(memory.lookups, before);
 }
 
+// A watch is told of a page in each turn, and a translation that is held stays held.
+TEST_F(VectorMemory, TouchesPagesOfAnEarlierTurnAgain) {
+    WorkgroupLaunch launch = simple("s_load_dword s4, s[0:1], 0x0\n s_load_dword s5, s[0:1], 0x0");
+    run(launch);
+    const unsigned before = memory.lookups;
+    for (unsigned turn = 1; turn <= 3; ++turn) {
+        memory.turn = turn;
+        memory.touched.clear();
+        run(launch);
+        EXPECT_EQ(memory.touched, std::vector<uint64_t>{kData}) << turn;
+        EXPECT_EQ(memory.lookups, before) << turn;
+    }
+    // What is held goes with its translation, in whichever turn.
+    ++memory.gen;
+    memory.touched.clear();
+    run(launch);
+    EXPECT_TRUE(memory.touched.empty());
+    EXPECT_GT(memory.lookups, before);
+}
+
+// A page that displaces another one displaces it in a later turn, too.
+TEST_F(VectorMemory, DisplacesPagesOfAnEarlierTurn) {
+    constexpr uint64_t kOther = kData + 256 * kPageBytes;  // the same entry of the cache
+    WorkgroupLaunch launch = simple("s_load_dword s4, s[0:1], 0x0"), other = launch;
+    other.user_sgprs[0] = static_cast<uint32_t>(kOther);
+    run(launch);
+    memory.turn = 1;
+    run(other);
+    const unsigned before = memory.lookups;
+    memory.touched.clear();
+    run(launch);
+    EXPECT_GT(memory.lookups, before);
+    EXPECT_TRUE(memory.touched.empty());
+}
+
 }  // namespace lyra::gcn::test

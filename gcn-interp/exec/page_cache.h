@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <utility>
 
 #include "common/memory_port.h"
 
@@ -19,8 +21,8 @@ public:
     /// Before the first access of an instruction.
     void begin() {
         if (const uint64_t now = port_.generation(); now != generation_) {
+            same_translations(now, generation_) ? lay_aside() : clear();
             generation_ = now;
-            clear();
         }
     }
 
@@ -68,18 +70,43 @@ private:
     static constexpr size_t kEntries = 256;
     static constexpr size_t kKinds = 4;  ///< one table per Access; Scalar reads are reads
 
+    using Entries = std::array<std::array<Entry, kEntries>, kKinds>;
+
     uint8_t* fill(Entry& entry, uint64_t tag, uint32_t vmid, uint64_t va, Access access) {
+        if (aside_) {
+            // An answer that was laid aside is what the entry would have been; one of another page it would have displaced.
+            Entry& old = (&(*aside_)[0][0])[&entry - &entries_[0][0]];
+            const Entry was = old;
+            old = {};
+            if (was.tag == tag) {
+                port_.touch(was.host);
+                entry = was;
+                return was.host;
+            }
+        }
         uint8_t* host = port_.page(vmid, va & ~(kPageBytes - 1), access);
         if (host) entry = {tag, host};
         return host;
     }
     void clear() {
         for (auto& kind : entries_) kind.fill(Entry{});
+        aside_.reset();
+    }
+    /// A watch wants to be told of each page once more.
+    void lay_aside() {
+        if (!aside_) aside_ = std::make_unique<Entries>();
+        for (size_t kind = 0; kind < kKinds; ++kind) {
+            for (size_t n = 0; n < kEntries; ++n) {
+                Entry& entry = entries_[kind][n];
+                if (entry.tag != Entry{}.tag) (*aside_)[kind][n] = std::exchange(entry, Entry{});
+            }
+        }
     }
 
     MemoryPort& port_;
     uint64_t generation_;
-    std::array<std::array<Entry, kEntries>, kKinds> entries_;
+    Entries entries_;
+    std::unique_ptr<Entries> aside_;  ///< from earlier turns; only while memory is watched
 };
 
 /// A run of accesses of one kind that mostly stay on one page.

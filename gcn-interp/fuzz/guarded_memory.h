@@ -75,7 +75,7 @@ public:
             std::memcpy(page.host.get() + offset, static_cast<const uint8_t*>(data) + at, n);
         });
     }
-    uint64_t generation() const override { return generation_; }
+    uint64_t generation() const override { return generation_ << kTurnBits; }
 
 private:
     struct Free {

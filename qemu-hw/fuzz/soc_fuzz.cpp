@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: MIT
 // libFuzzer target: the chip through the C interface, as a hostile guest reaches it. Registers of every block, doorbells, page
 // tables, the rings of IH and PSP, the mailbox of the SMU, discovery table and option ROM; bus mastering, BARs and guest memory
-// that come and go; resets. Addresses are often those of the device itself.
+// that come and go; resets. Addresses are often those of the device itself. A third of the devices has virtual time and is
+// recorded; a device that replays the recording has to do the same.
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "cp-firmware-model/fuzz/input.h"
 #include "facts/registers.h"
 #include "qemu-hw/include/lyra.h"
+#include "tools/inproc/replayer.h"
 
 namespace {
 
@@ -28,8 +32,11 @@ constexpr uint32_t kDiscoverySignature = 0x28211407;
 
 constexpr uint32_t kPages = 64;  ///< at the start of VRAM and of RAM, which page tables are made of
 
+enum class Mode : uint8_t { Plain, Strict, Recorded };
+
 struct Device {
-    explicit Device(bool strict) : ram(kRam) {
+    /// @param record  file of Mode::Recorded
+    Device(Mode mode, const std::string& record) : ram(kRam) {
         vram = mmap(nullptr, kVram, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (vram == MAP_FAILED) __builtin_trap();
         lyra_config config;
@@ -37,7 +44,12 @@ struct Device {
         config.vram_bytes = kVram;
         config.compute_units = 4;
         config.poison = true;
-        if (strict) config.strict = "tlb,hdp,l2";
+        if (mode == Mode::Strict) config.strict = "tlb,hdp,l2";
+        if (mode == Mode::Recorded) {
+            config.strict = "tlb,hdp";
+            config.virtual_time = true;
+            config.record_path = record.c_str();
+        }
         config.ih_overflow = true;  // where IH_RB_CNTL has it enabled
         lyra_host_ops ops{};
         ops.now_ns = [](void* self) { return static_cast<Device*>(self)->now; };
@@ -210,11 +222,7 @@ void step(Device& d, Input& input) {
     }
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    Input input(data, size);
-    Device d(input.below(2) != 0);
+void run(Device& d, Input& input) {
     bring_up(d, input.below(16));
     while (!input.empty()) step(d, input);
     for (int n = 0; n < 16; ++n) lyra_run(d.device, 1000);
@@ -227,5 +235,34 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const void* rom = nullptr;
     const size_t rom_bytes = lyra_rom(d.device, &rom);
     if (signature != kDiscoverySignature || rom_bytes < 512 || std::memcmp(rom, "\x55\xaa", 2) != 0) __builtin_trap();
+}
+
+/// Every call again, with the same answers, interrupts and events.
+void replay(const std::string& file) {
+    std::string error;
+    const std::unique_ptr<lyra::RecordingReader> reader = lyra::RecordingReader::open(file, error);
+    if (!reader) __builtin_trap();
+    lyra::inproc::ReplayOptions options;
+    options.log = [](lyra_log_level, const char*) {};
+    const std::unique_ptr<lyra::inproc::Replayer> replayer = lyra::inproc::Replayer::create(*reader, options, error);
+    if (!replayer) __builtin_trap();
+    lyra::RecordedCall call;
+    while (reader->next(call))
+        if (!replayer->perform(call).empty()) __builtin_trap();
+    if (!reader->error().empty()) __builtin_trap();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    static const int file = memfd_create("recording", MFD_CLOEXEC);
+    static const std::string path = "/proc/self/fd/" + std::to_string(file);
+    Input input(data, size);
+    const Mode mode = static_cast<Mode>(input.below(3));
+    {
+        Device d(mode, path);
+        run(d, input);
+    }
+    if (mode == Mode::Recorded) replay(path);
     return 0;
 }

@@ -40,6 +40,8 @@ struct LyraState {
     char *strict;
     bool ih_overflow;
     char *stats_path;
+    char *record_path;
+    uint64_t record_limit;
     HostMemoryBackend *memdev; /* what VRAM is made of, or NULL: memory of its own */
 
     lyra_device *device; /* NULL before realize and after exit */

@@ -318,6 +318,8 @@ static lyra_device *lyra_make(LyraState *s, Error **errp)
     config.poison = s->poison;
     config.ih_overflow = s->ih_overflow;
     config.strict = s->strict;
+    config.record_path = s->record_path;
+    config.record_limit_bytes = s->record_limit;
     device = lyra_create(&config, &lyra_glue_host_ops, s, memory_region_get_ram_ptr(s->vram), message, sizeof(message));
     if (!device) {
         error_setg(errp, "%s", message[0] ? message : "the device cannot be made");
@@ -471,6 +473,8 @@ static const Property lyra_properties[] = {
     DEFINE_PROP_STRING("strict", LyraState, strict),
     DEFINE_PROP_BOOL("ih-overflow", LyraState, ih_overflow, false),
     DEFINE_PROP_STRING("stats", LyraState, stats_path),
+    DEFINE_PROP_STRING("record", LyraState, record_path),
+    DEFINE_PROP_SIZE("record-limit", LyraState, record_limit, 1 * GiB),
     DEFINE_PROP_LINK("memdev", LyraState, memdev, TYPE_MEMORY_BACKEND, HostMemoryBackend *),
 };
 
@@ -489,6 +493,8 @@ static const struct {
      "Assumptions about the scheduler's firmware to replace, NAME=CHOICE; divided by commas (docs/design/firmware.md)"},
     {"poison", "on: registers and LDS that a program has not initialized hold a pattern; off: 0 (default)"},
     {"ih-overflow", "on: a full interrupt ring is overwritten; off: interrupts wait in the device (default)"},
+    {"record", "File for a recording of everything that reaches the device (lyra replay); needs pump=virtual"},
+    {"record-limit", "Size at which the recording ends (default 1G)"},
     {"stats", "File that gets all counters of the device when it ends"},
     {"memdev", "Memory backend of the size of vram, to be its memory"},
     {"trace", "File for a Perfetto trace of doorbells, packets, dispatches, waves and interrupts"},

@@ -30,7 +30,7 @@ extern "C" {
 #endif
 
 /** Grows when a struct below changes its layout or a function its meaning. Passed to lyra_create(), which refuses others. */
-#define LYRA_ABI_VERSION 5
+#define LYRA_ABI_VERSION 6
 
 #define LYRA_DEFAULT_THREADS_MAX 8
 
@@ -125,6 +125,12 @@ typedef struct lyra_config {
      * comes through lyra_vram_read() and lyra_vram_write(); "l2" has no virtual time.
      */
     const char *strict;
+    /**
+     * Recording to write: all calls, and the memory that the device found (docs/user/replay.md); or NULL. Needs
+     * virtual_time. What the device does is the same. It ends when the file has record_limit_bytes, and the device goes on.
+     */
+    const char *record_path;
+    uint64_t record_limit_bytes;
 } lyra_config;
 
 /** One range of guest RAM that the host has mapped. Ranges must not overlap. */
@@ -169,6 +175,12 @@ LYRA_API size_t lyra_save(lyra_device *device, bool with_vram, void **state);
  * @param error receives one line that says what is wrong, when false is returned; the device has then been reset
  */
 LYRA_API bool lyra_load(lyra_device *device, const void *state, size_t bytes, char *error, size_t error_bytes);
+
+/**
+ * The same state as text, without VRAM: a line for each value that is not 0, such as "cu[2]/wave[0]/pc = 0x1000".
+ * @return its length, 0 when there is no memory for it; *text is to be freed with free()
+ */
+LYRA_API size_t lyra_state_text(lyra_device *device, char **text);
 
 /** The option ROM image (ATOM tables). @return its size in bytes; *image stays owned by the device. */
 LYRA_API size_t lyra_rom(lyra_device *device, const void **image);

@@ -28,17 +28,51 @@ void BusMemory::set_bars(uint64_t vram, uint64_t doorbells, uint64_t registers) 
 uint8_t* BusMemory::host(uint64_t bus, uint64_t size, bool write) {
     if (!bus_master_ || size == 0) return nullptr;
     if (bus >= bar_vram_ && bus - bar_vram_ < vram_bytes_ && size <= vram_bytes_ - (bus - bar_vram_))
-        return vram_ + (bus - bar_vram_);
+        return vram(bus - bar_vram_, size);
     auto holds = [&](const RamRange& r) {
         return bus >= r.bus && bus - r.bus < r.size && size <= r.size - (bus - r.bus) && !(write && r.readonly);
     };
-    if (last_ < ranges_.size() && holds(ranges_[last_])) return ranges_[last_].host + (bus - ranges_[last_].bus);
+    const auto found = [&](const RamRange& r) {
+        const uint64_t before = bus - r.bus;
+        if (watch_) tell(bus, r.host + before, size, before, r.size - before);
+        return r.host + before;
+    };
+    if (last_ < ranges_.size() && holds(ranges_[last_])) return found(ranges_[last_]);
     auto it = std::upper_bound(ranges_.begin(), ranges_.end(), bus, [](uint64_t b, const RamRange& r) { return b < r.bus; });
     if (it == ranges_.begin()) return nullptr;
     --it;
     if (!holds(*it)) return nullptr;
     last_ = static_cast<size_t>(it - ranges_.begin());
-    return it->host + (bus - it->bus);
+    return found(*it);
+}
+
+/// Whole pages, as far as their memory goes. @param before, after  bytes of that memory before and from host on
+void BusMemory::tell(uint64_t place, uint8_t* host, uint64_t bytes, uint64_t before, uint64_t after) {
+    const uint64_t first = std::min(place % kPageBytes, before);
+    const uint64_t end = std::min((place + bytes + kPageBytes - 1) / kPageBytes * kPageBytes - place, after);
+    uint64_t left = first + end;
+    place -= first;
+    host -= first;
+    while (left != 0) {
+        const size_t part = std::min<uint64_t>(left, kPageBytes - place % kPageBytes);
+        watch_->touched(place, host, part);
+        place += part, host += part, left -= part;
+    }
+}
+
+void BusMemory::touch(uint8_t* host) {
+    if (!watch_) return;
+    const auto offset_in = [host](const uint8_t* first) {
+        return reinterpret_cast<uintptr_t>(host) - reinterpret_cast<uintptr_t>(first);
+    };
+    if (const uint64_t offset = offset_in(vram_); offset < vram_bytes_) {
+        tell(kInVram | offset, host, 1, offset, vram_bytes_ - offset);
+        return;
+    }
+    for (const RamRange& range : ranges_) {
+        const uint64_t offset = offset_in(range.host);
+        if (offset < range.size) tell(range.bus + offset, host, 1, offset, range.size - offset);
+    }
 }
 
 bool BusMemory::own_bar(uint64_t bus, size_t size, unsigned& bar, uint64_t& offset) const {

@@ -20,6 +20,14 @@ public:
     virtual void bar_write(unsigned bar, uint64_t offset, uint64_t value, unsigned size) = 0;
 };
 
+/// Is told of every page that the device is about to load from or store to, at least once in each turn (next_turn()).
+class MemoryWatch {
+public:
+    virtual ~MemoryWatch() = default;
+    /// @param place  as place_of() gives it  @param host  the same byte  @param bytes  to the end of the page at most
+    virtual void touched(uint64_t place, uint8_t* host, size_t bytes) = 0;
+};
+
 struct RamRange {
     uint64_t bus = 0, size = 0;
     uint8_t* host = nullptr;
@@ -50,10 +58,25 @@ public:
 
     uint8_t* vram() { return vram_; }
     uint64_t vram_bytes() const { return vram_bytes_; }
+    /// Host address of [offset, offset + bytes), which is inside VRAM.
+    uint8_t* vram(uint64_t offset, uint64_t bytes) {
+        if (watch_) tell(kInVram | offset, vram_ + offset, bytes, offset, vram_bytes_ - offset);
+        return vram_ + offset;
+    }
     uint64_t generation() const { return generation_; }
 
-private:
+    /// Before the device does anything; nullptr: nobody watches.
+    void set_watch(MemoryWatch* watch) { watch_ = watch; }
+    /// The watch is to be told of all pages once more.
+    void next_turn() { ++turn_; }
+    uint32_t turn() const { return turn_; }
+    /// An answer of host() or vram() from an earlier turn is about to be used, with all of its page.
+    void touch(uint8_t* host);
+
     static constexpr uint64_t kInVram = uint64_t{1} << 63;  ///< of a place: an offset in VRAM, otherwise a bus address
+
+private:
+    void tell(uint64_t place, uint8_t* host, uint64_t bytes, uint64_t before, uint64_t after);
     bool own_bar(uint64_t bus, size_t size, unsigned& bar, uint64_t& offset) const;
 
     Env& env_;
@@ -65,6 +88,8 @@ private:
     bool bus_master_ = true;
     BarTarget* target_ = nullptr;
     uint64_t generation_ = 1;
+    MemoryWatch* watch_ = nullptr;
+    uint32_t turn_ = 0;
 };
 
 }  // namespace lyra

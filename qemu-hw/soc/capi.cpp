@@ -21,12 +21,14 @@
 #include <fmt/format.h>
 
 #include "common/env.h"
+#include "common/recording.h"
 #include "common/snapshot.h"
 #include "common/trace_hash.h"
 #include "common/trace_text.h"
 #include "gcn-interp/cu/commit_log.h"
 #include "gcn-interp/cu/exec_histogram.h"
 #include "qemu-hw/include/lyra.h"
+#include "qemu-hw/soc/recorder.h"
 #include "qemu-hw/soc/soc.h"
 #include "qemu-hw/soc/vbios.h"
 
@@ -44,6 +46,8 @@ constexpr uint32_t kMaxComputeUnits = 64, kShaderEngines = 4, kMaxThreads = 64;
 constexpr uint64_t kSliceInstructions = 4000;
 /// Virtual time: one lyra_run().
 constexpr uint64_t kRunNs = 1000;
+/// An hour of a busy guest in virtual time has less.
+constexpr uint64_t kRecordLimit = uint64_t{1} << 30;
 constexpr size_t kMaxPostedDoorbells = 4096;
 /// Of lyra_save(): grows when the meaning of a value changes. Other values are noticed by their names and sizes.
 constexpr uint64_t kStateFormat = 1;
@@ -62,8 +66,11 @@ public:
         return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
     }
     void raise_msi() override {
+        ++msis_;
         if (ops_.raise_msi) ops_.raise_msi(opaque_);
     }
+    /// Since it was last asked.
+    uint64_t take_msis() { return msis_.exchange(0); }
     void log(LogLevel level, std::string_view text) override {
         const std::string line(text);
         const std::lock_guard hold(log_lock_);
@@ -76,6 +83,7 @@ public:
 private:
     lyra_host_ops ops_{};
     void* opaque_;
+    std::atomic<uint64_t> msis_{0};
     std::mutex log_lock_;
 };
 
@@ -133,14 +141,39 @@ std::string check(const lyra_config& config) {
     Strict strict;
     if (config.strict)
         if (std::string wrong = strict.set(config.strict); !wrong.empty()) return wrong;
+    if (config.record_path && !config.virtual_time) return "a recording needs virtual time";
     // Memory is told from VRAM by host addresses, which copies do not have.
     return strict.l2 && config.virtual_time ? "strict 'l2' has no virtual time" : std::string();
+}
+
+/// What a device is made of, for a device that shall do the same. Timing and assumptions in full: defaults change.
+RecordingHeader header_of(const lyra_config& config, const Env& env, bool has_clock, uint64_t start_ns) {
+    std::string timing;
+    for (const TimingInfo& row : kTimings)
+        timing += fmt::format("{}{}={}", timing.empty() ? "" : ",", row.name, env.timing.get(row.name));
+    const auto text = [](const char* value) { return std::string(value ? value : ""); };
+    return {{"lyra", LYRA_VERSION_TEXT},
+            {"chip", config.chip},
+            {"vram_bytes", fmt::to_string(config.vram_bytes)},
+            {"compute_units", fmt::to_string(config.compute_units)},
+            {"timing", timing},
+            {"firmware", env.firmware.text()},
+            {"fp_exceptions", text(config.fp_exceptions)},
+            {"poison", config.poison ? "1" : "0"},
+            {"ih_overflow", config.ih_overflow ? "1" : "0"},
+            {"strict", text(config.strict)},
+            {"host_clock", has_clock ? "1" : "0"},
+            {"start_ns", fmt::to_string(start_ns)}};
 }
 
 struct PostedDoorbell {
     uint64_t offset, value;
     unsigned size;
 };
+
+RecordedCall access(CallKind kind, uint64_t offset, unsigned size, uint64_t value = 0) {
+    return {.kind = kind, .offset = offset, .value = value, .size = static_cast<uint8_t>(size)};
+}
 
 }  // namespace
 
@@ -178,15 +211,27 @@ struct lyra_device {
     }
     /// Virtual time: up to the host's now, before the host does something to the device.
     void catch_up() {
-        if (timed && has_clock) run_until(host.now_ns());
+        if (timed && has_clock) run_until(recorder ? recorder->now_ns() : host.now_ns());
     }
-    uint64_t run_until(uint64_t ns) {
-        const uint64_t next = soc.run_until(ns);
-        env.stats.set(Stat::virtual_ns, env.clock.ns());
-        env.stats.set(Stat::trace_events, hash ? hash->events() : 0);
-        env.stats.set(Stat::trace_hash, hash ? hash->hash() : 0);
-        return next;
+    Checkpoint checkpoint() const { return {hash->events(), hash->hash(), env.clock.ns(), env.stats.get(Stat::instructions)}; }
+    /// A call of the host, which a recording has; f returns what it returns, as a number.
+    template <class F>
+    uint64_t call(RecordedCall what, F f) {
+        if (!recorder) return f();
+        const std::lock_guard hold(recorder_lock);
+        recorder->begin(has_clock ? host.now_ns() : 0);
+        host.take_msis();
+        what.result = f();
+        what.msis = host.take_msis();
+        const uint64_t result = what.result;
+        const bool went_on = !recorder->stopped();
+        recorder->end(std::move(what), [this] { return checkpoint(); });
+        if (went_on && recorder->stopped())
+            host.log(LogLevel::Warn, recorder->failed() ? "the recording cannot be written and ends here"
+                                                        : "the recording has reached its limit and ends here");
+        return result;
     }
+    uint64_t run_until(uint64_t ns) { return soc.run_until(ns); }
     /// Run f with the device to itself. Callers announce themselves, so that the pump lets go between slices.
     template <class F>
     auto locked(F f) {
@@ -261,6 +306,8 @@ struct lyra_device {
     std::unique_ptr<gcn::ExecHistogram> histogram;
     std::unique_ptr<gcn::CommitLog> commit_log;
     Soc soc;
+    std::unique_ptr<Recorder> recorder;  ///< watches the memory of soc
+    std::mutex recorder_lock;
     std::vector<uint8_t> rom;
     std::mutex lock;
     std::atomic<unsigned> waiters{0};
@@ -302,6 +349,7 @@ void lyra_config_init(lyra_config* config) {
     config->vram_bytes = uint64_t{2} << 30;
     config->compute_units = 8;
     config->threads = 1;
+    config->record_limit_bytes = kRecordLimit;
 }
 
 const char* lyra_version(void) { return LYRA_VERSION_TEXT; }
@@ -330,18 +378,32 @@ lyra_device* lyra_create(const lyra_config* config, const lyra_host_ops* ops, vo
     if (config->histogram) device->histogram = std::make_unique<gcn::ExecHistogram>();
     if (commit_log) device->commit_log = std::make_unique<gcn::CommitLog>(commit_log, device->histogram.get());
     device->observe();
+    if (config->record_path) {
+        const RecordingHeader header = header_of(*config, device->env, device->has_clock, device->env.clock.ns());
+        std::unique_ptr<RecordingWriter> writer =
+            RecordingWriter::open(config->record_path, config->record_limit_bytes, header, wrong);
+        if (!writer) {
+            if (error && error_bytes) std::snprintf(error, error_bytes, "%s", wrong.c_str());
+            return nullptr;
+        }
+        device->recorder = std::make_unique<Recorder>(std::move(writer), device->soc.bus());
+    }
     return device.release();
 }
 
 void lyra_destroy(lyra_device* device) {
     if (!device) return;
     lyra_stop(device);
+    device->call({}, [] { return 0; });  // its end
     device->env.tracer.set_sink(nullptr);
     delete device;
 }
 
 void lyra_reset(lyra_device* device) {
-    device->locked([&] { device->soc.reset(); });
+    device->call({.kind = CallKind::Reset}, [&]() -> uint64_t {
+        device->locked([&] { device->soc.reset(); });
+        return 0;
+    });
 }
 
 size_t lyra_rom(lyra_device* device, const void** image) {
@@ -352,34 +414,48 @@ size_t lyra_rom(lyra_device* device, const void** image) {
 void lyra_set_ram_map(lyra_device* device, const lyra_ram_range* ranges, size_t count) {
     std::vector<RamRange> map;
     map.reserve(count);
-    for (size_t i = 0; i < count; ++i)
-        map.push_back({ranges[i].bus_address, ranges[i].size_bytes, static_cast<uint8_t*>(ranges[i].host), ranges[i].readonly});
-    device->locked([&] { device->soc.set_ram_map(std::move(map)); });
-    device->wake();
+    RecordedCall call{.kind = CallKind::RamMap};
+    for (size_t i = 0; i < count; ++i) {
+        const lyra_ram_range& range = ranges[i];
+        map.push_back({range.bus_address, range.size_bytes, static_cast<uint8_t*>(range.host), range.readonly});
+        call.ranges.push_back({range.bus_address, range.size_bytes, range.readonly});
+    }
+    device->call(std::move(call), [&]() -> uint64_t {
+        device->locked([&] { device->soc.set_ram_map(std::move(map)); });
+        device->wake();
+        return 0;
+    });
 }
 
 void lyra_set_bar_addresses(lyra_device* device, uint64_t vram, uint64_t doorbells, uint64_t registers) {
-    device->locked([&] { device->soc.bus().set_bars(vram, doorbells, registers); });
+    device->call({.kind = CallKind::BarAddresses, .bars = {vram, doorbells, registers}}, [&]() -> uint64_t {
+        device->locked([&] { device->soc.bus().set_bars(vram, doorbells, registers); });
+        return 0;
+    });
 }
 
 void lyra_set_bus_master(lyra_device* device, bool enabled) {
-    device->locked([&] { device->soc.set_bus_master(enabled); });
-    device->wake();
+    device->call({.kind = CallKind::BusMaster, .value = enabled}, [&]() -> uint64_t {
+        device->locked([&] { device->soc.set_bus_master(enabled); });
+        device->wake();
+        return 0;
+    });
 }
 
 uint64_t lyra_mmio_read(lyra_device* device, uint64_t offset, unsigned size) {
-    return device->locked([&]() -> uint64_t {
+    const auto read = [&]() -> uint64_t {
         RegisterFile& registers = device->soc.registers();
         const uint32_t dw = static_cast<uint32_t>(offset / 4);
         if (offset >= LYRA_REGISTER_BAR_BYTES) return ~uint64_t{0};
         const uint64_t low = registers.guest_read(dw);
         if (size == 8) return low | uint64_t{registers.guest_read(dw + 1)} << 32;
         return (low >> (offset % 4 * 8)) & (size == 4 ? 0xffffffffu : (1u << size * 8) - 1);
-    });
+    };
+    return device->call(access(CallKind::MmioRead, offset, size), [&] { return device->locked(read); });
 }
 
 void lyra_mmio_write(lyra_device* device, uint64_t offset, uint64_t value, unsigned size) {
-    device->locked([&] {
+    const auto write = [&] {
         RegisterFile& registers = device->soc.registers();
         const uint32_t dw = static_cast<uint32_t>(offset / 4);
         if (offset >= LYRA_REGISTER_BAR_BYTES || offset % size || size < 4) {
@@ -389,8 +465,12 @@ void lyra_mmio_write(lyra_device* device, uint64_t offset, uint64_t value, unsig
         }
         registers.guest_write(dw, static_cast<uint32_t>(value));
         if (size == 8) registers.guest_write(dw + 1, static_cast<uint32_t>(value >> 32));
+    };
+    device->call(access(CallKind::MmioWrite, offset, size, value), [&]() -> uint64_t {
+        device->locked(write);
+        device->wake();
+        return 0;
     });
-    device->wake();
 }
 
 size_t lyra_save(lyra_device* device, bool with_vram, void** state) {
@@ -405,8 +485,19 @@ size_t lyra_save(lyra_device* device, bool with_vram, void** state) {
     return bytes.size();
 }
 
+size_t lyra_state_text(lyra_device* device, char** text) {
+    const std::string printed = device->stopped([&] {
+        StatePrinter printer;
+        bool with_vram = false;
+        device->visit(printer, with_vram);
+        return printer.text();
+    });
+    *text = strdup(printed.c_str());
+    return *text ? printed.size() : 0;
+}
+
 bool lyra_load(lyra_device* device, const void* state, size_t bytes, char* error, size_t error_bytes) {
-    const std::string wrong = device->stopped([&] {
+    const auto load = [&] {
         StateWriter before;
         before("env", device->env);
         StateLoader loader(std::span(static_cast<const uint8_t*>(state), bytes));
@@ -419,6 +510,13 @@ bool lyra_load(lyra_device* device, const void* state, size_t bytes, char* error
         restorer("env", device->env);
         device->soc.reset();
         return loader.error();
+    };
+    RecordedCall call{.kind = CallKind::Load};
+    if (device->recorder) call.state.assign(static_cast<const uint8_t*>(state), static_cast<const uint8_t*>(state) + bytes);
+    std::string wrong;
+    device->call(std::move(call), [&]() -> uint64_t {
+        wrong = device->stopped(load);
+        return wrong.empty();
     });
     if (wrong.empty() && !device->timed) device->wake();
     if (error && error_bytes) std::snprintf(error, error_bytes, "%s", wrong.c_str());
@@ -426,11 +524,18 @@ bool lyra_load(lyra_device* device, const void* state, size_t bytes, char* error
 }
 
 uint64_t lyra_doorbell_read(lyra_device* device, uint64_t offset, unsigned size) {
-    return device->locked([&] { return device->soc.doorbell_read(offset, size); });
+    return device->call(access(CallKind::DoorbellRead, offset, size),
+                        [&] { return device->locked([&] { return device->soc.doorbell_read(offset, size); }); });
 }
 
 void lyra_doorbell_write(lyra_device* device, uint64_t offset, uint64_t value, unsigned size) {
-    if (device->timed) return device->locked([&] { device->soc.doorbell_write(offset, value, size); });
+    if (device->timed) {
+        device->call(access(CallKind::DoorbellWrite, offset, size, value), [&]() -> uint64_t {
+            device->locked([&] { device->soc.doorbell_write(offset, value, size); });
+            return 0;
+        });
+        return;
+    }
     size_t waiting;
     {
         std::lock_guard hold(device->posted_lock);
@@ -443,11 +548,14 @@ void lyra_doorbell_write(lyra_device* device, uint64_t offset, uint64_t value, u
 }
 
 uint64_t lyra_vram_read(lyra_device* device, uint64_t offset, unsigned size) {
-    return device->soc.hdp().read_vram(offset, size);
+    return device->call(access(CallKind::VramRead, offset, size), [&] { return device->soc.hdp().read_vram(offset, size); });
 }
 
 void lyra_vram_write(lyra_device* device, uint64_t offset, uint64_t value, unsigned size) {
-    device->soc.hdp().write_vram(offset, value, size);
+    device->call(access(CallKind::VramWrite, offset, size, value), [&]() -> uint64_t {
+        device->soc.hdp().write_vram(offset, value, size);
+        return 0;
+    });
 }
 
 bool lyra_traps_vram(const lyra_device* device) { return device->env.strict.hdp; }
@@ -481,10 +589,12 @@ lyra_run_state lyra_run(lyra_device* device, uint64_t instruction_budget) {
 
 uint64_t lyra_run_until(lyra_device* device, uint64_t now_ns) {
     if (!device->timed) return kNever;
-    device->waiters.fetch_add(1);
-    std::unique_lock hold(device->lock);
-    device->waiters.fetch_sub(1);
-    return device->run_until(now_ns);
+    return device->call({.kind = CallKind::RunUntil, .value = now_ns}, [&] {
+        device->waiters.fetch_add(1);
+        std::unique_lock hold(device->lock);
+        device->waiters.fetch_sub(1);
+        return device->run_until(now_ns);
+    });
 }
 
 void lyra_histogram(lyra_device* device, void (*visit)(void*, const char*, const char*, uint64_t), void* opaque) {
@@ -499,6 +609,9 @@ uint64_t lyra_stat(lyra_device* device, const char* name) {
     const std::vector<std::string>& names = stat_names();
     for (size_t i = 0; i < names.size(); ++i) {
         if (names[i] != name) continue;
+        if (device->hash && i == static_cast<size_t>(Stat::trace_events)) return device->hash->events();
+        if (device->hash && i == static_cast<size_t>(Stat::trace_hash)) return device->hash->hash();
+        if (device->timed && i == static_cast<size_t>(Stat::virtual_ns)) return device->env.clock.ns();
         return i < kStatCount ? device->env.stats.get(static_cast<Stat>(i))
                               : device->env.stats.get(static_cast<Fault>(i - kStatCount));
     }

@@ -180,7 +180,7 @@ Result<uint64_t> Hub::read_entry(uint64_t table, bool system, uint64_t index) {
         return entry;
     }
     if (address > bus_.vram_bytes() - 8) return Fault::PageWalk;
-    std::memcpy(&entry, bus_.vram() + address, 8);
+    std::memcpy(&entry, bus_.vram(address, 8), 8);
     return entry;
 }
 
@@ -261,7 +261,7 @@ uint8_t* Hub::host_of(const PageInfo& info) {
     if (info.prt) return nullptr;
     if (info.system) return bus_.host(info.address, kPageBytes, info.rights & kNoWrite);
     if (info.address > bus_.vram_bytes() - kPageBytes) return nullptr;
-    return bus_.vram() + info.address;
+    return bus_.vram(info.address, kPageBytes);
 }
 
 const Hub::TlbEntry* Hub::look_up(uint32_t vmid, uint64_t va, Fault& fault) {
@@ -272,6 +272,10 @@ const Hub::TlbEntry* Hub::look_up(uint32_t vmid, uint64_t va, Fault& fault) {
     const uint64_t tag = tag_of(vmid, va);
     TlbEntry& entry = tlb_[slot_of(vmid, va)];
     if (entry.tag == tag) {
+        if (entry.turn != bus_.turn() && entry.host) {
+            bus_.touch(entry.host);
+            entry.turn = bus_.turn();
+        }
         // Bits 63:48 are not part of the tag; a hit must still be canonical.
         const uint64_t upper = va >> 47;
         if (upper == 0 || upper == 0x1ffff || vmid == 0) return &entry;
@@ -288,7 +292,7 @@ const Hub::TlbEntry* Hub::look_up(uint32_t vmid, uint64_t va, Fault& fault) {
         if (kept_.size() >= kMaxKept) kept_.clear();
         kept_.emplace(tag, *info);
     }
-    entry = TlbEntry{tag, host_of(*info), *info};
+    entry = TlbEntry{tag, host_of(*info), bus_.turn(), *info};
     return &entry;
 }
 

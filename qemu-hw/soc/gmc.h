@@ -65,7 +65,8 @@ public:
     Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) override;
     Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override;
     Fault check(uint32_t vmid, uint64_t va, Access access) override { return check(vmid, va, access, facts_.client); }
-    uint64_t generation() const override { return generation_ + bus_.generation(); }
+    uint64_t generation() const override { return ((generation_ + bus_.generation()) << kTurnBits) + bus_.turn(); }
+    void touch(uint8_t* host) override { bus_.touch(host); }
 
     BusMemory& bus() { return bus_; }
 
@@ -104,6 +105,7 @@ private:
     struct TlbEntry {
         uint64_t tag = ~uint64_t{0};  ///< page number | vmid << 52
         uint8_t* host = nullptr;  ///< nullptr: not plain memory
+        uint32_t turn = 0;  ///< of a watch, that was told of the page
         PageInfo info;
     };
 
@@ -158,6 +160,7 @@ public:
     }
     Fault check(uint32_t vmid, uint64_t va, Access access) override { return hub_.check(vmid, va, access, client_); }
     uint64_t generation() const override { return hub_.generation(); }
+    void touch(uint8_t* host) override { hub_.touch(host); }
 
 private:
     Hub& hub_;

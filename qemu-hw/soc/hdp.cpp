@@ -34,7 +34,7 @@ uint64_t Hdp::read_vram(uint64_t offset, unsigned size) {
     if (size > sizeof value || offset > bus_.vram_bytes() - size) return value;
     const std::lock_guard hold(lock_);
     value = 0;
-    std::memcpy(&value, bus_.vram() + offset, size);
+    std::memcpy(&value, bus_.vram(offset, size), size);
     if (pages_.empty()) return value;
     for (unsigned i = 0; i < size; ++i) {
         const auto page = pages_.find((offset + i) / kPageBytes);
@@ -49,7 +49,7 @@ void Hdp::write_vram(uint64_t offset, uint64_t value, unsigned size) {
     if (size > sizeof value || offset > bus_.vram_bytes() - size) return;
     const std::lock_guard hold(lock_);
     if (!env_.strict.hdp) {
-        std::memcpy(bus_.vram() + offset, &value, size);
+        std::memcpy(bus_.vram(offset, size), &value, size);
         return;
     }
     if (pages_.size() >= kMaxPages) flush_locked();
@@ -77,7 +77,7 @@ void Hdp::age() {
 
 void Hdp::flush_locked() {
     for (const auto& [number, page] : pages_) {
-        uint8_t* const memory = bus_.vram() + number * kPageBytes;
+        uint8_t* const memory = bus_.vram(number * kPageBytes, kPageBytes);
         for (size_t i = 0; i < kPageBytes; ++i)
             if (page.waits[i]) memory[i] = page.data[i];
     }

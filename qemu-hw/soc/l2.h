@@ -28,7 +28,8 @@ public:
     Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) override;
     Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override;
     Fault check(uint32_t vmid, uint64_t va, Access access) override { return port_.check(vmid, va, access); }
-    uint64_t generation() const override { return port_.generation() + drops_; }
+    uint64_t generation() const override { return port_.generation() + (drops_ << kTurnBits); }
+    void touch(uint8_t* host) override { port_.touch(host); }
 
     void write_back();
     /// After a write-back: nothing that is dirty is lost.

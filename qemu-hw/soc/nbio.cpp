@@ -55,7 +55,7 @@ uint32_t* Nbio::vram_window() {
         report(env_, Fault::VramAddress, fmt::format("MM_DATA at {:#x}", offset));
         return nullptr;
     }
-    return reinterpret_cast<uint32_t*>(bus_.vram() + offset);
+    return reinterpret_cast<uint32_t*>(bus_.vram(offset, 4));
 }
 
 uint32_t Nbio::read(uint32_t dw) {

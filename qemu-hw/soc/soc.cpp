@@ -77,7 +77,7 @@ void Soc::set_fb_location() {
 
 void Soc::write_discovery_table() {
     const std::vector<uint8_t> table = discovery_table(chip_, shape_);
-    std::memcpy(bus_.vram() + bus_.vram_bytes() - kDiscoveryOffset, table.data(), table.size());
+    std::memcpy(bus_.vram(bus_.vram_bytes() - kDiscoveryOffset, table.size()), table.data(), table.size());
 }
 
 void Soc::reset() {

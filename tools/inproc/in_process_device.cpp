@@ -45,6 +45,7 @@ bool InProcessDevice::power_on(std::string& error) {
     config.virtual_time = options_.virtual_time;
     config.timing = options_.timing.empty() ? nullptr : options_.timing.c_str();
     config.commit_log_path = options_.commit_log_path.empty() ? nullptr : options_.commit_log_path.c_str();
+    config.record_path = options_.record_path.empty() ? nullptr : options_.record_path.c_str();
     config.histogram = options_.histogram;
     lyra_host_ops ops{};
     ops.raise_msi = [](void* opaque) {

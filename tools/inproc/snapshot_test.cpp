@@ -3,10 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <numeric>
 
 #include "common/snapshot.h"
-#include "tools/inproc/kernel_runner.h"
+#include "tools/inproc/two_queues.h"
 
 namespace lyra::inproc {
 namespace {
@@ -66,64 +65,6 @@ std::unique_ptr<InProcessDevice> put(const InProcessOptions& options, const Snap
     return made;
 }
 
-InProcessOptions small(bool virtual_time) {
-    InProcessOptions options;
-    options.virtual_time = virtual_time;
-    options.vram_bytes = uint64_t{256} << 20;
-    options.system_bytes = uint64_t{16} << 20;
-    return options;
-}
-
-/// Two queues: vectors are added, and waves wait for one another.
-struct Work {
-    static constexpr int kItems = 3000;
-    explicit Work(const InProcessOptions& options)
-        : runner(LYRA_TEST_KERNELS, options), second(runner.device(), other_queue()) {
-        std::vector<float> a(kItems), b(kItems, 0.5f);
-        std::iota(a.begin(), a.end(), 0.0f);
-        x = runner.buffer(a), y = runner.buffer(b, Domain::System), z = runner.buffer(std::vector<float>(kItems, -1.0f));
-        lock = runner.buffer(std::vector<int>(16, 0)), counter = runner.buffer(std::vector<int>(16, 0));
-        const AqlDispatch add = runner.packet("add", shape((kItems + 255) / 256, 256),
-                                              {argument(x.va), argument(y.va), argument(z.va), argument(int{kItems})});
-        const AqlDispatch locked = runner.packet("locked", shape(20, 64), {argument(lock.va), argument(counter.va)});
-        for (unsigned i = 0; i < 3; ++i) runner.queue().write_packet(&add);
-        runner.queue().signal(add.completion_signal)->value = 3;
-        runner.queue().ring(2);
-        second.submit(&locked);
-    }
-    static AqlQueueOptions other_queue() {
-        AqlQueueOptions options;
-        options.pipe = 1;
-        options.doorbell_slot = 1;
-        return options;
-    }
-    /// What the buffers hold in some device.
-    void check(InProcessDevice& device) const {
-        const auto at = [&](const GpuBuffer& buffer) {
-            GpuMemory& own = const_cast<KernelRunner&>(runner).device().memory();
-            const bool vram = buffer.domain == Domain::Vram;
-            return (vram ? device.memory().vram() : device.memory().system()) +
-                   (buffer.host - (vram ? own.vram() : own.system()));
-        };
-        int count = 0;
-        std::memcpy(&count, at(counter), sizeof count);
-        EXPECT_EQ(count, 20);
-        std::vector<float> sums(kItems);
-        std::memcpy(sums.data(), at(z), kItems * sizeof(float));
-        for (int i = 0; i < kItems; ++i) ASSERT_EQ(sums[i], static_cast<float>(i) + 0.5f) << i;
-    }
-    KernelRunner runner;
-    AqlQueue second;
-    GpuBuffer x, y, z, lock, counter;
-};
-
-/// @return calls until nothing is left to do
-unsigned run_out(InProcessDevice& device) {
-    unsigned calls = 0;
-    while (device.run(100) != LYRA_IDLE && calls < 1'000'000) ++calls;
-    return calls;
-}
-
 /// Counters that say what the device did, not how often it looked for pages that it had forgotten.
 std::vector<std::pair<std::string, uint64_t>> counters(InProcessDevice& device) {
     std::vector<std::pair<std::string, uint64_t>> stats = device.stats();
@@ -133,7 +74,7 @@ std::vector<std::pair<std::string, uint64_t>> counters(InProcessDevice& device) 
 
 TEST(Snapshot, ARunInVirtualTimeGoesOnInAnotherDevice) {
     const InProcessOptions options = small(true);
-    Work undisturbed(options);
+    TwoQueues undisturbed(options);
     ASSERT_EQ(undisturbed.runner.error(), "");
     const unsigned length = run_out(undisturbed.runner.device());
     ASSERT_GT(length, 20u);
@@ -141,7 +82,7 @@ TEST(Snapshot, ARunInVirtualTimeGoesOnInAnotherDevice) {
     const auto expected = counters(undisturbed.runner.device());
     const Stream end = save(undisturbed.runner.device().handle(), false);
 
-    Work work(options);
+    TwoQueues work(options);
     unsigned waves_seen = 0;
     for (unsigned at = 0; at <= length; ++at) {
         SCOPED_TRACE(::testing::Message() << "after " << at << " of " << length << " calls");
@@ -164,7 +105,7 @@ TEST(Snapshot, ARunInVirtualTimeGoesOnInAnotherDevice) {
 
 TEST(Snapshot, AFreeRunningDeviceGoesOnInAnotherOne) {
     const InProcessOptions options = small(false);
-    Work work(options);
+    TwoQueues work(options);
     ASSERT_EQ(work.runner.error(), "");
     unsigned unfinished = 0;
     for (unsigned at = 0; at < 40; ++at) {
@@ -179,7 +120,7 @@ TEST(Snapshot, AFreeRunningDeviceGoesOnInAnotherOne) {
 }
 
 TEST(Snapshot, OtherDevicesAreRefused) {
-    Work work(small(true));
+    TwoQueues work(small(true));
     const Stream stream = save(work.runner.device().handle());
     const auto refused = [&](auto change) {
         InProcessOptions options = small(true);
@@ -195,7 +136,7 @@ TEST(Snapshot, OtherDevicesAreRefused) {
 }
 
 TEST(Snapshot, ARefusedStreamLeavesADeviceThatWasReset) {
-    Work work(small(false));
+    TwoQueues work(small(false));
     for (unsigned n = 0; n < 5; ++n) work.runner.device().run(100);
     Stream stream = save(work.runner.device().handle());
     std::unique_ptr<InProcessDevice> other = fresh(small(false));

@@ -47,6 +47,7 @@ struct Verb {
 std::function<int()> set_up_run(CLI::App& app);
 std::function<int()> set_up_guest(CLI::App& app);
 std::function<int()> set_up_exec(CLI::App& app);
+std::function<int()> set_up_replay(CLI::App& app);
 std::function<int()> set_up_test(CLI::App& app);
 std::function<int()> set_up_kfdtest(CLI::App& app);
 std::function<int()> set_up_disasm(CLI::App& app);

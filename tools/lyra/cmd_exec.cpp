@@ -22,7 +22,7 @@ namespace {
 using namespace lyra::inproc;
 
 struct Options {
-    std::string file, kernel, trace, commit_log, chip = "gfx900", fp_exceptions = "auto";
+    std::string file, kernel, trace, record, commit_log, chip = "gfx900", fp_exceptions = "auto";
     std::vector<uint32_t> grid, block{1, 1, 1}, threads;
     std::vector<std::string> arguments;
     uint32_t lds_bytes = 0, compute_units = 8, host_threads = 1;
@@ -155,6 +155,7 @@ private:
         options.fp_exceptions = options_.fp_exceptions;
         options.poison = options_.poison;
         options.trace_path = options_.trace;
+        options.record_path = options_.record;
         options.commit_log_path = options_.commit_log == "-" ? "/dev/stdout" : options_.commit_log;
         options.histogram = options_.histogram;
         options.virtual_time = options_.deterministic;
@@ -396,6 +397,7 @@ std::function<int()> set_up_exec(CLI::App& app) {
     CLI::Option* deterministic = app.add_flag(
         "--deterministic", options->deterministic,
         "virtual time: the same events at the same device times in every run; prints a hash of them on standard error");
+    app.add_option("--record", options->record, "write a recording for lyra replay")->needs(deterministic)->type_name("FILE");
     app.add_option("--timing", options->timing, "a timing parameter of virtual time (docs/design/timing.md)")
         ->needs(deterministic)
         ->allow_extra_args(false)

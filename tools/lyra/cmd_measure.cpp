@@ -375,6 +375,8 @@ std::function<int()> set_up_measure(CLI::App& app) {
     app.add_option("--trace", options->trace,
                    "write a Perfetto trace of the last guest, with the driver's events; these take time of their own")
         ->type_name("FILE.pftrace");
+    app.add_option("--record", options->guest.record, "write a recording of everything that reaches the GPU, for lyra replay")
+        ->type_name("FILE");
     app.add_flag("--json", options->json, "one JSON object a line for each configuration");
     app.add_option("--results", options->results, "write results there, for lyra report (docs/user/results.md)")
         ->type_name("FILE.jsonl");

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <charconv>
 #include <chrono>
@@ -69,6 +70,14 @@ void prune_logs(const fs::path& dir) {
     for (const fs::path& log : logs) {
         if (log.extension() == ".vmcore" && ++vmcores > kKeptVmcores) fs::remove(log, error);
     }
+}
+
+/// A verb may need several guests: FILE, FILE.2, FILE.3.
+std::string next_recording(const std::string& file) {
+    static std::atomic<unsigned> made{0};
+    if (file.empty()) return {};
+    const unsigned number = ++made;
+    return number == 1 ? file : fmt::format("{}.{}", file, number);
 }
 
 void take_kernel_events(const std::string& text, const std::string& trace, GuestResult& result) {
@@ -137,7 +146,7 @@ GuestMachine::GuestMachine(const GuestOptions& options) : options_(options) {
         throw UserError(wrong);
     if (!std::has_single_bit(timing_.guest_instruction_ns))
         throw UserError("timing parameter guest_instruction_ns has to be a power of two");
-    for (const std::string& path : {options.log, options.trace}) {
+    for (const std::string& path : {options.log, options.trace, options.record}) {
         const fs::path folder = fs::absolute(path.empty() ? "x" : path).parent_path();
         if (!fs::is_directory(folder)) throw UserError(fmt::format("there is no folder {}", folder.string()));
     }
@@ -164,6 +173,7 @@ std::string GuestMachine::device_words(const MemoryFiles* memory) const {
     std::string device = fmt::format("lyra,bus=gpu,vram={},cus={}", options_.vram, options_.cus);
     if (memory) device += ",memdev=vram";
     if (!options_.trace.empty()) device += ",trace=" + comma_safe(fs::absolute(options_.trace).string());
+    if (!record_.empty()) device += ",record=" + comma_safe(fs::absolute(record_).string());
     if (options_.deterministic) device += ",pump=virtual";
     if (!options_.timing.empty()) device += fmt::format(",timing={}", fmt::join(options_.timing, ",,"));
     for (const std::string& property : options_.device_options) device += "," + property;
@@ -386,6 +396,7 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
                             {kPortNames[1], err},
                             {kPortNames[kControlPort], keep_in(control)},
                             {kPortNames[3], keep_in(result.dmesg)}};
+    record_ = next_recording(options_.record);
     std::string kernel_trace;
     if (!options_.kernel_events.empty()) ports.push_back({"trace", keep_in(kernel_trace)});
 

@@ -81,6 +81,7 @@ private:
     GuestOptions options_;
     Timing timing_;  ///< as options_ has set it
     std::filesystem::path qemu_, image_, driver_, tree_;
+    std::string record_;  ///< recording of the guest that runs; empty: none
 };
 
 /// Say what the GPU did in a deterministic run that has finished.

@@ -138,6 +138,9 @@ void add_guest_options(CLI::App& app, GuestOptions& options) {
     app.add_option("--log", options.log, "write the boot log there")->type_name("FILE");
     CLI::Option* trace =
         app.add_option("--trace", options.trace, "write a Perfetto trace of the GPU")->type_name("FILE.pftrace");
+    app.add_option("--record", options.record, "write a recording of everything that reaches the GPU, for lyra replay")
+        ->needs(deterministic)
+        ->type_name("FILE");
     app.add_option("--kernel-events", options.kernel_events,
                    "into it trace events of the guest's kernel too, such as amdkfd or sched:sched_switch")
         ->needs(deterministic)

@@ -28,7 +28,7 @@ struct GuestOptions {
     std::vector<std::string> timing;  ///< timing parameters to replace, NAME=VALUE
     bool snapshot = false;  ///< go on from a saved machine, which is made when it is not there, if the other options allow it
     double timeout_s = 0;  ///< 0: no limit
-    std::string share, log, trace;  ///< empty: none
+    std::string share, log, trace, record;  ///< empty: none
     std::vector<std::string> kernel_events;  ///< of the guest's kernel (kernel_events.h) for the trace of a deterministic run
     std::vector<std::string> device_options;  ///< more properties of the device, NAME=VALUE
     std::vector<std::string> kernel_words;  ///< more words for the kernel's command line

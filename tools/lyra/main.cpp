@@ -11,6 +11,7 @@ constexpr Verb kVerbs[] = {
     {"run", "run a HIP program in a guest with the GPU", set_up_run},
     {"guest", "open a shell in a guest with the GPU", set_up_guest},
     {"exec", "run one kernel in this process, without a guest", set_up_exec},
+    {"replay", "let the device do again what a recording has, without the guest", set_up_replay},
     {"test", "run all tests", set_up_test},
     {"kfdtest", "run the kernel driver's test suite in guests", set_up_kfdtest},
     {"disasm", "disassemble a code object, count its instructions", set_up_disasm},
