@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Where the library and its header are: options --header and --library of pytest."""
+"""Where the library, its header and QEMU are: options --header, --library, --qemu of pytest."""
+import contextlib
 import os
 
 import lyra_api
 import pytest
+import qtest
 import registers
 
 SOURCE = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
@@ -12,6 +14,7 @@ SOURCE = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)
 def pytest_addoption(parser):
     parser.addoption("--header", default=os.path.join(SOURCE, "qemu-hw/include/lyra.h"), help="lyra.h of that library")
     parser.addoption("--library", help="liblyra.so")
+    parser.addoption("--qemu", help="qemu-system-x86_64 with the device")
 
 
 def option(request, name):
@@ -40,3 +43,22 @@ def register(rows):
 def device(library):
     with lyra_api.Device(library) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def qemu(request):
+    """Program, and the folder of the library that it takes."""
+    library = request.config.getoption("--library")
+    return option(request, "--qemu"), library and os.path.dirname(os.path.abspath(library))
+
+
+@pytest.fixture
+def start(qemu):
+    """start(options) is a machine that ends with the test."""
+    with contextlib.ExitStack() as stack:
+        yield lambda *words: stack.enter_context(qtest.Machine(*qemu, *words))
+
+
+@pytest.fixture
+def gpu(start):
+    return qtest.Gpu(start("-device", qtest.GPU))

@@ -131,6 +131,34 @@ void test_savevm(const GuestOptions& options, Report& report) {
                result.status == 0 ? Verdict::Passed : Verdict::Failed, result.status == 0 ? "" : result.out + result.err);
 }
 
+/// One row for each test that pytest names at the end. What it says about those that fail is with the first of them.
+void report_tests(const Captured& result, Report& report) {
+    std::istringstream lines(result.out);
+    bool any_failed = false;
+    for (std::string line; std::getline(lines, line);) {
+        const bool passed = line.starts_with("PASSED "), failed = line.starts_with("FAILED ") || line.starts_with("ERROR ");
+        if (!passed && !failed) continue;
+        const size_t begin = line.find(' ') + 1, end = line.find(" - ");
+        report.add(kGroup, "device: " + line.substr(begin, end - begin), passed ? Verdict::Passed : Verdict::Failed,
+                   passed       ? ""
+                   : any_failed ? line
+                                : result.out + result.err);
+        any_failed |= failed;
+    }
+    if (result.status != 0 && !any_failed) report.add(kGroup, "tests of the device", Verdict::Failed, result.out + result.err);
+}
+
+/// The device in a QEMU without a processor.
+void test_interface(Report& report) {
+    const fs::path qemu = build_artefact("tools/guest/build_qemu.sh", {}) / "bin/qemu-system-x86_64";
+    const Captured result =
+        capture({"python3", (source_dir() / "tools/interface/run.py").string(), "--library",
+                 (library_dir() / "liblyra.so.1").string(), "--qemu", qemu.string(), "test_device.py", "test_machine.py"},
+                true);
+    if (result.status == kSkipped) return report.add(kGroup, "tests of the device", Verdict::Skipped, result.out);
+    report_tests(result, report);
+}
+
 /// The second of two runs goes on from what the first one has saved, and is like one that boots.
 void test_saved_machine(const GuestOptions& options, Report& report) {
     const std::vector<std::string> run{own_program().string(), "run", "--times", "--kernel", options.kernel};
@@ -175,6 +203,7 @@ void test_packages(const GuestOptions& options, Report& report) {
 }
 
 void test_guest(const GuestOptions& options, Report& report) {
+    test_interface(report);
     test_programs(options, report);
     test_driver(options, report);
     test_timing_program(options, report);
