@@ -191,10 +191,22 @@ static void lyra_config_write(PCIDevice *pci, uint32_t address, uint32_t value, 
     lyra_tell_config(LYRA(pci));
 }
 
+/*
+ * The CPU's atomic operations work on VRAM, which is RAM, and ours reach the root complex. An endpoint integrated in it has no
+ * bridge that could say so: Linux before 7.2 trusts one whose requester enable is set already.
+ */
+static void lyra_request_atomics(PCIDevice *pci)
+{
+    if (pci->exp.exp_cap) {
+        pci_word_test_and_set_mask(pci->config + LYRA_CAP_EXPRESS + PCI_EXP_DEVCTL2, PCI_EXP_DEVCTL2_ATOMIC_REQ);
+    }
+}
+
 static void lyra_pci_reset(DeviceState *dev)
 {
     LyraState *s = LYRA(dev);
 
+    lyra_request_atomics(PCI_DEVICE(dev));
     if (s->device) {
         lyra_reset(s->device);
         lyra_tell_config(s);
@@ -280,14 +292,10 @@ static bool lyra_add_capabilities(PCIDevice *pci, Error **errp)
             error_setg(errp, "the PCI Express capability cannot be added");
             return false;
         }
-        /*
-         * The CPU's atomic operations work on VRAM, which is RAM, and ours reach the root complex. An endpoint integrated
-         * in it has no bridge that could say so: Linux before 7.2 trusts one whose requester enable is set already.
-         */
         lyra_announce_atomics(pci);
         express = pci->config + LYRA_CAP_EXPRESS;
         pci_long_test_and_set_mask(express + PCI_EXP_DEVCAP2, PCI_EXP_DEVCAP2_ATOMIC_COMP32 | PCI_EXP_DEVCAP2_ATOMIC_COMP64);
-        pci_word_test_and_set_mask(express + PCI_EXP_DEVCTL2, PCI_EXP_DEVCTL2_ATOMIC_REQ);
+        lyra_request_atomics(pci);
         pci_word_test_and_set_mask(pci->wmask + LYRA_CAP_EXPRESS + PCI_EXP_DEVCTL2, PCI_EXP_DEVCTL2_ATOMIC_REQ);
         pcie_add_capability(pci, PCI_EXT_CAP_ID_VNDR, 1, LYRA_CAP_VSEC, LYRA_VSEC_BYTES);
         pci_set_long(pci->config + LYRA_CAP_VSEC + PCI_VNDR_HEADER,
@@ -492,6 +500,7 @@ static const struct {
     {"firmware",
      "Assumptions about the scheduler's firmware to replace, NAME=CHOICE; divided by commas (docs/design/firmware.md)"},
     {"poison", "on: registers and LDS that a program has not initialized hold a pattern; off: 0 (default)"},
+    {"strict", "tlb, hdp, l2, divided by commas: kept until the driver flushes it, so that a forgotten flush shows"},
     {"ih-overflow", "on: a full interrupt ring is overwritten; off: interrupts wait in the device (default)"},
     {"record", "File for a recording of everything that reaches the device (lyra replay); needs pump=virtual"},
     {"record-limit", "Size at which the recording ends (default 1G)"},

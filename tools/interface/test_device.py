@@ -173,6 +173,15 @@ def test_a_reset_of_the_machine(gpu, register):
     assert gpu.machine.read(qtest.PLACES[0] + 0x1000) == 0xbeef
 
 
+def test_a_reset_enables_requests_of_atomic_operations_again(gpu):
+    control = gpu.capabilities()[qtest.EXPRESS] + 0x28
+    gpu.set(control, 0, 2)
+    assert gpu.get(control, 2) & 0x40 == 0
+    gpu.machine.reset()
+    gpu.machine.open_config_window()
+    assert gpu.get(control, 2) & 0x40
+
+
 def test_the_way_from_d3hot_is_a_reset(gpu, register):
     leave_traces(gpu, register)
     resets = gpu.machine.stat("resets")

@@ -41,6 +41,14 @@ def test_a_wrong_property_ends_qemu(qemu, words, text):
     assert text in errors
 
 
+def test_each_property_has_a_description(start):
+    machine = start()
+    known = {row["name"] for row in machine.qmp("device-list-properties", typename="pvpanic-pci")}
+    own = [row for row in machine.qmp("device-list-properties", typename="lyra") if row["name"] not in known]
+    assert len(own) > 80
+    assert [row["name"] for row in own if not row.get("description")] == []
+
+
 def test_each_counter_is_a_property(start, library):
     machine = start("-device", qtest.GPU)
     names = {row["name"][5:] for row in machine.qmp("qom-list", path="gpu") if row["name"].startswith("stat-")}
