@@ -130,6 +130,14 @@ class Device:
         if not self.library.lyra_load(self.handle, stream, len(stream), error, ERROR_BYTES):
             raise Refused(error.value.decode())
 
+    def state_text(self):
+        text = ctypes.c_char_p()
+        size = self.library.lyra_state_text(self.handle, text)
+        lines = ctypes.string_at(text, size).decode()
+        assert len(text.value) == size
+        self.library.free(ctypes.cast(text, ctypes.c_void_p))
+        return lines
+
     def rom(self):
         image = ctypes.c_void_p()
         size = self.library.lyra_rom(self.handle, image)

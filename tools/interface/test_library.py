@@ -31,9 +31,11 @@ WRONG = (
     ({"strict": "l2", "virtual_time": True}, "virtual time"),
     ({"trace_path": NOWHERE}, NOWHERE),
     ({"commit_log_path": NOWHERE}, NOWHERE),
+    ({"record_path": NOWHERE}, "a recording needs virtual time"),
+    ({"record_path": NOWHERE, "virtual_time": True}, NOWHERE),
 )
 # Every value of these is right.
-ANY_VALUE = {"virtual_time", "histogram", "poison", "ih_overflow"}
+ANY_VALUE = {"virtual_time", "histogram", "poison", "ih_overflow", "record_limit_bytes"}
 
 
 @pytest.mark.parametrize("fields, text", WRONG, ids=lambda value: ",".join(value) if isinstance(value, dict) else "")
@@ -59,7 +61,7 @@ def test_the_default_configuration(library):
     assert config.abi_version == library.constant("LYRA_ABI_VERSION")
     assert (config.chip, config.vram_bytes, config.compute_units, config.threads) == (b"gfx900", 2 * GIB, 8, 1)
     assert not (config.virtual_time or config.histogram or config.poison or config.ih_overflow)
-    assert not (config.trace_path or config.timing or config.firmware or config.strict)
+    assert not (config.trace_path or config.timing or config.firmware or config.strict or config.record_path)
 
 
 @pytest.mark.parametrize("fields", ({"chip": "gfx906"}, {"compute_units": 1}, {"compute_units": 64}, {"threads": 64},

@@ -195,6 +195,7 @@ def test_an_interrupt_arrives_when_its_time_has_passed(library, register):
 def test_an_access_takes_place_at_the_time_of_the_host(library, register):
     now = [500]
     with lyra_api.Device(library, clock=lambda: now[0], virtual_time=True) as device:
+        assert device.count("virtual_ns") == 500
         now[0] = 12345
         device.read(register["RCC_CONFIG_MEMSIZE"])
         assert device.count("virtual_ns") == 12345

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """State as a stream: there and back, and streams that somebody has changed."""
 import random
+import re
 
 import lyra_api
 import pytest
@@ -122,3 +123,12 @@ def test_changed_bytes_do_no_harm(used, library, register):
         other.load(stream)
         assert other.save() == stream
     assert 0 < refused < 300
+
+
+def test_the_text_has_what_is_not_0(used, library):
+    lines = used.state_text().splitlines()
+    assert all(re.fullmatch(r"[\w/\[\]-]+( = |: ).+", line) for line in lines)
+    with lyra_api.Device(library) as fresh:
+        new = set(lines) - set(fresh.state_text().splitlines())
+    for name in ("ih/backlog", "nbio/smn", "notify/armed", "doorbells/last"):
+        assert any(line.startswith(name) for line in new), name

@@ -28,6 +28,7 @@ WRONG = (
     ("firmware=foo", "firmware assumption 'foo'"),
     ("fp-exceptions=foo", "floating-point exceptions 'foo'"),
     ("trace=/nonexistent/file", "/nonexistent/file"),
+    ("record=/nonexistent/file", "a recording needs virtual time"),
     ("memdev=foo", "foo"),
     ("no-such=1", "'lyra.no-such'"),
 )
