@@ -191,7 +191,7 @@ LYRA_API void lyra_set_ram_map(lyra_device *device, const lyra_ram_range *ranges
 /** Where the guest has put the BARs (bus addresses, or UINT64_MAX), so that the GPU can reach its own doorbells. */
 LYRA_API void lyra_set_bar_addresses(lyra_device *device, uint64_t vram, uint64_t doorbells, uint64_t registers);
 
-/** PCI bus mastering. While false the device makes no bus access and raises no interrupt. */
+/** PCI bus mastering, on in a new device. While it is off the device makes no bus access and raises no interrupt. */
 LYRA_API void lyra_set_bus_master(lyra_device *device, bool enabled);
 
 /** BAR5. size is 1, 2, 4 or 8 bytes; hardware knows dwords, the rest is composed of them. */

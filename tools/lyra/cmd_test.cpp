@@ -334,8 +334,10 @@ void test_deterministic(const Options& options, Report& report) {
     if (guest.timeout_s == 0) guest.timeout_s = 900;
     std::vector<std::string> lines;
     std::string why;
-    for (const uint64_t seed : {1, 1, 2}) {
-        guest.seed = seed;
+    const std::string recording = (work.path() / "recording").string();
+    for (const auto& [seed, record] : {std::pair(1, ""), std::pair(1, recording.c_str()), std::pair(2, "")}) {
+        guest.seed = static_cast<uint64_t>(seed);
+        guest.record = record;
         const auto trace = deterministic_run(guest, work.path() / "program", why);
         if (trace) lines.push_back(trace_summary(trace->hash, trace->events, trace->virtual_ns));
     }
@@ -344,8 +346,15 @@ void test_deterministic(const Options& options, Report& report) {
     const auto check = [&](const char* name, bool good) {
         report.add("deterministic", name, ran && good ? Verdict::Passed : Verdict::Failed, ran && good ? "" : all);
     };
-    check("equal runs have equal traces", ran && lines[0] == lines[1]);
+    check("equal runs have equal traces, one of them recorded", ran && lines[0] == lines[1]);
     check("another seed has another trace", ran && lines[0] != lines[2]);
+    const Captured replay = capture({own_program().string(), "replay", "--check", "--json", recording}, true);
+    const auto replayed = nlohmann::json::parse(replay.out, nullptr, false);
+    const bool same = ran && replay.status == 0 && !replayed.is_discarded() &&
+                      lines[1] == trace_summary(std::stoull(replayed["trace_hash"].get<std::string>(), nullptr, 16),
+                                                replayed["trace_events"], replayed["virtual_ns"]);
+    report.add("deterministic", "a recording is replayed without the guest, to the same trace",
+               same ? Verdict::Passed : Verdict::Failed, same ? "" : all + "\n" + replay.out + replay.err);
 }
 
 // One that skips its body has failed.

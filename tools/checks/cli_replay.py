@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks what a user of `lyra replay` and `--record` meets: output, messages, exit codes. Run as a CTest.
+
+usage: cli_replay.py PROGRAM KERNELS RECORDINGS
+PROGRAM is lyra, KERNELS is tools/inproc/testdata/kernels.cl compiled, RECORDINGS the folder with *.rec
+"""
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM, KERNELS, RECORDINGS = sys.argv[1:4]
+
+
+def call(*arguments):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120, check=False)
+
+
+class Replay(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.file = os.path.join(cls.folder.name, "add.rec")
+        plain, recorded = (call("exec", KERNELS, "--kernel", "add", "--grid=8", "--block=64", "--arg=iota:f32:512",
+                                "--arg=fill:f32:512:0.5", "--arg=fill:f32:512:0", "--arg=i32:512", "--deterministic", *more)
+                           for more in ((), ("--record", cls.file)))
+        assert recorded.returncode == 0, recorded.stderr
+        assert plain.stderr == recorded.stderr, "a device that is recorded does something else"
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def replay(self, *arguments, file=None, status=0):
+        result = call("replay", file or self.file, *arguments)
+        self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+        return result
+
+    def json(self, *arguments, **more):
+        return json.loads(self.replay("--json", *arguments, **more).stdout)
+
+    def changed(self, change):
+        """The recording after a change of its bytes. @return its path"""
+        path = os.path.join(self.folder.name, "changed.rec")
+        with open(self.file, "rb") as file, open(path, "wb") as out:
+            out.write(change(gzip.decompress(file.read())))
+        return path
+
+    def test_a_recording_is_replayed(self):
+        self.assertRegex(self.replay("--check").stdout, r"\ntrace hash [0-9a-f]{16} after \d+ events: as recorded\n")
+        result = self.json("--check")
+        self.assertTrue(result["complete"])
+        self.assertEqual(result["difference"], "")
+        self.assertEqual(result["device"]["chip"], "gfx900")
+        self.assertEqual(result["counters"]["dispatches"], 1)
+        self.assertEqual(result["counters"]["waves"], 8)
+
+    def test_recordings_of_guests_are_replayed(self):
+        for name in ("address_fault", "sdma_packet"):
+            self.assertTrue(self.json("--check", file=os.path.join(RECORDINGS, name + ".rec"))["complete"])
+
+    def test_it_stops_where_it_is_told(self):
+        whole = self.json()
+        self.assertEqual(self.json("--until", "10")["calls"], 10)
+        self.assertEqual(self.json("--until", "0")["calls"], 0)
+        half = whole["virtual_ns"] // 2
+        some = self.json("--until", f"{half}ns")
+        self.assertLess(some["calls"], whole["calls"])
+        self.assertLessEqual(some["virtual_ns"], half + 1000)
+        self.assertFalse(some["complete"])
+        self.assertIn("as recorded until there", self.replay("--until", "10").stdout)
+
+    def test_it_prints_registers_events_and_memory(self):
+        text = self.replay("--print").stdout
+        self.assertRegex(text, r"ns  #\d+ +write CP_MEC_CNTL = 0x0\n")
+        self.assertRegex(text, r"write MMHUB.VM_CONTEXT_CNTL\[8\] = 0x7\n")
+        self.assertRegex(text, r"ns  event     dispatch_begin dispatch=\d+ queue=\d+ workgroups=8 ")
+        self.assertRegex(text, r"ns  memory    VRAM 0x[0-9a-f]+: \d+ pages?\n")
+        self.assertRegex(text, r"doorbell 0x4000 = 0x0\n")
+        times = [int(line[:14]) for line in text.splitlines() if " ns  event" in line]
+        self.assertEqual(times, sorted(times))
+
+    def test_it_shows_waves_in_the_middle(self):
+        begin = re.search(r"(\d+) ns  event     dispatch_started", self.replay("--print").stdout)
+        text = self.replay("--state", "--until", str(int(begin[1]) + 1500) + "ns").stdout
+        self.assertTrue(re.search(r"/pc = 0x[0-9a-f]+\n", text), "no wave")
+        commits = self.replay("--log-commits", "-").stdout
+        self.assertGreater(commits.count("v_add_f32"), 7)
+
+    def test_differences_fail_a_check(self):
+        # The last checkpoint is at the end: one bit of the number of instructions.
+        path = self.changed(lambda data: data[:-1] + bytes([data[-1] ^ 1]))
+        self.assertIn("trace hash", self.replay("--check", file=path, status=1).stderr)
+        self.assertIn("differs", self.replay(file=path).stdout)
+
+    def test_one_that_is_cut_off_is_replayed_as_far_as_it_goes(self):
+        path = self.changed(lambda data: data[:-200])
+        self.assertIn("as recorded as far as it goes", self.replay(file=path).stdout)
+        self.assertIn("ends in the middle", self.replay("--check", file=path, status=1).stderr)
+
+    def test_damage_is_named(self):
+        self.assertIn("not a recording", self.replay(file=KERNELS, status=2).stderr)
+        self.assertIn("cannot read", self.replay(file="nowhere.rec", status=2).stderr)
+        path = self.changed(lambda data: data.replace(b"gfx900", b"gfx901", 1))
+        self.assertIn("unknown chip 'gfx901'", self.replay(file=path, status=2).stderr)
+        path = self.changed(lambda data: data.replace(b"lyra recording\n\1", b"lyra recording\n\2", 1))
+        self.assertIn("format 2", self.replay(file=path, status=2).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
