@@ -146,6 +146,7 @@ int run(const Options& options) {
 std::function<int()> set_up_kfdtest(CLI::App& app) {
     auto options = std::make_shared<Options>();
     add_guest_options(app, options->guest);
+    add_snapshot_option(app, options->guest);
     app.add_option("--filter", options->filter, "gtest filter, such as 'KFDQMTest.*-*Sdma*'")->type_name("F");
     app.add_flag("--all", options->all, "run the slow cases and those that return early, too");
     app.add_flag("--excluded", options->excluded,

@@ -128,14 +128,11 @@ int run(Options& options) {
 std::function<int()> set_up_run(CLI::App& app) {
     auto options = std::make_shared<Options>();
     add_guest_options(app, options->guest);
+    add_snapshot_option(app, options->guest);
     app.add_option("--hipcc", options->compiler, "another option for the compiler, such as -O0")
         ->allow_extra_args(false)
         ->type_name("OPTION");
     app.add_option("--stdin", options->input, "file that the program reads as standard input, - for ours")->type_name("FILE");
-    options->guest.snapshot = true;
-    app.add_flag_callback(
-        "--no-snapshot", [options] { options->guest.snapshot = false; },
-        "boot the guest, in place of going on from one that was saved with its driver loaded");
     app.add_flag("--times", options->times, "print on standard error where the time went");
     app.prefix_command();
     app.footer(

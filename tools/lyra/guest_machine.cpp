@@ -54,6 +54,7 @@ constexpr Accelerator kAccelerators[] = {
 /// Its random numbers come from --seed. Without ERMS the kernel copies by eight bytes an instruction.
 constexpr const char* kDeterministicCpu = "max,la57=off,erms=off";
 /// The slot of the GPU. Linux 7.2 and later let KFD use PCIe atomic operations only below a root port.
+constexpr const char* kTerminal = "virtconsole,chardev=tty";
 constexpr const char* kRootPort = "pcie-root-port,id=gpu,chassis=1,hotplug=off";
 constexpr const char* kFixedDate = "base=2025-01-01T00:00:00,clock=vm";
 
@@ -334,6 +335,10 @@ GuestSnapshot GuestMachine::snapshot_of(uintmax_t job_bytes, bool warm) const {
     return GuestSnapshot(recipe);
 }
 
+bool GuestMachine::has_snapshot(const GuestSnapshot& snapshot, uintmax_t job_bytes, bool warm) const {
+    return snapshot.there() || make_snapshot(snapshot, job_bytes, warm);
+}
+
 /// @return there is one now
 bool GuestMachine::make_snapshot(const GuestSnapshot& snapshot, uintmax_t job_bytes, bool warm) const {
     GuestSnapshot::Making making(snapshot);
@@ -346,8 +351,9 @@ bool GuestMachine::make_snapshot(const GuestSnapshot& snapshot, uintmax_t job_by
     if (!same.options_.share.empty()) same.options_.share = work.path().string();
     std::vector<std::string> argv = same.machine(work.path(), memory.serial(), &memory);
     add_disk(argv, "job", archive);
-    for (const char* name : {"stdout", "stderr", "dmesg"})
+    for (const char* name : {"tty", "stdout", "stderr", "dmesg"})
         argv.insert(argv.end(), {"-chardev", fmt::format("null,id={}", name)});
+    argv.insert(argv.end(), {"-device", kTerminal});
     for (const char* name : kPortNames)
         argv.insert(argv.end(), {"-device", fmt::format("virtserialport,chardev={0},name=lyra.{0}", name)});
     argv.insert(argv.end(),
@@ -409,7 +415,7 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
         const bool warm = !job.warm.empty();
         const uintmax_t bytes = std::max(kJobDiskBytes, std::bit_ceil(fs::file_size(archive)));
         const GuestSnapshot snapshot = snapshot_of(bytes, warm);
-        goes_on = snapshot.there() || make_snapshot(snapshot, bytes, warm);
+        goes_on = has_snapshot(snapshot, bytes, warm);
         if (goes_on) {
             memory = snapshot.files();
             fs::resize_file(archive, bytes);
@@ -427,6 +433,11 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
     add({"-append", kernel_words() + " lyra.driver=amdgpu", "-d", "guest_errors,unimp", "-D",
          (work.path() / "device").string()});
     if (memory) {
+        if (job.terminal)
+            add({"-chardev", "stdio,id=tty,mux=on,signal=off", "-mon", "chardev=tty"});
+        else
+            add({"-chardev", "null,id=tty"});
+        add({"-device", kTerminal});
         const auto [ours, theirs] = stream_pair();
         command.keep.push_back(theirs);
         add({"-chardev", fmt::format("socket,id=monitor,fd={}", theirs), "-mon", "chardev=monitor,mode=control"});
@@ -462,6 +473,11 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
     command.environment = {{"LD_LIBRARY_PATH", library_dir().string()}};
     command.err = open((work.path() / "qemu").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     command.out = command.err;
+    if (job.terminal) {
+        command.own_group = false;  // it has to read from the terminal
+        command.in = Command::kInherit;
+        command.out = -1;
+    }
 
     const auto start = std::chrono::steady_clock::now();
     {
@@ -500,6 +516,7 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
     if (memory && !began && result.end == GuestResult::End::Died) {
         complain("the saved machine does not go on: " + read_text(work.path() / "qemu"));
         snapshot_of(fs::file_size(archive), !job.warm.empty()).remove();
+        if (job.terminal) return result;
         GuestMachine again(*this);
         again.options_.snapshot = false;
         return again.run(job, out, err);
@@ -523,6 +540,28 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
 
 int GuestMachine::shell() {
     if (options_.deterministic) throw UserError("--deterministic: what is typed into a shell comes at any time");
+    const GuestSnapshot snapshot = snapshot_of(kJobDiskBytes, false);
+    const bool saved = can_go_on({}) && has_snapshot(snapshot, kJobDiskBytes, false);
+    termios terminal{};
+    const bool have_terminal = tcgetattr(STDIN_FILENO, &terminal) == 0;
+    talk(saved ? "`exit` or Ctrl-A x ends the guest" : "the guest boots; `exit` or Ctrl-A x ends it");
+    const int code = saved ? saved_shell() : booted_shell();
+    if (have_terminal) tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal);
+    return code;
+}
+
+int GuestMachine::saved_shell() {
+    GuestJob job;
+    job.terminal = true;
+    job.run = "#!/bin/sh\ncd /root\nexec bash -i </dev/hvc0 >/dev/hvc0 2>&1\n";
+    const auto nowhere = [](const char*, size_t) {};
+    const GuestResult result = run(job, nowhere, nowhere);
+    for (const std::string& error : result.errors) complain("guest: " + error);
+    if (result.end == GuestResult::End::Interrupted) return kInterrupted;
+    return result.end == GuestResult::End::TimedOut ? kTimedOut : kOk;
+}
+
+int GuestMachine::booted_shell() {
     WorkDir work;
     Command command;
     const fs::path log = options_.log.empty() ? work.path() / "serial" : fs::absolute(options_.log);
@@ -539,8 +578,6 @@ int GuestMachine::shell() {
     command.own_group = false;  // it has to read from the terminal
     command.in = Command::kInherit;
     command.environment = {{"LD_LIBRARY_PATH", library_dir().string()}};
-    termios terminal{};
-    const bool have_terminal = tcgetattr(STDIN_FILENO, &terminal) == 0;
     int status;
     bool in_time;
     {
@@ -549,7 +586,6 @@ int GuestMachine::shell() {
         child.stop();
         status = child.status();
     }
-    if (have_terminal) tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal);
     if (!in_time) return interrupted ? kInterrupted : kTimedOut;
     return status == 0 ? kOk : kFailed;
 }

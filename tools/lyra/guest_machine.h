@@ -26,6 +26,7 @@ struct GuestJob {
     /// In the place of run, in a guest that goes on from a saved machine: a program as a shared object, in files as program.so,
     /// with the name and arguments that it gets. It is started in a process in which HIP is up.
     std::vector<std::string> warm{};
+    bool terminal = false;  ///< /dev/hvc0 is our terminal; only in a guest that goes on from a saved machine
     std::vector<std::filesystem::path> disks{};  ///< /dev/vdc, /dev/vdd, ..., read only; not in a deterministic guest
 };
 
@@ -61,7 +62,7 @@ public:
     bool may_go_on() const { return can_go_on({}); }
     /// Boot, run, switch off.
     GuestResult run(const GuestJob& job, const OutputSink& out, const OutputSink& err);
-    /// A shell on our terminal. @return exit code
+    /// A shell on our terminal, in a saved machine if that is possible. @return exit code
     int shell();
 
 private:
@@ -69,6 +70,9 @@ private:
     std::vector<std::string> machine(const std::filesystem::path& work, const std::filesystem::path& serial_log,
                                      const MemoryFiles* memory = nullptr) const;
     bool can_go_on(const GuestJob& job) const;
+    bool has_snapshot(const GuestSnapshot& snapshot, uintmax_t job_bytes, bool warm) const;
+    int saved_shell();
+    int booted_shell();
     void add_disk(std::vector<std::string>& argv, const std::string& id, const std::filesystem::path& file) const;
     GuestSnapshot snapshot_of(uintmax_t job_bytes, bool warm) const;
     bool make_snapshot(const GuestSnapshot& snapshot, uintmax_t job_bytes, bool warm) const;

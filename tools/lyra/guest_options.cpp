@@ -170,4 +170,11 @@ void add_guest_options(CLI::App& app, GuestOptions& options) {
         ->group("For experts");
 }
 
+void add_snapshot_option(CLI::App& app, GuestOptions& options) {
+    options.snapshot = true;
+    app.add_flag_callback(
+        "--no-snapshot", [&options] { options.snapshot = false; },
+        "boot the guest, in place of going on from one that was saved with its driver loaded");
+}
+
 }  // namespace lyra::cli

@@ -45,6 +45,9 @@ void add_kernel_options(CLI::App& app, GuestOptions& options);
 /// These and all others.
 void add_guest_options(CLI::App& app, GuestOptions& options);
 
+/// Guests go on from a saved machine, unless it is switched off.
+void add_snapshot_option(CLI::App& app, GuestOptions& options);
+
 /// "512M", "2G": QEMU's spelling of sizes, in bytes. 0: not a size
 uint64_t bytes_of(const std::string& text);
 

@@ -109,15 +109,19 @@ void test_timing_program(const GuestOptions& options, Report& report) {
     const std::vector<GuestCheck> checks = {
         {"in virtual time the timing program finds each gap, no late wave, and the costs of the timing table",
          "chmod +x preempt_timing; ./preempt_timing --quick >timing.jsonl; status=$?; cat timing.jsonl\n"
+         // A tick of the guest's clock may fall into one of 20 samples.
+         "about() { grep -Eq \"\\\"$1\\\":\\{\\\"n\\\":20,\\\"min\\\":[^,]*,\\\"p50\\\":$2[.,}]\" timing.jsonl || echo \"$1 is "
+         "not $2\"; }\n"
+         "about register_read_ns '1[0-9]{3}'; about doorbell_write_ns '10[0-9]'; about hdp_flush_write_ns '10[0-9]'\n"
+         "about write_then_read_ns '1[0-9]{2}'\n"
          "[ $status = 0 ] && ! grep -q '\"incomplete\":[1-9]' timing.jsonl",
          0,
          {"\"last_wave_stopped_us\":{\"n\":20", "\"late_waves\":0,", "\"latest_us\":-", "\"without\":[]",
-          "\"register_read_ns\":{\"n\":20,\"min\":1", "\"doorbell_write_ns\":{\"n\":20,\"min\":10",
-          "\"hdp_flush_write_ns\":{\"n\":20,\"min\":10", "\"vram_read_ns\":{\"n\":20", "\"vram_write_ns\":{\"n\":20",
-          "\"write_then_read_ns\":{\"n\":20,\"min\":1", "\"gaps_at_0\":20,\"gaps_at_100\":20,\"gaps_without_call\":0",
+          "\"vram_read_ns\":{\"n\":20", "\"vram_write_ns\":{\"n\":20",
+          "\"gaps_at_0\":20,\"gaps_at_100\":20,\"gaps_without_call\":0",
           "\"selective_unmap\",\"probed\":false,\"reason\":\"the driver has no kfd_sched",
           "\"runlist_over_live\",\"probed\":false,\"reason\":\"the driver has no kfd_sched"},
-         {},
+         {" is not "},
          600}};
     run_checks(guest, kGroup, "boots in virtual time", checks, job, report);
 }
