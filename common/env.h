@@ -52,6 +52,7 @@ struct Env {
     /// Registers and LDS that nobody has initialized hold a pattern at launch, not 0. A device has it when it is asked for.
     bool poison = true;
     Strict strict;
+    bool log_packets = false;  ///< a line of the log for each packet
     bool ih_overflow = false;  ///< a full interrupt ring is overwritten, where the guest has enabled it
     VirtualClock clock;  ///< on: the device has its own time
     SharedBandwidth vram_traffic, system_traffic;
@@ -73,6 +74,12 @@ inline constexpr uint64_t kGpuClockHz = 100'000'000;
 
 /// GPU reference clock: ticks of 10 ns.
 inline uint64_t gpu_clock(Env& env) { return env.now_ns() / (1'000'000'000 / kGpuClockHz); }
+
+/// A packet begins. @param text  makes its words, which only Env::log_packets asks for
+template <class Text>
+void note_packet(Env& env, Text text) {
+    if (env.log_packets) env.log(LogLevel::Debug, text());
+}
 
 /// Note a guest fault: count it, trace it, and log the first few of its kind with the detail.
 void report(Env& env, Fault fault, std::string_view detail);

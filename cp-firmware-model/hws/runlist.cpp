@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cp-firmware-model/hws/scheduler.h"
+#include "cp-firmware-model/packets/text.h"
 
 namespace lyra {
 
@@ -106,6 +107,7 @@ HwScheduler::Walk HwScheduler::walk_packet() {
     packet.body = {&words[1], body};
     env_.stats.add(Stat::pm4_packets);
     env_.clock.owe(env_.timing.list_packet_ns);
+    note_packet(env_, [&] { return " " + packet_text(packet, pm4::kFromHiq); });
     Walk result = Walk::Next;
     switch (opcode) {
         case pm4::Opcode::MAP_PROCESS: {

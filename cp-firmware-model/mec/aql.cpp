@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "cp-firmware-model/mec/aql_ring.h"
+#include "cp-firmware-model/packets/text.h"
 #include "cp-firmware-model/queue/flight.h"
 
 namespace lyra {
@@ -142,6 +143,7 @@ AqlProcessor::Step AqlProcessor::fetch(Hqd& hqd) {
     env_.stats.add(Stat::aql_packets);
     env_.clock.owe(env_.timing.packet_ns);
     emit<event::packet>(env_.tracer, env_.now_ns(), hqd.id(), 1, header & 0xff, index);
+    note_packet(env_, [&] { return packet_text(st.head); });
     return Step::Next;
 }
 

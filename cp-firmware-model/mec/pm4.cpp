@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cp-firmware-model/mec/pm4_handlers.h"
+#include "cp-firmware-model/packets/text.h"
 
 namespace lyra {
 
@@ -142,6 +143,7 @@ PacketResult Pm4Processor::execute(Hqd& hqd, const pm4::Packet& packet) {
         if (env_.tracer.on()) {
             emit<event::packet>(env_.tracer, env_.now_ns(), hqd.id(), 0u, packet.opcode, position);
         }
+        note_packet(env_, [&] { return packet_text(packet, pm4::sender(hqd)); });
         return result;
     }
     // A packet can take its own queue down (a dequeue by register write); then there is no position to go back to.

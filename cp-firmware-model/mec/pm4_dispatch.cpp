@@ -89,25 +89,31 @@ PacketResult Pm4Processor::start_dispatch(Hqd& hqd, const pm4::Packet& packet, s
 }
 
 PacketResult Pm4Handlers::dispatch_direct(P& p, Hqd& hqd, const Packet& packet) {
-    return p.start_dispatch(hqd, packet, {packet[0], packet[1], packet[2]}, packet[3]);
+    namespace f = pm4::DISPATCH_DIRECT;
+    return p.start_dispatch(hqd, packet, {f::dim_x(packet), f::dim_y(packet), f::dim_z(packet)}, f::dispatch_initiator(packet));
 }
 
-/// dw1: base 3:0, 1 is that of indirect grids and draws; dw2,3 address. @source Mesa radeonsi
+/// Base 1 is that of indirect grids and draws. @source Mesa radeonsi
 PacketResult Pm4Handlers::set_base(P&, Hqd& hqd, const Packet& packet) {
     constexpr uint32_t kIndirect = 1;
-    if (bits(packet[0], 0, 4) == kIndirect) hqd.indirect_base = make64(packet[1] & ~7u, packet[2] & 0xffff);
+    namespace f = pm4::SET_BASE;
+    if (f::base_index(packet) == kIndirect) hqd.indirect_base = f::address(packet) & 0xfffffffffff8;
     return PacketResult::Done;
 }
 
-/// Where the three dimensions are: on the compute engines dw1,2 address, on the gfx ring dw1 offset from a base. Then the
-/// initiator. @source Mesa radeonsi, si_emit_dispatch_packets(); radv
+/// Where the three dimensions are: on the compute engines an address, on the gfx ring an offset from a base. @source Mesa
+/// radeonsi, si_emit_dispatch_packets(); radv
 PacketResult Pm4Handlers::dispatch_indirect(P& p, Hqd& hqd, const Packet& packet) {
     const bool gfx = hqd.me == 0;
     if (packet.body.size() != (gfx ? 2 : 3)) return p.bad_field(hqd, packet, "not the form of this engine");
     std::array<uint32_t, 3> size{};
-    const uint64_t address = gfx ? hqd.indirect_base + (packet[0] & ~3u) : make64(packet[0] & ~3u, packet[1]);
+    namespace compute = pm4::DISPATCH_INDIRECT;
+    namespace graphics = pm4::DISPATCH_INDIRECT_GFX;
+    const uint64_t address =
+        (gfx ? hqd.indirect_base + (graphics::data_offset(packet) & ~3u) : compute::addr(packet)) & ~uint64_t{3};
     if (p.memory_.read(p.vmid(hqd), address, size.data(), sizeof size) != Fault::None) return PacketResult::Done;
-    return p.start_dispatch(hqd, packet, size, packet[packet.body.size() - 1]);
+    return p.start_dispatch(hqd, packet, size,
+                            gfx ? graphics::dispatch_initiator(packet) : compute::dispatch_initiator(packet));
 }
 
 }  // namespace lyra

@@ -17,32 +17,33 @@ PacketResult Pm4Handlers::no_effect(P&, Hqd&, const Packet&) { return PacketResu
 
 PacketResult Pm4Handlers::todo(P& p, Hqd& hqd, const Packet& packet) { return p.todo(hqd, packet, "not modelled"); }
 
-/// dw1,2 address, dw4 count: skip that many dwords when the value is 0. @source Linux 6.12 gfx_v9_0_ring_emit_init_cond_exec()
+/// Skip so many dwords when the value is 0. @source Linux 6.12 gfx_v9_0_ring_emit_init_cond_exec()
 PacketResult Pm4Handlers::cond_exec(P& p, Hqd& hqd, const Packet& packet) {
     uint32_t value = 0;
-    const uint64_t address = make64(packet[0], packet[1]) & ~uint64_t{3};
+    const uint64_t address = pm4::COND_EXEC::addr(packet) & ~uint64_t{3};
     if (p.memory_.read(p.vmid(hqd), address, &value, sizeof value) != Fault::None) return PacketResult::Done;
-    if (value == 0) p.skip(hqd, bits(packet[3], 0, 14));
+    if (value == 0) p.skip(hqd, pm4::COND_EXEC::exec_count(packet));
     return PacketResult::Done;
 }
 
-/// dw1: count 13:0, devices 31:24. This chip is device 0 of its group.
+/// This chip is device 0 of its group.
 PacketResult Pm4Handlers::pred_exec(P& p, Hqd& hqd, const Packet& packet) {
-    if (!bit(packet[0], 24)) p.skip(hqd, bits(packet[0], 0, 14));
+    if (!bit(pm4::PRED_EXEC::device_select(packet), 0)) p.skip(hqd, pm4::PRED_EXEC::exec_count(packet));
     return PacketResult::Done;
 }
 
-/// dw1,2 address, dw3: size 19:0, chain 20, VMID 27:24. @source Linux 6.12 kfd_pm4_headers_ai.h,
+/// @source Linux 6.12 kfd_pm4_headers_ai.h,
 /// gfx_v9_0_ring_emit_ib_compute()
 PacketResult Pm4Handlers::indirect_buffer(P& p, Hqd& hqd, const Packet& packet) {
+    namespace f = pm4::INDIRECT_BUFFER;
     IndirectBuffer ib;
-    ib.base = make64(packet[0] & ~3u, packet[1]);
-    ib.size_dw = bits(packet[2], 0, 20);
+    ib.base = f::ib_base(packet) & ~uint64_t{3};
+    ib.size_dw = f::ib_size(packet);
     // Only a kernel ring chooses the address space; a buffer cannot leave the one it runs in.
     const bool may_choose = hqd.ib_stack.empty() && hqd.kind != QueueKind::User;
-    ib.vmid = may_choose ? bits(packet[2], 24, 4) : p.vmid(hqd);
+    ib.vmid = may_choose ? f::vmid(packet) : p.vmid(hqd);
     if (ib.size_dw == 0) return PacketResult::Done;
-    if (bit(packet[2], 20) && !hqd.ib_stack.empty()) {
+    if (f::chain(packet) != 0 && !hqd.ib_stack.empty()) {
         if (++hqd.chained > kMaxChained) {
             return p.stop(hqd, Fault::IndirectDepth, fmt::format("queue {}: {} buffers chained", hqd.id(), kMaxChained));
         }

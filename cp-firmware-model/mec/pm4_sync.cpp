@@ -26,28 +26,22 @@ bool compare(uint32_t function, uint32_t value, uint32_t reference) {
 constexpr size_t kMaxEndOfPipe = flight::kMaxActions;
 
 constexpr uint32_t kCsPartialFlush = 7;
-/// Bits of ACQUIRE_MEM's COHER_CNTL and of RELEASE_MEM's event. An action without write-back writes back what is dirty too.
-/// @source Linux 6.12 soc15d.h, PACKET3_ACQUIRE_MEM_CP_COHER_CNTL_*, EOP_TC_*_ACTION_EN
-constexpr unsigned kCoherWriteBack = 18, kCoherInvalidate = 23, kCoherCode = 29;
-constexpr unsigned kEventWriteBack = 15, kEventInvalidate = 17;
-/// Of INVALIDATE_TLBS, dw1 31:29. @source Linux 6.12 soc15d.h PACKET3_INVALIDATE_TLBS_FLUSH_TYPE
-using FlushType = Bits<29, 3>;
 
 }  // namespace
 
-/// dw1: function 2:0, memory 4, operation 7:6; dw2,3 address or registers; dw4 reference, dw5 mask.
 /// Operation 1 writes the reference to the register in dw2, then waits for the one in dw3. @source gfx_v9_0_wait_reg_mem()
 PacketResult Pm4Handlers::wait_reg_mem(P& p, Hqd& hqd, const Packet& packet) {
-    const uint32_t function = bits(packet[0], 0, 3), operation = bits(packet[0], 6, 2);
-    const uint32_t reference = packet[3], mask = packet[4];
+    namespace f = pm4::WAIT_REG_MEM;
+    const uint32_t function = f::function(packet), operation = f::operation(packet);
+    const uint32_t reference = f::reference(packet), mask = f::mask(packet);
     if (operation > 1) return p.bad_field(hqd, packet, fmt::format("operation {}", operation));
-    if (operation == 0 && bit(packet[0], 4)) {
+    if (operation == 0 && f::mem_space(packet) != 0) {
         uint32_t value = 0;
-        const uint64_t address = make64(packet[1] & ~3u, packet[2]);
+        const uint64_t address = f::mem_addr(packet) & ~uint64_t{3};
         if (p.memory_.read(p.vmid(hqd), address, &value, sizeof value) != Fault::None) return PacketResult::Done;
         return compare(function, value & mask, reference) ? PacketResult::Done : PacketResult::Retry;
     }
-    const uint32_t first = bits(packet[1], 0, 18), polled = operation == 1 ? bits(packet[2], 0, 18) : first;
+    const uint32_t first = f::reg_addr1(packet), polled = operation == 1 ? f::reg_addr2(packet) : first;
     if (!p.privileged(hqd)) return p.privilege_fault(hqd, packet, first);
     if (first >= kRegisterDwords || polled >= kRegisterDwords) {
         return p.bad_field(hqd, packet, "register outside the aperture");
@@ -61,21 +55,21 @@ PacketResult Pm4Handlers::wait_reg_mem(P& p, Hqd& hqd, const Packet& packet) {
     return compare(function, p.bus_.read_register(polled) & mask, wanted) ? PacketResult::Done : PacketResult::Retry;
 }
 
-/// dw1 event and caches; dw2: dst_sel 17:16, int_sel 26:24, data_sel 31:29; dw3,4 address; dw5,6 data; dw7 context id.
-/// @source Linux 6.12 gfx_v9_0_ring_emit_fence(), soc15d.h
+/// An action without write-back writes back what is dirty too. @source Linux 6.12 gfx_v9_0_ring_emit_fence(), soc15d.h
 PacketResult Pm4Handlers::release_mem(P& p, Hqd& hqd, const Packet& packet) {
     if (hqd.end_of_pipe.size() >= kMaxEndOfPipe) return PacketResult::Retry;
     EndOfPipe action;
-    action.data_sel = static_cast<uint8_t>(bits(packet[1], 29, 3));
-    action.int_sel = static_cast<uint8_t>(bits(packet[1], 24, 3));
-    if (bits(packet[1], 16, 2) > 1) return p.todo(hqd, packet, "destination that is not memory");
+    namespace f = pm4::RELEASE_MEM;
+    action.data_sel = static_cast<uint8_t>(f::data_sel(packet));
+    action.int_sel = static_cast<uint8_t>(f::int_sel(packet));
+    if (f::dst_sel(packet) > 1) return p.todo(hqd, packet, "destination that is not memory");
     if (action.data_sel > 4) return p.todo(hqd, packet, fmt::format("data {}", action.data_sel));
-    action.address = make64(packet[2], packet[3]);
-    action.data = make64(packet[4], packet[5]);
-    action.context_id = packet[6];
+    action.address = f::address(packet);
+    action.data = f::data(packet);
+    action.context_id = f::int_ctxid(packet);
     action.vmid = p.vmid(hqd);
-    action.invalidate = bit(packet[0], kEventInvalidate);
-    action.write_back = action.invalidate || bit(packet[0], kEventWriteBack);
+    action.invalidate = f::tc_action_ena(packet) != 0;
+    action.write_back = action.invalidate || f::tc_wb_action_ena(packet) != 0;
     action.after_dispatch = hqd.dispatches.empty() ? 0 : hqd.dispatches.back();
     hqd.end_of_pipe.push_back(action);
     p.retire_dispatches(hqd);
@@ -106,30 +100,33 @@ void Pm4Processor::end_of_pipe(Hqd& hqd, const EndOfPipe& action) {
 }
 
 PacketResult Pm4Handlers::acquire_mem(P& p, Hqd&, const Packet& packet) {
-    if (bit(packet[0], kCoherCode)) p.dispatcher_.invalidate_code();
-    if (bit(packet[0], kCoherInvalidate)) {
+    namespace f = pm4::ACQUIRE_MEM;
+    if (f::sh_icache_action_ena(packet) != 0) p.dispatcher_.invalidate_code();
+    if (f::tc_action_ena(packet) != 0) {
         p.env_.clock.owe(p.env_.timing.l2_invalidate_ns);
         p.bus_.invalidate_l2();
-    } else if (bit(packet[0], kCoherWriteBack)) {
+    } else if (f::tc_wb_action_ena(packet) != 0) {
         p.env_.clock.owe(p.env_.timing.l2_writeback_ns);
         p.bus_.write_back_l2();
     }
     return PacketResult::Done;
 }
 
-/// dw1: event 5:0. Only the one that waits matters: what the others flush are caches of the graphics pipeline, and the L1.
+/// Only the event that waits matters: what the others flush are caches of the graphics pipeline, and the L1.
 PacketResult Pm4Handlers::event_write(P&, Hqd& hqd, const Packet& packet) {
-    if (bits(packet[0], 0, 6) != kCsPartialFlush) return PacketResult::Done;
+    if (pm4::EVENT_WRITE::event_type(packet) != kCsPartialFlush) return PacketResult::Done;
     return hqd.dispatches.empty() ? PacketResult::Done : PacketResult::Retry;
 }
 
-/// dw1: dst_sel 3:0 (1 = by PASID), all hubs 4, PASID 20:5, flush type 31:29. @source gfx_v9_0_kiq_invalidate_tlbs()
+/// @source gfx_v9_0_kiq_invalidate_tlbs()
 PacketResult Pm4Handlers::invalidate_tlbs(P& p, Hqd&, const Packet& packet) {
-    const bool all_hubs = bit(packet[0], 4);
-    if (FlushType::get(packet[0]) == kHeavyweightFlush) p.bus_.invalidate_l2();
+    namespace f = pm4::INVALIDATE_TLBS;
+    constexpr uint32_t kByPasid = 1;
+    const bool all_hubs = f::all_hub(packet) != 0;
+    if (f::flush_type(packet) == kHeavyweightFlush) p.bus_.invalidate_l2();
     p.env_.clock.owe(p.env_.timing.tlb_invalidate_ns);
-    if (bits(packet[0], 0, 4) == 1) {
-        p.bus_.invalidate_tlb_pasid(static_cast<uint16_t>(bits(packet[0], 5, 16)), all_hubs);
+    if (f::dst_sel(packet) == kByPasid) {
+        p.bus_.invalidate_tlb_pasid(static_cast<uint16_t>(f::pasid(packet)), all_hubs);
     } else {
         p.bus_.invalidate_tlb(0xffff, all_hubs);
     }

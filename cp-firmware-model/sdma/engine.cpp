@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cp-firmware-model/packets/text.h"
 #include "cp-firmware-model/sdma/engine_impl.h"
 
 namespace lyra {
@@ -290,6 +291,7 @@ bool SdmaEngine::Impl::begin_packet(Ring& ring) {
     ring.packet = packet;
     env.clock.owe(env.timing.sdma_packet_ns);
     emit<event::packet>(env.tracer, env.now_ns(), 0x100 + index * kRings + ring.index, 2u, packet.words[0] & 0xff, ring.rptr);
+    note_packet(env, [&] { return packet_text(*packet.row, packet.words); });
     return true;
 }
 

@@ -2,10 +2,10 @@
 // SDMA packet actions that move no bulk data: flow, fences, interrupts, polls, atomics, registers, time; step 4.
 #include <algorithm>
 #include <iterator>
-#include <type_traits>
 
 #include <fmt/format.h>
 
+#include "cp-firmware-model/packets/tc_op.h"
 #include "cp-firmware-model/sdma/engine_impl.h"
 
 namespace lyra {
@@ -18,25 +18,6 @@ constexpr uint8_t kIvPollTimeout = 246, kIvSrbmWrite = 247;  ///< @source ivsrci
 /// Ring ids of interrupt vectors; the driver knows 0 and 3. @source sdma_v4_0.c sdma_v4_0_process_trap_irq
 constexpr uint8_t kIvRingId[kRings] = {0, 3, 1, 2};
 constexpr unsigned kAtomicTries = 64;
-
-/// The value that an atomic operation stores. code: low 5 bits of the TC operation. @return false: not known
-template <class T>
-bool atomic_value(uint32_t code, T old, T src, T cmp, T& value) {
-    using S = std::make_signed_t<T>;
-    (void)sizeof(S);
-    (void)cmp;
-#define SDMA_PACKET(name, op, sub_op, variant, dwords, tail, handler)
-#define SDMA_ATOMIC(name, number, result) \
-    if (code == number) {                 \
-        value = static_cast<T>(result);   \
-        return true;                      \
-    }
-#include "cp-firmware-model/packets/sdma.def"
-#undef SDMA_PACKET
-    return false;
-}
-
-constexpr uint32_t kAtomicCmpSwap = 0x08;
 
 }  // namespace
 
@@ -217,7 +198,7 @@ Step SdmaEngine::Impl::atomic_on(Ring& ring, uint32_t kind, uint64_t va) {
     const Words& words = ring.packet.words;
     const T src = static_cast<T>(qword(words, 3)), cmp = static_cast<T>(qword(words, 5));
     T value{};
-    if (!atomic_value<T>(kind, 0, src, cmp, value)) {
+    if (!tc_op::value<T>(kind, 0, src, cmp, value)) {
         report(env, Fault::TodoPacket, fmt::format("sdma{} ring {} atomic {:#x}", index, ring.index, kind));
         return Step::Skip;
     }
@@ -232,8 +213,8 @@ Step SdmaEngine::Impl::atomic_on(Ring& ring, uint32_t kind, uint64_t va) {
     }
     T old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
     for (unsigned attempt = 0; attempt < kAtomicTries; ++attempt) {
-        atomic_value<T>(kind, old, src, cmp, value);
-        const bool failed_swap = kind == kAtomicCmpSwap && old != cmp;
+        tc_op::value<T>(kind, old, src, cmp, value);
+        const bool failed_swap = kind == tc_op::CMPSWAP && old != cmp;
         if (failed_swap && AtomicLoop::get(words[0])) {
             return wait(ring, AtomicInterval::get(words[7]), kPollForever);
         }

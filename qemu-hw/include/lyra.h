@@ -131,6 +131,7 @@ typedef struct lyra_config {
      */
     const char *record_path;
     uint64_t record_limit_bytes;
+    bool log_packets;          /**< a line at LYRA_LOG_DEBUG for every PM4, AQL and SDMA packet, with its fields */
 } lyra_config;
 
 /** One range of guest RAM that the host has mapped. Ranges must not overlap. */

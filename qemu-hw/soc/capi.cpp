@@ -46,7 +46,7 @@ constexpr uint32_t kMaxComputeUnits = 64, kShaderEngines = 4, kMaxThreads = 64;
 constexpr uint64_t kSliceInstructions = 4000;
 /// Virtual time: one lyra_run().
 constexpr uint64_t kRunNs = 1000;
-/// An hour of a busy guest in virtual time has less.
+/// Nine hours of device time as busy as KFDQMTest.OverSubscribeCpQueues.
 constexpr uint64_t kRecordLimit = uint64_t{1} << 30;
 constexpr size_t kMaxPostedDoorbells = 4096;
 /// Of lyra_save(): grows when the meaning of a value changes. Other values are noticed by their names and sizes.
@@ -191,6 +191,7 @@ struct lyra_device {
         env.fp_exceptions = fp_exceptions_of(config).value_or(FpExceptions::Auto);
         env.poison = config.poison;
         env.ih_overflow = config.ih_overflow;
+        env.log_packets = config.log_packets;
         if (config.strict) env.strict.set(config.strict);
         if (config.timing) env.timing.set(config.timing);
         env.firmware = Firmware::defaults(config.virtual_time);

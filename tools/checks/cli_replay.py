@@ -82,8 +82,16 @@ class Replay(unittest.TestCase):
         self.assertRegex(text, r"ns  event     dispatch_begin dispatch=\d+ queue=\d+ workgroups=8 ")
         self.assertRegex(text, r"ns  memory    VRAM 0x[0-9a-f]+: \d+ pages?\n")
         self.assertRegex(text, r"doorbell 0x4000 = 0x0\n")
+        self.assertRegex(text, r"event     packet .*: KernelDispatch header=\w+ completion_signal=\w+ .*grid_size_x=512 ")
         times = [int(line[:14]) for line in text.splitlines() if " ns  event" in line]
         self.assertEqual(times, sorted(times))
+
+    def test_it_prints_packets_with_their_fields(self):
+        text = self.replay("--print", file=os.path.join(RECORDINGS, "sdma_packet.rec")).stdout
+        self.assertRegex(text, r"ns  run list  MAP_PROCESS pasid=\w+ .*vm_context_page_table_base_addr_lo32=")
+        for words in ("RUN_LIST ib_base_lo=", "UNMAP_QUEUES queue_sel=", "INDIRECT_BUFFER ib_base=", "RELEASE_MEM event_type=",
+                      "WAIT_REG_MEM function=", "SET_RESOURCES queue_mask=", "FENCE 0x", "WRITE_LINEAR 0x"):
+            self.assertTrue(re.search("event     packet .*: " + re.escape(words), text), words)
 
     def test_it_shows_waves_in_the_middle(self):
         begin = re.search(r"(\d+) ns  event     dispatch_started", self.replay("--print").stdout)

@@ -69,6 +69,7 @@ std::unique_ptr<Replayer> Replayer::create(const RecordingReader& recording, con
     config.trace_path = options.trace_path.empty() ? nullptr : options.trace_path.c_str();
     config.commit_log_path = options.commit_log_path.empty() ? nullptr : options.commit_log_path.c_str();
     config.histogram = options.histogram;
+    config.log_packets = options.log_packets;
 
     constexpr uint64_t kMaxVram = uint64_t{64} << 30;
     std::unique_ptr<Replayer> made(new Replayer(options, std::clamp<uint64_t>(config.vram_bytes, kPageBytes, kMaxVram)));

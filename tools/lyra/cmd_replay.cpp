@@ -3,6 +3,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <optional>
 
@@ -81,12 +82,17 @@ private:
         if (options_.print) {
             work_ = std::make_unique<WorkDir>();
             events_ = (work_->path() / "events.tsv").string();
+            packets_.open(work_->path() / "packets", std::ios::in | std::ios::out | std::ios::trunc);
         }
         options.trace_path = options_.print ? events_ : options_.trace;
         options.commit_log_path = options_.commit_log == "-" ? "/dev/stdout" : options_.commit_log;
         options.histogram = options_.histogram;
-        options.log = [](lyra_log_level level, const char* text) {
-            if (level <= LYRA_LOG_WARN || verbosity > 0) talk(text);
+        options.log_packets = options_.print;
+        options.log = [this](lyra_log_level level, const char* text) {
+            if (level == LYRA_LOG_DEBUG)
+                packets_ << text << '\n';
+            else if (level <= LYRA_LOG_WARN || verbosity > 0)
+                talk(text);
         };
         std::string error;
         replayer_ = Replayer::create(reader, options, error);
@@ -119,17 +125,26 @@ private:
     void print_calls() {
         const std::unique_ptr<RecordingReader> reader = open_recording(options_.file);
         EventList events(events_);
+        packets_.seekg(0);
         RecordedCall call;
         for (uint64_t number = 1; number <= calls_ && reader->next(call); ++number) {
             const uint64_t at = time_of(call);
-            while (const std::optional<TraceRecord> event = events.next(at))
-                fmt::print("{:>14} ns  event     {}\n", event->time_ns, event_text(*event));
+            while (const std::optional<TraceRecord> event = events.next(at)) print_event(*event);
             for (const std::string& text : pages_text(call.pages)) fmt::print("{:>14} ns  memory    {}\n", at, text);
             if (call.kind != CallKind::RunUntil) fmt::print("{:>14} ns  #{:<8} {}\n", at, number, call_text(call));
             if (call.msis != 0) fmt::print("{:>14} ns  interrupt {}\n", at, call.msis);
         }
-        while (const std::optional<TraceRecord> event = events.next(UINT64_MAX))
-            fmt::print("{:>14} ns  event     {}\n", event->time_ns, event_text(*event));
+        while (const std::optional<TraceRecord> event = events.next(UINT64_MAX)) print_event(*event);
+    }
+
+    void print_event(const TraceRecord& event) {
+        std::string packet;
+        if (event.id == EventId::packet) {
+            // Those of a run list are no events. They come before the next one that is.
+            while (std::getline(packets_, packet) && packet.starts_with(' '))
+                fmt::print("{:>14} ns  run list  {}\n", event.time_ns, packet.substr(1));
+        }
+        fmt::print("{:>14} ns  event     {}{}{}\n", event.time_ns, event_text(event), packet.empty() ? "" : ": ", packet);
     }
 
     std::string state_text() const {
@@ -195,6 +210,7 @@ private:
     Until until_;
     std::unique_ptr<WorkDir> work_;
     std::string events_;
+    std::fstream packets_;  ///< of the events that are packets, their words
     std::unique_ptr<Replayer> replayer_;
     std::vector<std::pair<std::string, uint64_t>> counters_;
     Checkpoint at_;
