@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <iterator>
+#include <span>
 
 namespace lyra::regs {
 
@@ -83,6 +84,36 @@ inline constexpr Hub kMmHub = {
 
 // --- rows ---
 
+/// Which register a row is. Those of both hubs are one, and those of all SDMA engines and rings: SDMA_F32_CNTL,
+/// SDMA_RING_RB_CNTL.
+enum class Register : uint16_t {
+#define REG(block, name, byte, reset, owner) name,
+#define REG_ARRAY(block, name, first, byte, count, owner) name,
+#include "facts/registers/gc.def"
+#include "facts/registers/lyra.def"
+#include "facts/registers/misc.def"
+#include "facts/registers/nbio.def"
+#undef REG
+#undef REG_ARRAY
+#define HUB_REG(name, gfx, mm, owner) name,
+#define HUB_ARRAY(name, first, gfx, mm, count, owner) name,
+#include "facts/registers/hub.def"
+#undef HUB_REG
+#undef HUB_ARRAY
+#define CPREG(name, byte, bank, reset, read, write) name,
+#include "facts/registers/cp.def"
+#undef CPREG
+#define HQDREG(name, byte, reset) name,
+#include "facts/registers/hqd.def"
+#undef HQDREG
+#define SDMA_REG(name, offset, reset, access) SDMA_##name,
+#define SDMA_RING_REG(name, offset, reset, access) SDMA_RING_##name,
+#include "facts/registers/sdma.def"
+#undef SDMA_REG
+#undef SDMA_RING_REG
+    Count
+};
+
 struct Row {
     const char* block;
     const char* name;
@@ -90,6 +121,7 @@ struct Row {
     uint32_t count;  ///< dwords
     uint32_t reset;
     Owner owner;
+    Register id;
 };
 
 /// Owner column of hub.def: nobody, or the hub whose register it is.
@@ -97,8 +129,8 @@ enum class HubOwner : uint8_t { Storage, Hub };
 constexpr Owner owner_of(HubOwner owner, Owner hub) { return owner == HubOwner::Hub ? hub : Owner::Storage; }
 
 inline constexpr Row kRows[] = {
-#define REG(block, name, byte, reset, owner) {#block, #name, (byte) / 4, 1, reset, Owner::owner},
-#define REG_ARRAY(block, name, first, byte, count, owner) {#block, #name, (byte) / 4, count, 0, Owner::owner},
+#define REG(block, name, byte, reset, owner) {#block, #name, (byte) / 4, 1, reset, Owner::owner, Register::name},
+#define REG_ARRAY(block, name, first, byte, count, owner) {#block, #name, (byte) / 4, count, 0, Owner::owner, Register::name},
 #include "facts/registers/gc.def"
 #include "facts/registers/lyra.def"
 #include "facts/registers/misc.def"
@@ -106,9 +138,9 @@ inline constexpr Row kRows[] = {
 #undef REG
 #undef REG_ARRAY
 
-#define HUB_ROW(name, gfx, mm, count, owner)                                      \
-    {"GC", #name, (gfx) / 4, count, 0, owner_of(HubOwner::owner, Owner::GfxHub)}, \
-        {"MMHUB", #name, (mm) / 4, count, 0, owner_of(HubOwner::owner, Owner::MmHub)},
+#define HUB_ROW(name, gfx, mm, count, owner)                                                      \
+    {"GC", #name, (gfx) / 4, count, 0, owner_of(HubOwner::owner, Owner::GfxHub), Register::name}, \
+        {"MMHUB", #name, (mm) / 4, count, 0, owner_of(HubOwner::owner, Owner::MmHub), Register::name},
 #define HUB_REG(name, gfx, mm, owner) HUB_ROW(name, gfx, mm, 1, owner)
 #define HUB_ARRAY(name, first, gfx, mm, count, owner) HUB_ROW(name, gfx, mm, count, owner)
 #include "facts/registers/hub.def"
@@ -116,23 +148,24 @@ inline constexpr Row kRows[] = {
 #undef HUB_ARRAY
 #undef HUB_ROW
 
-#define CPREG(name, byte, bank, reset, read, write) {"GC", #name, (byte) / 4, 1, reset, Owner::Cp},
+#define CPREG(name, byte, bank, reset, read, write) {"GC", #name, (byte) / 4, 1, reset, Owner::Cp, Register::name},
 #include "facts/registers/cp.def"
 #undef CPREG
-#define HQDREG(name, byte, reset) {"GC", #name, (byte) / 4, 1, reset, Owner::Cp},
+#define HQDREG(name, byte, reset) {"GC", #name, (byte) / 4, 1, reset, Owner::Cp, Register::name},
 #include "facts/registers/hqd.def"
 #undef HQDREG
 
-#define SDMA_REG(name, offset, reset, access)                                   \
-    {"SDMA0", "SDMA0_" #name, kSdmaBase[0] + (offset), 1, reset, Owner::Sdma0}, \
-        {"SDMA1", "SDMA1_" #name, kSdmaBase[1] + (offset), 1, reset, Owner::Sdma1},
+#define SDMA_REG(name, offset, reset, access)                                                          \
+    {"SDMA0", "SDMA0_" #name, kSdmaBase[0] + (offset), 1, reset, Owner::Sdma0, Register::SDMA_##name}, \
+        {"SDMA1", "SDMA1_" #name, kSdmaBase[1] + (offset), 1, reset, Owner::Sdma1, Register::SDMA_##name},
 #define SDMA_RING(engine, ring, number, name, offset, reset)                 \
     {"SDMA" #engine,                                                         \
      "SDMA" #engine "_" #ring "_" #name,                                     \
      kSdmaBase[engine] + kSdmaRings + (number) * kSdmaRingStride + (offset), \
      1,                                                                      \
      reset,                                                                  \
-     Owner::Sdma##engine},
+     Owner::Sdma##engine,                                                    \
+     Register::SDMA_RING_##name},
 #define SDMA_RING_REG(name, offset, reset, access) \
     SDMA_RING(0, GFX, 0, name, offset, reset)      \
     SDMA_RING(0, PAGE, 1, name, offset, reset)     \
@@ -170,6 +203,62 @@ constexpr const Row* find(uint32_t dw) {
     if (after == kInOrder.begin()) return nullptr;
     const Row& row = kRows[*(after - 1)];
     return dw - row.dw < row.count ? &row : nullptr;
+}
+
+// --- fields; their types: register_fields.h ---
+
+struct FieldRow {
+    Register reg;
+    const char* name;
+    uint8_t low, width;
+    constexpr uint32_t mask() const { return static_cast<uint32_t>(((uint64_t{1} << width) - 1) << low); }
+    constexpr uint32_t get(uint32_t value) const { return (value & mask()) >> low; }
+};
+
+inline constexpr FieldRow kFields[] = {
+#define FIELD(reg, name, low, width) {Register::reg, #name, low, width},
+#define LIKE(reg, other)
+#include "facts/registers/fields.def"
+#undef FIELD
+#undef LIKE
+};
+
+struct FieldRange {
+    uint16_t first = 0, count = 0;
+};
+
+/// The rows in kFields of each Register.
+inline constexpr auto kFieldRanges = [] {
+    std::array<FieldRange, static_cast<size_t>(Register::Count)> ranges{};
+    for (uint16_t n = 0; n < std::size(kFields); ++n) {
+        FieldRange& range = ranges[static_cast<size_t>(kFields[n].reg)];
+        if (range.count == 0) range.first = n;
+        ++range.count;
+    }
+#define FIELD(reg, name, low, width)
+#define LIKE(reg, other) ranges[static_cast<size_t>(Register::reg)] = ranges[static_cast<size_t>(Register::other)];
+#include "facts/registers/fields.def"
+#undef FIELD
+#undef LIKE
+    return ranges;
+}();
+
+// The fields of a register are together, in 32 bits, and none has a bit of another.
+static_assert([] {
+    for (size_t n = 0; n < std::size(kFields); ++n) {
+        const FieldRow& field = kFields[n];
+        const FieldRange& range = kFieldRanges[static_cast<size_t>(field.reg)];
+        if (n - range.first >= range.count || field.width == 0 || field.low + field.width > 32) return false;
+        for (size_t before = range.first; before < n; ++before)
+            if ((kFields[before].mask() & field.mask()) != 0) return false;
+    }
+    return true;
+}());
+
+/// The fields of each dword of a row. Empty: it has none, or fields.def does not have them.
+constexpr std::span<const FieldRow> fields_of(const Row& row) {
+    const FieldRange& range = kFieldRanges[static_cast<size_t>(row.id)];
+    return std::span(kFields).subspan(range.first, range.count);
 }
 
 }  // namespace lyra::regs

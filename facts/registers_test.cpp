@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "facts/register_fields.h"
+
 namespace lyra::regs {
 namespace {
 
@@ -44,6 +46,38 @@ TEST(Registers, RingsOfBothSdmaEngines) {
     EXPECT_STREQ(find(0x4b80 / 4)->name, "SDMA0_GFX_RB_CNTL");
     EXPECT_STREQ(find(0x6828 / 4)->name, "SDMA1_RLC1_IB_CNTL");
     EXPECT_EQ(SDMA1::F32_CNTL * 4, 0x6228u);
+}
+
+std::string first_field(uint32_t byte) {
+    const std::span<const FieldRow> fields = fields_of(*find(byte / 4));
+    return fields.empty() ? "" : fields.front().name;
+}
+
+TEST(Fields, OfAnArrayOfBothHubsAndOfEveryRing) {
+    EXPECT_EQ(first_field(0x0a200), "ENABLE_CONTEXT");
+    EXPECT_EQ(first_field(0x0a200 + 4 * 15), "ENABLE_CONTEXT");
+    EXPECT_EQ(first_field(0x69b00 + 4 * 8), "ENABLE_CONTEXT");
+    for (const Row& row : kRows)
+        if (std::string(row.name).ends_with("_RB_CNTL") && row.block[0] == 'S') {
+            EXPECT_STREQ(fields_of(row).front().name, "RB_ENABLE") << row.name;
+        }
+    EXPECT_EQ(first_field(4 * SDMA1::F32_CNTL), "HALT");
+    EXPECT_EQ(first_field(4 * GC::CP_HQD_PQ_BASE), "");
+}
+
+TEST(Fields, ARegisterLikeAnotherHasItsFields) {
+    EXPECT_EQ(fields_of(*find(GC::TCP_WATCH3_CNTL)).data(), fields_of(*find(GC::TCP_WATCH0_CNTL)).data());
+    EXPECT_EQ(field::TCP_WATCH3_CNTL::VALID::kMask, 0x80000000u);
+}
+
+TEST(Fields, ATypeAndARowSayTheSame) {
+#define FIELD(reg, name, low, width)                                                      \
+    EXPECT_EQ(field::reg::name::kMask, (FieldRow{Register::reg, "", low, width}.mask())); \
+    EXPECT_EQ(field::reg::name::get(field::reg::name::of(~0u)), (FieldRow{Register::reg, "", low, width}.get(~0u)));
+#define LIKE(reg, other)
+#include "facts/registers/fields.def"
+#undef FIELD
+#undef LIKE
 }
 
 }  // namespace

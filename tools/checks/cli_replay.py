@@ -78,7 +78,10 @@ class Replay(unittest.TestCase):
     def test_it_prints_registers_events_and_memory(self):
         text = self.replay("--print").stdout
         self.assertRegex(text, r"ns  #\d+ +write CP_MEC_CNTL = 0x0\n")
-        self.assertRegex(text, r"write MMHUB.VM_CONTEXT_CNTL\[8\] = 0x7\n")
+        self.assertIn("write GRBM_GFX_CNTL = 0x204 (MEID 1, QUEUEID 2)\n", text)
+        self.assertIn("write CP_HQD_EOP_RPTR = 0x80000000 (INIT_FETCHER)\n", text)
+        self.assertIn("write CP_HQD_EOP_BASE_ADDR = 0xc0\n", text)
+        self.assertRegex(text, r"write MMHUB.VM_CONTEXT_CNTL\[8\] = 0x7 \(ENABLE_CONTEXT, PAGE_TABLE_DEPTH 3\)\n")
         self.assertRegex(text, r"ns  event     dispatch_begin dispatch=\d+ queue=\d+ workgroups=8 ")
         self.assertRegex(text, r"ns  memory    VRAM 0x[0-9a-f]+: \d+ pages?\n")
         self.assertRegex(text, r"doorbell 0x4000 = 0x0\n")

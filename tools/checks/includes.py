@@ -11,9 +11,9 @@ import sys
 # A folder, and the folders that it may include besides itself.
 ALLOWED = {
     "common": [],
-    "facts": [],
-    "gcn-interp": ["common"],
-    "cwsr": ["common", "gcn-interp"],
+    "facts": ["common"],
+    "gcn-interp": ["common", "facts"],
+    "cwsr": ["common", "facts", "gcn-interp"],
     "scheduler/core": [],
     "scheduler/sim": ["common", "scheduler/core"],
     "scheduler/analysis": ["common", "scheduler/core", "scheduler/sim"],

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks the offsets of facts/registers/*.def against the register headers of Linux.
+"""Checks the offsets and fields of facts/registers/*.def against the register headers of Linux.
 
 usage: registers.py SOURCE_TREE LINUX        exit status 1 and a line for each row that differs or that no header has
 LINUX is a kernel tree of 6.12 or later; only drivers/gpu/drm/amd/include/asic_reg is read. Reset values are not compared:
@@ -34,14 +34,18 @@ WITHOUT = {
 RINGS = {"GFX": 0x80, "PAGE": 0xe0, "RLC0": 0x140, "RLC1": 0x1a0}
 ROW = re.compile(r"^(\w+)\((.*)\)$")
 DEFINE = re.compile(r"^#define\s+(?:mm|reg)(\w+)\s+(0x[0-9a-fA-F]+|\d+)\s*$", re.M)
+FIELD = re.compile(r"^#define\s+(\w+?)__(\w+?)(__SHIFT|_MASK)\s+(0x[0-9a-fA-F]+|\d+)L?\s*$", re.M)
+
+
+def text_of(linux, name):
+    with open(os.path.join(linux, "drivers/gpu/drm/amd/include/asic_reg", name), encoding="utf-8") as file:
+        return file.read()
 
 
 def header(linux, block):
     """Byte offsets in BAR5 by name."""
     name, bases = BLOCKS[block]
-    path = os.path.join(linux, "drivers/gpu/drm/amd/include/asic_reg", name + "_offset.h")
-    with open(path, encoding="utf-8") as file:
-        values = {match[1]: int(match[2], 0) for match in DEFINE.finditer(file.read())}
+    values = {match[1]: int(match[2], 0) for match in DEFINE.finditer(text_of(linux, name + "_offset.h"))}
     offsets = {}
     for register, value in values.items():
         index = values.get(register + "_BASE_IDX", 0)
@@ -50,8 +54,16 @@ def header(linux, block):
     return offsets
 
 
+def field_header(linux, block):
+    """(shift, mask) by register and field."""
+    found = {}
+    for match in FIELD.finditer(text_of(linux, BLOCKS[block][0] + "_sh_mask.h")):
+        found.setdefault((match[1], match[2]), {})[match[3]] = int(match[4], 0)
+    return {key: (parts.get("__SHIFT"), parts.get("_MASK")) for key, parts in found.items()}
+
+
 def rows(path):
-    """(block, name in the header, byte offset) of each row."""
+    """(name in fields.def, block, name in the header, byte offset) of each row."""
     with open(path, encoding="utf-8") as file:
         for line in file:
             match = ROW.match(line.strip())
@@ -59,26 +71,57 @@ def rows(path):
                 continue
             kind, cells = match[1], [cell.strip() for cell in match[2].split(",")]
             if kind == "REG":
-                yield cells[0], cells[1], int(cells[2], 0)
+                yield cells[1], cells[0], cells[1], int(cells[2], 0)
             elif kind == "REG_ARRAY":
-                yield cells[0], cells[2], int(cells[3], 0)
+                yield cells[1], cells[0], cells[2], int(cells[3], 0)
             elif kind in ("HUB_REG", "HUB_ARRAY"):
                 name, at = (cells[0], 1) if kind == "HUB_REG" else (cells[1], 2)
-                yield "GC", name, int(cells[at], 0)
-                yield "MMHUB", name, int(cells[at + 1], 0)
+                yield cells[0], "GC", name, int(cells[at], 0)
+                yield cells[0], "MMHUB", name, int(cells[at + 1], 0)
             elif kind in ("CPREG", "HQDREG"):
-                yield "GC", cells[0], int(cells[1], 0)
+                yield cells[0], "GC", cells[0], int(cells[1], 0)
             elif kind in ("SDMA_REG", "SDMA_RING_REG"):
                 for block in ("SDMA0", "SDMA1"):
                     base, offset = BLOCKS[block][1][0], int(cells[1], 0)
                     if kind == "SDMA_REG":
-                        yield block, f"{block}_{cells[0]}", (base + offset) * 4
+                        yield f"SDMA_{cells[0]}", block, f"{block}_{cells[0]}", (base + offset) * 4
                     else:
                         for ring, first in RINGS.items():
                             if ring == "GFX" or cells[0] != "CONTEXT_CNTL":  # only that ring has one
-                                yield block, f"{block}_{ring}_{cells[0]}", (base + first + offset) * 4
+                                yield (f"SDMA_RING_{cells[0]}", block, f"{block}_{ring}_{cells[0]}",
+                                       (base + first + offset) * 4)
             else:
                 sys.exit(f"{path}: a row that this script does not know: {line.strip()}")
+
+
+def field_rows(path):
+    """Register -> [(field, low bit, width)], with LIKE applied."""
+    fields = {}
+    with open(path, encoding="utf-8") as file:
+        for kind, inside in (match.groups() for match in map(ROW.match, file) if match):
+            cells = [cell.strip() for cell in inside.split(",")]
+            if kind == "LIKE":
+                fields[cells[0]] = fields[cells[1]]
+            else:
+                fields.setdefault(cells[0], []).append((cells[1], int(cells[2]), int(cells[3])))
+    return fields
+
+
+def field_problems(linux, fields, places):
+    """@param places  register -> [(block, name in the header)]. @return number compared, lines"""
+    headers = {block: field_header(linux, block) for block in BLOCKS}
+    compared, problems = 0, []
+    for register, rows_of_it in fields.items():
+        for block, name in places.get(register, []):
+            for field, low, width in rows_of_it:
+                compared += 1
+                known = headers[block].get((name, field))
+                if known != (low, (1 << width) - 1 << low):
+                    theirs = f"shift {known[0]}, mask {known[1]:#x}" if known else "no such field"
+                    problems.append(f"fields.def: {name}.{field} is {width} bits at {low}; in Linux's headers: {theirs}")
+        if register not in places:
+            problems.append(f"fields.def: there is no register {register}")
+    return compared, problems
 
 
 def main():
@@ -87,22 +130,27 @@ def main():
     tree, linux = sys.argv[1:]
     headers = {block: header(linux, block) for block in BLOCKS}
     folder = os.path.join(tree, "facts/registers")
-    compared, problems = 0, []
+    compared, problems, places = 0, [], {}
     for name in sorted(os.listdir(folder)):
-        for block, register, offset in rows(os.path.join(folder, name)):
+        if name == "fields.def":
+            continue
+        for key, block, register, offset in rows(os.path.join(folder, name)):
             if block == "LYRA" or register in WITHOUT:
                 continue
             compared += 1
+            places.setdefault(key, []).append((block, register))
             known = headers[block].get(register)
             if known != offset:
                 theirs = "no such register" if known is None else f"{known:#x}"
                 problems.append(f"{name}: {block} {register} is at {offset:#x}; in Linux's headers: {theirs}")
+    fields, more = field_problems(linux, field_rows(os.path.join(folder, "fields.def")), places)
+    problems += more
     for problem in problems:
         print(problem)
-    if compared < 900:
+    if compared < 900 or fields < 600:
         problems.append("rows")
-        print(f"only {compared} rows were found")
-    print(f"{compared} registers compared, {len(problems)} differ")
+        print("that are too few")
+    print(f"{compared} registers and {fields} fields compared, {len(problems)} differ")
     sys.exit(1 if problems else 0)
 
 

@@ -13,9 +13,32 @@
 
 namespace lyra::cli {
 
+namespace {
+
+const regs::Row* row_at(uint64_t offset) {
+    return offset % 4 == 0 && offset / 4 <= UINT32_MAX ? regs::find(static_cast<uint32_t>(offset / 4)) : nullptr;
+}
+
+/// The fields that are not 0: flags without their 1, masks and addresses in hexadecimal. The only field of a register adds
+/// nothing to its value.
+std::string fields_text(const RecordedCall& call, uint64_t value) {
+    const regs::Row* const row = row_at(call.offset);
+    if (row == nullptr || call.size != 4 || regs::fields_of(*row).size() < 2) return "";
+    std::string text;
+    for (const regs::FieldRow& field : regs::fields_of(*row)) {
+        const uint32_t bits = field.get(static_cast<uint32_t>(value));
+        if (bits == 0) continue;
+        text += text.empty() ? " (" : ", ";
+        text += field.name;
+        if (field.width > 1) text += field.width < 16 ? fmt::format(" {}", bits) : fmt::format(" {:#x}", bits);
+    }
+    return text.empty() ? "" : text + ")";
+}
+
+}  // namespace
+
 std::string register_text(uint64_t offset) {
-    const regs::Row* const row =
-        offset % 4 == 0 && offset / 4 <= UINT32_MAX ? regs::find(static_cast<uint32_t>(offset / 4)) : nullptr;
+    const regs::Row* const row = row_at(offset);
     if (row == nullptr) return fmt::format("{:#x}", offset);
     // The same in both hubs.
     std::string text = std::strcmp(row->block, "MMHUB") == 0 ? fmt::format("MMHUB.{}", row->name) : row->name;
@@ -27,8 +50,12 @@ std::string call_text(const RecordedCall& call) {
     const auto bytes = [&] { return call.size == 4 ? std::string() : fmt::format(" ({} bytes)", call.size); };
     switch (call.kind) {
         case CallKind::End: return call.value != 0 ? "the recording has reached its limit" : "the end";
-        case CallKind::MmioRead: return fmt::format("read {}{} = {:#x}", register_text(call.offset), bytes(), call.result);
-        case CallKind::MmioWrite: return fmt::format("write {}{} = {:#x}", register_text(call.offset), bytes(), call.value);
+        case CallKind::MmioRead:
+            return fmt::format("read {}{} = {:#x}{}", register_text(call.offset), bytes(), call.result,
+                               fields_text(call, call.result));
+        case CallKind::MmioWrite:
+            return fmt::format("write {}{} = {:#x}{}", register_text(call.offset), bytes(), call.value,
+                               fields_text(call, call.value));
         case CallKind::DoorbellRead: return fmt::format("read doorbell {:#x} = {:#x}", call.offset, call.result);
         case CallKind::DoorbellWrite: return fmt::format("doorbell {:#x} = {:#x}", call.offset, call.value);
         case CallKind::VramRead: return fmt::format("read VRAM {:#x}{} = {:#x}", call.offset, bytes(), call.result);

@@ -16,7 +16,7 @@ namespace lyra::cli {
 /// "CP_MEC_CNTL", "MMHUB.VM_CONTEXT_CNTL[8]", "0x1234" for one that no table has. @param offset  in BAR5, in bytes
 std::string register_text(uint64_t offset);
 
-/// "write CP_MEC_CNTL = 0x50000000", without time and memory.
+/// "write CP_MEC_CNTL = 0x50000000 (MEC_ME2_HALT, MEC_ME1_HALT)", without time and memory.
 std::string call_text(const RecordedCall& call);
 
 /// "VRAM 0x1000: 64 bytes at 0x20, 8 bytes at 0x800" and "VRAM 0x2000: 5 pages", one each, of the pages that a call found
