@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "common/memory_port.h"
+#include "facts/register_fields.h"
 #include "gcn-interp/isa/inst.h"
 
 namespace lyra {
@@ -47,8 +48,11 @@ struct VmidState {
     uint16_t pasid = 0;
     uint32_t sh_mem_bases = 0, sh_mem_config = 0;
     uint64_t tba = 0, tma = 0;
-    /// SH_MEM_CONFIG.RETRY_DISABLE is off: waves hold accesses to missing pages back (XNACK).
-    bool retry() const { return (sh_mem_config >> 12 & 1) == 0; }
+    /// First addresses of the private and the shared aperture.
+    uint64_t private_base() const { return uint64_t{field::SH_MEM_BASES::PRIVATE_BASE::get(sh_mem_bases)} << 48; }
+    uint64_t shared_base() const { return uint64_t{field::SH_MEM_BASES::SHARED_BASE::get(sh_mem_bases)} << 48; }
+    /// Waves hold accesses to missing pages back (XNACK).
+    bool retry() const { return !field::SH_MEM_CONFIG::RETRY_DISABLE::get(sh_mem_config); }
 };
 
 class CpBus {

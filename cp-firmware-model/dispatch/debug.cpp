@@ -7,10 +7,8 @@ namespace lyra {
 
 namespace {
 
-/// COMPUTE_PGM_RSRC1.DEBUG_MODE, and EXCP_EN of RSRC2 in its two parts.
-using Rsrc1DebugMode = Bits<22, 1>;
-using Rsrc2ExcpEnMsb = Bits<13, 2>;
-using Rsrc2ExcpEn = Bits<24, 7>;
+namespace rsrc1 = field::COMPUTE_PGM_RSRC1;
+namespace rsrc2 = field::COMPUTE_PGM_RSRC2;
 
 }  // namespace
 
@@ -23,13 +21,13 @@ void Dispatcher::set_debug(const DebugControls& controls) {
 bool Dispatcher::debug_stalls(uint32_t vmid) const { return debug_.stall || bit(debug_.stalled_vmids, vmid); }
 
 void Dispatcher::apply_debug(const DispatchRequest& request, gcn::WorkgroupLaunch& launch) const {
-    const uint32_t own = Rsrc2ExcpEn::get(request.rsrc2) | Rsrc2ExcpEnMsb::get(request.rsrc2) << 7;
+    const uint32_t own = rsrc2::EXCP_EN::get(request.rsrc2) | rsrc2::EXCP_EN_MSB::get(request.rsrc2) << 7;
     const uint32_t exceptions = debug_.replace_exceptions ? debug_.exceptions : own | debug_.exceptions;
-    launch.rsrc2 = Rsrc2ExcpEn::set(launch.rsrc2, exceptions);
-    launch.rsrc2 = Rsrc2ExcpEnMsb::set(launch.rsrc2, exceptions >> 7);
+    launch.rsrc2 = rsrc2::EXCP_EN::set(launch.rsrc2, exceptions);
+    launch.rsrc2 = rsrc2::EXCP_EN_MSB::set(launch.rsrc2, exceptions >> 7);
     const LaunchMode mode = bit(debug_.mode_vmids, request.vmid) ? debug_.launch_mode : LaunchMode::Normal;
     launch.halted = mode == LaunchMode::Halt;
-    launch.rsrc1 = mode == LaunchMode::SingleStep ? Rsrc1DebugMode::set(launch.rsrc1, 1) : request.rsrc1;
+    launch.rsrc1 = mode == LaunchMode::SingleStep ? rsrc1::DEBUG_MODE::set(launch.rsrc1, 1) : request.rsrc1;
 }
 
 void Dispatcher::command_waves(gcn::WaveCommand command, uint32_t data, const WaveSelection& selection) {

@@ -74,14 +74,14 @@ gcn::WorkgroupLaunch Dispatcher::make_launch(const DispatchRequest& request) con
     launch.vmid = request.vmid;
     launch.rsrc1 = request.rsrc1;
     launch.rsrc2 = request.rsrc2;
-    if (Rsrc2TrapPresent::get(request.rsrc2) && vm.tba != 0) {
+    if (field::COMPUTE_PGM_RSRC2::TRAP_PRESENT::get(request.rsrc2) && vm.tba != 0) {
         launch.tba = vm.tba;
         launch.tma = vm.tma;
     } else {
-        launch.rsrc2 = Rsrc2TrapPresent::set(launch.rsrc2, 0);
+        launch.rsrc2 = field::COMPUTE_PGM_RSRC2::TRAP_PRESENT::set(launch.rsrc2, 0);
     }
-    launch.private_base = uint64_t{vm.sh_mem_bases & 0xffff} << 48;
-    launch.shared_base = uint64_t{vm.sh_mem_bases >> 16} << 48;
+    launch.private_base = vm.private_base();
+    launch.shared_base = vm.shared_base();
     launch.retry = vm.retry();
     launch.lds_bytes = static_cast<uint32_t>(align_up(request.lds_bytes, 512));
     launch.user_sgprs = request.user_sgprs;

@@ -15,16 +15,7 @@ namespace lyra {
 /// work-group, so that empty kernels use it up too.
 inline constexpr uint64_t kVisitCost = 64, kLaunchCost = 16;
 
-/// COMPUTE_PGM_RSRC2 bits that matter here.
-using Rsrc2ScratchEn = Bits<0, 1>;
-using Rsrc2TrapPresent = Bits<6, 1>;
-/// COMPUTE_TMPRING_SIZE.
-using TmpringWaves = Bits<0, 12>;
-using TmpringWaveSize = Bits<12, 13>;
-inline constexpr uint32_t kTmpringUnitBytes = 1024;
-/// COMPUTE_RESOURCE_LIMITS.
-using LimitWavesPerSh = Bits<0, 10>;
-using LimitGroupsPerCu = Bits<12, 4>;
+inline constexpr uint32_t kTmpringUnitBytes = 1024;  ///< of COMPUTE_TMPRING_SIZE.WAVESIZE
 
 /// Scratch of one grid: slots per shader engine and bytes per wave. No slots: waves run without scratch.
 struct ScratchShare {
@@ -34,9 +25,9 @@ struct ScratchShare {
 };
 
 inline ScratchShare scratch_share(const DispatchRequest& request, const GpuShape& shape) {
-    if (!Rsrc2ScratchEn::get(request.rsrc2)) return {};
-    const uint32_t wave_bytes = TmpringWaveSize::get(request.tmpring_size) * kTmpringUnitBytes;
-    const unsigned slots = TmpringWaves::get(request.tmpring_size) / shape.shader_engines;
+    if (!field::COMPUTE_PGM_RSRC2::SCRATCH_EN::get(request.rsrc2)) return {};
+    const uint32_t wave_bytes = field::COMPUTE_TMPRING_SIZE::WAVESIZE::get(request.tmpring_size) * kTmpringUnitBytes;
+    const unsigned slots = field::COMPUTE_TMPRING_SIZE::WAVES::get(request.tmpring_size) / shape.shader_engines;
     if (wave_bytes == 0 || slots == 0) return {};
     return {slots, wave_bytes};
 }

@@ -89,9 +89,10 @@ void Gws::load(GwsRange range, const GwsWords& words) {
     for (unsigned n = 0; n < range.size; ++n) {
         const uint32_t word = words[n / 2] >> n % 2 * 16;
         Resource& r = resources_[(range.base + n) % kGwsResources];
-        r.flag = bit(word, 0);
-        r.counter = bits(word, 1, 12);
-        r.semaphore = bit(word, 13);
+        namespace resource = field::GDS_GWS_RESOURCE;
+        r.flag = resource::FLAG::get(word);
+        r.counter = resource::COUNTER::get(word);
+        r.semaphore = resource::TYPE::get(word);
     }
 }
 

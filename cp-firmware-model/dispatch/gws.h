@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/bits.h"
+#include "facts/register_fields.h"
 #include "gcn-interp/cu/compute_unit.h"
 
 namespace lyra {
@@ -22,8 +23,11 @@ inline constexpr uint32_t kGdsBytes = 64 * 1024;
 /// GDS_GWS_VMIDn: what of the resources a VMID may use. @source Linux 6.12 gfx_v9_0_ring_emit_gds_switch()
 struct GwsRange {
     unsigned base = 0, size = 0;
-    static GwsRange of(uint32_t reg) { return {bits(reg, 0, 6), std::min<unsigned>(bits(reg, 16, 7), kGwsResources)}; }
-    uint32_t reg() const { return base | size << 16; }
+    static GwsRange of(uint32_t reg) {
+        namespace range = field::GDS_GWS_VMID;
+        return {range::BASE::get(reg), std::min(range::SIZE::get(reg), kGwsResources)};
+    }
+    uint32_t reg() const { return field::GDS_GWS_VMID::BASE::of(base) | field::GDS_GWS_VMID::SIZE::of(size); }
 };
 
 /// Words that keep the resources of a queue while it has no slot: two resources each.
@@ -72,8 +76,11 @@ private:
     static void add(Resource& resource, uint32_t count) { resource.counter = std::min(resource.counter + count, kMaxCount); }
     static void withdraw(Resource& resource, const Waiter& waiter);
     static void release(Resource& resource, Waiters& released);
-    /// FLAG 0, COUNTER 12:1, TYPE 13.
-    static uint32_t word(const Resource& r) { return uint32_t{r.flag} | r.counter << 1 | uint32_t{r.semaphore} << 13; }
+    /// As GDS_GWS_RESOURCE shows it.
+    static uint32_t word(const Resource& r) {
+        namespace resource = field::GDS_GWS_RESOURCE;
+        return resource::FLAG::of(r.flag) | resource::COUNTER::of(r.counter) | resource::TYPE::of(r.semaphore);
+    }
 
     std::array<Resource, kGwsResources> resources_;
 };

@@ -148,7 +148,7 @@ unsigned Dispatcher::engine_in_turn(const Queue& q, const DispatchRequest& reque
 
 /// The queue's own limits and scratch slots let one more group onto the engine.
 bool Dispatcher::engine_allows(const Queue& q, const Grid& grid, unsigned engine) const {
-    const unsigned max_waves = LimitWavesPerSh::get(grid.request.resource_limits);
+    const unsigned max_waves = field::COMPUTE_RESOURCE_LIMITS::WAVES_PER_SH::get(grid.request.resource_limits);
     const unsigned waves = grid.waves_per_group;
     // A group larger than the limit runs alone: a limit must not stop a queue forever.
     if (max_waves != 0 && q.waves_on_engine[engine] != 0 && q.waves_on_engine[engine] + waves > max_waves) return false;
@@ -158,7 +158,7 @@ bool Dispatcher::engine_allows(const Queue& q, const Grid& grid, unsigned engine
 
 bool Dispatcher::cu_allows(const Queue& q, const Grid& grid, unsigned cu) const {
     if (!cu_enabled(grid.request, engine_of(cu), cu % shape_.cus_per_engine)) return false;
-    const unsigned max_groups = LimitGroupsPerCu::get(grid.request.resource_limits);
+    const unsigned max_groups = field::COMPUTE_RESOURCE_LIMITS::TG_PER_CU::get(grid.request.resource_limits);
     if (max_groups != 0 && q.groups_on_cu[cu] >= max_groups) return false;
     return !grid.scratch.used() || cu_scratch_waves_[cu] + grid.waves_per_group <= shape_.max_scratch_slots_per_cu;
 }

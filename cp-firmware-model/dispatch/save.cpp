@@ -151,8 +151,8 @@ Fault Dispatcher::restore(uint32_t queue_id, const cwsr::SavedGroup& image, uint
     group.vmid = grid->request.vmid;
     group.tba = vm.tba;
     group.tma = vm.tma;
-    group.private_base = uint64_t{vm.sh_mem_bases & 0xffff} << 48;
-    group.shared_base = uint64_t{vm.sh_mem_bases >> 16} << 48;
+    group.private_base = vm.private_base();
+    group.shared_base = vm.shared_base();
     group.retry = vm.retry();
     group.doorbell_id = grid->request.doorbell_id;
     group.vgprs = image.vgprs;

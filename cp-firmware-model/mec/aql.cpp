@@ -17,8 +17,7 @@ namespace {
 /// Packets between fetch and retirement. A guest could otherwise fill memory with packets that are done behind one that is not.
 /// A context save has a bit for each.
 constexpr size_t kMaxInFlight = flight::kMaxPackets;
-constexpr uint32_t kIbControlSize = 0xfffff;
-constexpr uint32_t kIbControlProcessing = 1u << 31;
+namespace ib_control = field::CP_HQD_IB_CONTROL;
 
 template <class T>
 Fault store(MemoryPort& port, uint32_t vmid, uint64_t address, T value) {
@@ -346,13 +345,13 @@ void AqlProcessor::load(Hqd& hqd) {
 /// An indirect buffer that was given up half way goes on where it was.
 void AqlProcessor::resume_ib(Hqd& hqd) {
     uint32_t& control = hqd.regs[kHqdIbControl];
-    if (!(control & kIbControlProcessing)) return;
+    if (!ib_control::PROCESSING_IB::get(control)) return;
     IndirectBuffer ib;
-    ib.base = make64(hqd.regs[kHqdIbBaseAddr], hqd.regs[kHqdIbBaseAddrHi] & 0xffff);
-    ib.size_dw = control & kIbControlSize;
+    ib.base = make64(hqd.regs[kHqdIbBaseAddr], field::CP_HQD_IB_BASE_ADDR_HI::IB_BASE_ADDR_HI::get(hqd.regs[kHqdIbBaseAddrHi]));
+    ib.size_dw = ib_control::IB_SIZE::get(control);
     ib.next_dw = std::min(hqd.regs[kHqdIbRptr], ib.size_dw);
     ib.vmid = hqd.vmid();
-    control &= ~(kIbControlProcessing | kIbControlSize);
+    control = ib_control::PROCESSING_IB::set(ib_control::IB_SIZE::set(control, 0), 0);
     State& st = state(hqd);
     if (fetch(hqd) != Step::Next || aql::type(st.head) != aql::Type::VendorSpecific) return;
     hqd.ib_stack.assign(1, ib);
@@ -372,7 +371,7 @@ void AqlProcessor::save(Hqd& hqd) {
         hqd.regs[kHqdIbBaseAddr] = lo32(ib.base);
         hqd.regs[kHqdIbBaseAddrHi] = hi32(ib.base);
         hqd.regs[kHqdIbRptr] = ib.next_dw;
-        hqd.regs[kHqdIbControl] |= kIbControlProcessing | (ib.size_dw & kIbControlSize);
+        hqd.regs[kHqdIbControl] |= ib_control::PROCESSING_IB::kMask | ib_control::IB_SIZE::of(ib.size_dw);
     }
     hqd.ib_stack.clear();
     hqd.in_flight.clear();

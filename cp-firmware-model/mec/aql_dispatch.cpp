@@ -16,11 +16,8 @@ constexpr uint32_t kLdsGranule = 512;
 constexpr uint64_t kEntryAlignment = 256, kDescriptorAlignment = 64;
 constexpr unsigned kMaxUserSgprs = 16;
 
-using Rsrc1Priority = Bits<10, 2>;
-using Rsrc1Priv = Bits<20, 1>;
-using Rsrc2UserSgpr = Bits<1, 5>;
-using Rsrc2TrapPresent = Bits<6, 1>;
-using Rsrc2LdsSize = Bits<15, 9>;
+namespace rsrc1 = field::COMPUTE_PGM_RSRC1;
+namespace rsrc2 = field::COMPUTE_PGM_RSRC2;
 
 std::array<uint32_t, 3> grid_of(const AqlPacket& p) {
     return {aql::kernel_dispatch::grid_size_x(p), aql::kernel_dispatch::grid_size_y(p), aql::kernel_dispatch::grid_size_z(p)};
@@ -136,12 +133,12 @@ DispatchRequest AqlProcessor::make_request(const Hqd& hqd, const AqlPacket& p, u
     r.lds_bytes = static_cast<uint32_t>(align_up(aql::kernel_dispatch::group_segment_size(p), kLdsGranule));
     // The CP fills these in: a user's code object starts neither in privileged mode nor above others.
     // @source LLVM AMDGPUUsage "compute_pgm_rsrc1"
-    r.rsrc1 = Rsrc1Priority::set(Rsrc1Priv::set(descriptor.rsrc1(), 0), 0);
-    r.rsrc2 = Rsrc2LdsSize::set(descriptor.rsrc2(), r.lds_bytes / kLdsGranule);
-    r.rsrc2 = Rsrc2TrapPresent::set(r.rsrc2, bus_.vmid_state(r.vmid).tba != 0);
+    r.rsrc1 = rsrc1::PRIORITY::set(rsrc1::PRIV::set(descriptor.rsrc1(), 0), 0);
+    r.rsrc2 = rsrc2::LDS_SIZE::set(descriptor.rsrc2(), r.lds_bytes / kLdsGranule);
+    r.rsrc2 = rsrc2::TRAP_PRESENT::set(r.rsrc2, bus_.vmid_state(r.vmid).tba != 0);
     const UserSgprs sgprs = build_user_sgprs(p, queue, descriptor.properties(), aql::packet_address(hqd, index), index);
     r.user_sgprs = sgprs.values;
-    r.user_sgpr_count = std::min(Rsrc2UserSgpr::get(r.rsrc2), kMaxUserSgprs);
+    r.user_sgpr_count = std::min(rsrc2::USER_SGPR::get(r.rsrc2), kMaxUserSgprs);
     r.grid = grid_of(p);
     r.group_size = group_of(p);
     r.tmpring_size = queue.tmpring_size;

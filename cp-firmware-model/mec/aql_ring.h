@@ -9,11 +9,13 @@ namespace lyra::aql {
 
 inline constexpr uint64_t kPacketDwords = kAqlPacketBytes / 4;
 
-/// CP_HQD_ERROR bits. @source Linux 6.12 gc_9_0_sh_mask.h
+/// What stopped a queue, as bits of CP_HQD_ERROR.
 namespace hqd_error {
-inline constexpr uint32_t kAql = 1u << 5, kRing = 1u << 8, kReadPointer = 1u << 11, kWritePointer = 1u << 12,
-                          kSignal = 1u << 14, kDescriptor = 1u << 19;
-}
+namespace error = field::CP_HQD_ERROR;
+inline constexpr uint32_t kAql = error::AQL_ERROR::kMask, kRing = error::PQ_UTCL1_ERROR::kMask,
+                          kReadPointer = error::IQ_UTCL1_ERROR::kMask, kWritePointer = error::RRPT_UTCL1_ERROR::kMask,
+                          kSignal = error::SEM_UTCL1_ERROR::kMask, kDescriptor = error::TC_UTCL1_ERROR::kMask;
+}  // namespace hqd_error
 
 /// MQD dwords of the 64-bit read index that survives unmapping (cp_mqd_readindex). @source Linux 6.12 v9_structs.h
 inline constexpr unsigned kMqdReadIndexLo = 96, kMqdReadIndexHi = 97;

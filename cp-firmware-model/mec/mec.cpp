@@ -18,7 +18,7 @@ namespace {
 /// Packets of a queue that leaves its slot: only those of a buffer that has begun.
 constexpr unsigned kPacketsOfLeaving = 16;
 static_assert(kHqdGwsWords == kGwsWords);
-constexpr uint32_t kDoorbellEnable = 1u << 30, kDoorbellOffset = 0x0ffffffc;
+namespace doorbell_control = field::CP_HQD_PQ_DOORBELL_CONTROL;
 
 }  // namespace
 
@@ -144,18 +144,19 @@ void Mec::save_positions(Hqd& hqd) {
 Fault Mec::map(Hqd& hqd, const QueueMapping& mapping) {
     forget(hqd);
     hqd.kind = mapping.kind;
-    hqd.regs[kHqdVmid] = mapping.vmid & 0xf;
+    hqd.regs[kHqdVmid] = field::CP_HQD_VMID::VMID::of(mapping.vmid);
     if (mqd::load(bus_.gfxhub(), hqd, mapping.mqd) != Fault::None) {
         report(env_, Fault::MqdUnreadable, fmt::format("queue {}: {:#x}", hqd.id(), mapping.mqd));
         return Fault::MqdUnreadable;
     }
     hqd.regs[kMqdBaseAddr] = lo32(mapping.mqd);
-    hqd.regs[kMqdBaseAddrHi] = hi32(mapping.mqd) & 0xffff;
+    hqd.regs[kMqdBaseAddrHi] = field::CP_MQD_BASE_ADDR_HI::BASE_ADDR_HI::of(hi32(mapping.mqd));
     // The driver leaves the doorbell off in the MQDs of user queues. @source Linux 6.12 kfd_mqd_manager_v9.c update_mqd()
     uint32_t& doorbell = hqd.regs[kHqdPqDoorbellControl];
-    doorbell = (doorbell & ~kDoorbellOffset) | (mapping.doorbell_bytes & kDoorbellOffset) | kDoorbellEnable;
+    doorbell = doorbell_control::DOORBELL_OFFSET::set(doorbell, mapping.doorbell_bytes / 4);
+    doorbell = doorbell_control::DOORBELL_EN::set(doorbell, 1);
     hqd.regs[kHqdPqWptrPollAddr] = lo32(mapping.wptr_address);
-    hqd.regs[kHqdPqWptrPollAddrHi] = hi32(mapping.wptr_address) & 0xffff;
+    hqd.regs[kHqdPqWptrPollAddrHi] = field::CP_HQD_PQ_WPTR_POLL_ADDR_HI::WPTR_ADDR_HI::of(hi32(mapping.wptr_address));
     hqd.regs[kHqdDequeueRequest] = 0;
     hqd.pasid = mapping.pasid;
     hqd.mapped_by_hws = mapping.by_hws;
@@ -177,11 +178,12 @@ Fault Mec::map(Hqd& hqd, const QueueMapping& mapping) {
     return Fault::None;
 }
 
-/// GDS_RESOURCE_STATE: size 9:4, first 17:12. All 64 do not fit into the field and read as 63.
+/// All 64 do not fit into GWS_SIZE and read as 63.
 void Mec::take_gws(Hqd& hqd, const QueueMapping& mapping) {
     hqd.gws_base = mapping.gws_base;
     hqd.gws_size = mapping.gws_size;
-    hqd.regs[kHqdGdsResourceState] = std::min<uint32_t>(hqd.gws_size, 63) << 4 | uint32_t{hqd.gws_base} << 12;
+    namespace gds = field::CP_HQD_GDS_RESOURCE_STATE;
+    hqd.regs[kHqdGdsResourceState] = gds::GWS_SIZE::of(std::min<uint32_t>(hqd.gws_size, 63)) | gds::GWS_PNTR::of(hqd.gws_base);
     if (hqd.gws_size == 0) return;
     const GwsRange range{hqd.gws_base, hqd.gws_size};
     bus_.write_register(regs::GC::GDS_GWS_VMID + hqd.vmid(), range.reg());

@@ -9,8 +9,7 @@ namespace lyra {
 
 namespace {
 
-using QueSleep = Bits<0, 8>;
-using SchWave = Bits<8, 8>;
+namespace wait_time = field::CP_IQ_WAIT_TIME2;
 /// A turn that costs nothing still takes time, so that time goes on.
 constexpr uint64_t kShortestTurnNs = 20;
 
@@ -72,7 +71,7 @@ void Mec::rang(Hqd& hqd) {
     if (env_.clock.on() && hqd.turn_ns == kNever) hqd.turn_ns = env_.clock.ns() + env_.timing.doorbell_ns;
 }
 
-void Mec::set_wait_times(uint32_t value) { sch_wave_ = SchWave::get(value); }
+void Mec::set_wait_times(uint32_t value) { sch_wave_ = wait_time::SCH_WAVE::get(value); }
 
 /// Waves may end by themselves for SCH_WAVE, nothing new is launched, then they are saved. 0 is without end, as the driver says
 /// of the firmware. Free-running, the reset value gives no time, so that unmapping costs nothing where nobody asked for it.
@@ -94,7 +93,7 @@ bool Mec::dequeue_seen(Hqd& hqd, bool met) {
     if (now < hqd.dequeue_look_ns) return false;
     if (met) return true;
     const uint64_t sleep =
-        std::max(1u, QueSleep::get(bus_.read_register(regs::GC::CP_IQ_WAIT_TIME2))) * env_.timing.iq_wait_unit_ns;
+        std::max(1u, wait_time::QUE_SLEEP::get(bus_.read_register(regs::GC::CP_IQ_WAIT_TIME2))) * env_.timing.iq_wait_unit_ns;
     hqd.dequeue_look_ns += ((now - hqd.dequeue_look_ns) / sleep + 1) * sleep;
     return false;
 }

@@ -14,7 +14,9 @@ namespace lyra {
 namespace {
 
 /// CP_HQD_ERROR bits. @source gc_9_0_sh_mask.h
-constexpr uint32_t kErrorPacket = 1u << 5, kErrorRingRead = 1u << 8, kErrorBufferRead = 1u << 9;
+constexpr uint32_t kErrorPacket = field::CP_HQD_ERROR::AQL_ERROR::kMask,
+                   kErrorRingRead = field::CP_HQD_ERROR::PQ_UTCL1_ERROR::kMask,
+                   kErrorBufferRead = field::CP_HQD_ERROR::IB_UTCL1_ERROR::kMask;
 
 using Handler = PacketResult (*)(Pm4Processor&, Hqd&, const pm4::Packet&);
 

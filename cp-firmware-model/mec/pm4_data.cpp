@@ -55,7 +55,7 @@ bool write_compute(Hqd& hqd, uint32_t reg, uint32_t value) {
     if (dword == 0) return false;
     hqd.compute[dword] = value;
     // The driver sets TRAP_PRESENT in the MQD of a process with a trap handler; a program cannot take it away.
-    hqd.compute[mqd::PgmRsrc2] |= uint32_t{hqd.trap_present} << 6;
+    hqd.compute[mqd::PgmRsrc2] |= field::COMPUTE_PGM_RSRC2::TRAP_PRESENT::of(hqd.trap_present);
     return true;
 }
 

@@ -16,19 +16,18 @@ namespace {
 constexpr size_t kMaxDispatches = flight::kMaxDispatches;
 constexpr uint32_t kNumberMask = 0x1ffffff;  ///< TTMP6 has 25 bits
 
-/// COMPUTE_DISPATCH_INITIATOR. @source gc_9_0_sh_mask.h
-constexpr unsigned kShaderEnable = 0, kPartialGroups = 1, kForceStartAt000 = 2, kThreadDimensions = 5;
+namespace start = field::COMPUTE_DISPATCH_INITIATOR;
 constexpr uint32_t kLdsGranule = 512;  ///< bytes per unit of RSRC2.LDS_SIZE
 
 void take_program(DispatchRequest& request, const Hqd& hqd) {
     const auto& compute = hqd.compute;
-    const uint64_t entry = make64(compute[mqd::PgmLo], compute[mqd::PgmHi] & 0xff) << 8;
+    const uint64_t entry = make64(compute[mqd::PgmLo], field::COMPUTE_PGM_HI::DATA::get(compute[mqd::PgmHi])) << 8;
     request.entry = static_cast<uint64_t>(sign_extend(entry, 48));
     request.rsrc1 = compute[mqd::PgmRsrc1];
     request.rsrc2 = compute[mqd::PgmRsrc2];
     std::copy_n(&compute[mqd::UserData0], request.user_sgprs.size(), request.user_sgprs.begin());
-    request.user_sgpr_count = std::min<unsigned>(bits(request.rsrc2, 1, 5), 16);
-    request.lds_bytes = bits(request.rsrc2, 15, 9) * kLdsGranule;
+    request.user_sgpr_count = std::min<unsigned>(field::COMPUTE_PGM_RSRC2::USER_SGPR::get(request.rsrc2), 16);
+    request.lds_bytes = field::COMPUTE_PGM_RSRC2::LDS_SIZE::get(request.rsrc2) * kLdsGranule;
     request.tmpring_size = compute[mqd::TmpringSize];
 }
 
@@ -36,16 +35,17 @@ void take_program(DispatchRequest& request, const Hqd& hqd) {
 bool take_grid(DispatchRequest& request, const Hqd& hqd, const std::array<uint32_t, 3>& size, uint32_t initiator) {
     for (unsigned d = 0; d < 3; ++d) {
         const uint32_t threads = hqd.compute[mqd::NumThreadX + d];
-        const uint32_t full = bits(threads, 0, 16), partial = bits(threads, 16, 16);
+        const uint32_t full = field::COMPUTE_NUM_THREAD_X::NUM_THREAD_FULL::get(threads),
+                       partial = field::COMPUTE_NUM_THREAD_X::NUM_THREAD_PARTIAL::get(threads);
         uint64_t items = size[d];
-        if (!bit(initiator, kThreadDimensions)) {
+        if (!start::USE_THREAD_DIMENSIONS::get(initiator)) {
             items = uint64_t{size[d]} * full;
-            if (bit(initiator, kPartialGroups) && partial != 0 && partial < full) items -= full - partial;
+            if (start::PARTIAL_TG_EN::get(initiator) && partial != 0 && partial < full) items -= full - partial;
         }
         if (items > UINT32_MAX) return false;
         request.group_size[d] = full;
         request.grid[d] = static_cast<uint32_t>(items);
-        request.group_start[d] = bit(initiator, kForceStartAt000) ? 0 : hqd.compute[mqd::StartX + d];
+        request.group_start[d] = start::FORCE_START_AT_000::get(initiator) ? 0 : hqd.compute[mqd::StartX + d];
     }
     return true;
 }
@@ -70,7 +70,7 @@ PacketResult Pm4Processor::start_dispatch(Hqd& hqd, const pm4::Packet& packet, s
     if (!hqd.dispatches.empty() && !dispatcher_.launched(hqd.dispatches.back())) return PacketResult::Retry;
     hqd.compute[mqd::DispatchInitiator] = initiator;
     std::copy(size.begin(), size.end(), &hqd.compute[mqd::DimX]);
-    if (!bit(initiator, kShaderEnable) || size[0] == 0 || size[1] == 0 || size[2] == 0) return PacketResult::Done;
+    if (!start::COMPUTE_SHADER_EN::get(initiator) || size[0] == 0 || size[1] == 0 || size[2] == 0) return PacketResult::Done;
     DispatchRequest request;
     take_resources(request, hqd);
     request.vmid = vmid(hqd);

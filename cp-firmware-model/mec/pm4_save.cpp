@@ -40,7 +40,7 @@ void get_request(DispatchRequest& request, const uint32_t* words) {
     const unsigned n = walk_request(request, [&](unsigned i, uint32_t& value) { value = words[i]; });
     request.entry = static_cast<uint64_t>(sign_extend(make64(words[n], words[n + 1]), 48));
     request.user_sgpr_count = std::min<uint32_t>(words[n + 2], request.user_sgprs.size());
-    request.rsrc1 = Bits<20, 1>::set(request.rsrc1, 0);  // PRIV is nothing that a descriptor gives
+    request.rsrc1 = field::COMPUTE_PGM_RSRC1::PRIV::set(request.rsrc1, 0);  // PRIV is nothing that a descriptor gives
 }
 
 }  // namespace

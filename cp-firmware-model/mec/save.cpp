@@ -13,31 +13,28 @@ namespace lyra {
 
 namespace {
 
-/// CP_HQD_ERROR.SR and AQL_ERROR: a queue with lost waves does not start again.
-constexpr uint32_t kErrorLostWaves = 1u << 5 | 1u << 17;
+/// A queue with lost waves does not start again.
+constexpr uint32_t kErrorLostWaves = field::CP_HQD_ERROR::AQL_ERROR::kMask | field::CP_HQD_ERROR::SR_UTCL1_ERROR::kMask;
 
-/// CP_HQD_PERSISTENT_STATE. @source Linux 6.12 gc_9_0_sh_mask.h
-using RestoreActive = Bits<28, 1>;
-using RelaunchWaves = Bits<29, 1>;
-using QswitchMode = Bits<30, 1>;
-using DispActive = Bits<31, 1>;
+namespace persistent = field::CP_HQD_PERSISTENT_STATE;
 
 /// The save area as the queue's registers have it, within the widths of their fields.
 cwsr::Area area_of(const Hqd& hqd) {
     cwsr::Area area;
-    area.base = make64(hqd.regs[kHqdCtxSaveBaseAddrLo] & ~0xfffu, hqd.regs[kHqdCtxSaveBaseAddrHi] & 0xffff);
+    area.base = make64(field::CP_HQD_CTX_SAVE_BASE_ADDR_LO::ADDR::in_place(hqd.regs[kHqdCtxSaveBaseAddrLo]),
+                       field::CP_HQD_CTX_SAVE_BASE_ADDR_HI::ADDR_HI::get(hqd.regs[kHqdCtxSaveBaseAddrHi]));
     area.base = static_cast<uint64_t>(sign_extend(area.base, 48));
-    area.size = hqd.regs[kHqdCtxSaveSize] & 0x01fff000;
-    area.stack_size = hqd.regs[kHqdCntlStackSize] & 0x7000;
-    area.stack_offset = hqd.regs[kHqdCntlStackOffset] & 0x7ffc;
-    area.wave_end = hqd.regs[kHqdWgStateOffset] & 0x01fffffc;
+    area.size = field::CP_HQD_CTX_SAVE_SIZE::SIZE::in_place(hqd.regs[kHqdCtxSaveSize]);
+    area.stack_size = field::CP_HQD_CNTL_STACK_SIZE::SIZE::in_place(hqd.regs[kHqdCntlStackSize]);
+    area.stack_offset = field::CP_HQD_CNTL_STACK_OFFSET::OFFSET::in_place(hqd.regs[kHqdCntlStackOffset]);
+    area.wave_end = field::CP_HQD_WG_STATE_OFFSET::OFFSET::in_place(hqd.regs[kHqdWgStateOffset]);
     return area;
 }
 
 }  // namespace
 
 bool Mec::can_save(const Hqd& hqd) {
-    return QswitchMode::get(hqd.regs[kHqdPersistentState]) && hqd.mqd_address() != 0 && area_of(hqd).usable() &&
+    return persistent::QSWITCH_MODE::get(hqd.regs[kHqdPersistentState]) && hqd.mqd_address() != 0 && area_of(hqd).usable() &&
            bus_.vmid_state(hqd.vmid()).tba != 0;
 }
 
@@ -95,9 +92,9 @@ void Mec::store_saved(Hqd& hqd) {
     hqd.regs[kHqdCntlStackOffset] = area.stack_offset;
     hqd.regs[kHqdWgStateOffset] = area.wave_end;
     uint32_t& state = hqd.regs[kHqdPersistentState];
-    state = DispActive::set(state, hqd.flight[flight::kMagic] != 0);
-    state = RelaunchWaves::set(state, !area.empty());
-    state = RestoreActive::set(state, restoring);
+    state = persistent::DISP_ACTIVE::set(state, hqd.flight[flight::kMagic] != 0);
+    state = persistent::RELAUNCH_WAVES::set(state, !area.empty());
+    state = persistent::RESTORE_ACTIVE::set(state, restoring);
     for (unsigned d = 0; d < 3; ++d) hqd.compute[mqd::RestartX + d] = hqd.flight[flight::kNextGroup + d];
     hqd.compute[mqd::WaveRestoreAddr] = lo32(area.base + area.wave_end);
     hqd.compute[mqd::WaveRestoreAddr + 1] = hi32(area.base + area.wave_end);
@@ -110,7 +107,7 @@ void Mec::store_saved(Hqd& hqd) {
 void Mec::resume_saved(Hqd& hqd) {
     uint32_t& state = hqd.regs[kHqdPersistentState];
     const cwsr::Area area = area_of(hqd);
-    const bool stack = QswitchMode::get(state) && area.usable() && !area.empty();
+    const bool stack = persistent::QSWITCH_MODE::get(state) && area.usable() && !area.empty();
     if (hqd.flight[flight::kMagic] == 0 && !stack) return;
     const bool ok = (hqd.aql() ? !hqd.flight_lost : pm4_.resume_flight(hqd)) && (!stack || resume_groups(hqd));
     if (!ok) {
@@ -121,7 +118,7 @@ void Mec::resume_saved(Hqd& hqd) {
         hqd.state = HqdState::Stopped;
     }
     dispatcher_.end_resume(hqd.id());
-    state = DispActive::set(RelaunchWaves::set(RestoreActive::set(state, 0), 0), 0);
+    state = persistent::DISP_ACTIVE::set(persistent::RELAUNCH_WAVES::set(persistent::RESTORE_ACTIVE::set(state, 0), 0), 0);
     hqd.flight = {};
     hqd.restoring = true;
     hqd.compute[mqd::SaveStartTime + 4] = lo32(gpu_clock(env_));

@@ -10,7 +10,6 @@ namespace {
 
 constexpr uint32_t kMagic = 0x4c595241;
 constexpr uint32_t kSavedDwords = 5, kMaxSaved = 3;
-constexpr unsigned kTrapPresent = 6;  ///< COMPUTE_PGM_RSRC2
 constexpr uint32_t kSavedHeader = SavedFirst - SavedMagic;
 
 using SavedWords = std::array<uint32_t, kSavedHeader + kSavedDwords * kMaxSaved>;
@@ -56,7 +55,7 @@ namespace {
 
 void take_private(const Image& image, Hqd& hqd) {
     std::copy_n(image.begin(), hqd.compute.size(), hqd.compute.begin());
-    hqd.trap_present = bit(image[PgmRsrc2], kTrapPresent);
+    hqd.trap_present = field::COMPUTE_PGM_RSRC2::TRAP_PRESENT::get(image[PgmRsrc2]);
     load_buffers(image, hqd);
     std::copy_n(image.begin() + kMqdFlightFirst, hqd.flight.size(), hqd.flight.begin());
     std::copy_n(image.begin() + kMqdGwsFirst, hqd.gws.size(), hqd.gws.begin());

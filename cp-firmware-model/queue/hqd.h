@@ -11,6 +11,7 @@
 #include "common/snapshot.h"
 #include "cp-firmware-model/cp_bus.h"
 #include "cwsr/control_stack.h"
+#include "facts/register_fields.h"
 
 namespace lyra {
 
@@ -172,19 +173,31 @@ struct Hqd {
     void visit(StateVisitor& v);
     bool active() const { return state != HqdState::Idle; }
     uint32_t id() const { return me == 0 ? kGfxQueueId : ((me - 1u) * kPipesPerMec + pipe) * kQueuesPerPipe + queue; }
-    uint32_t vmid() const { return regs[kHqdVmid] & 0xf; }
-    bool aql() const { return regs[kHqdAqlControl] & 1; }
-    uint64_t ring_base() const { return make64(regs[kHqdPqBase], regs[kHqdPqBaseHi] & 0xff) << 8; }
+    uint32_t vmid() const { return field::CP_HQD_VMID::VMID::get(regs[kHqdVmid]); }
+    bool aql() const { return field::CP_HQD_AQL_CONTROL::CONTROL0::get(regs[kHqdAqlControl]) & 1; }
+    uint64_t ring_base() const {
+        return make64(regs[kHqdPqBase], field::CP_HQD_PQ_BASE_HI::ADDR_HI::get(regs[kHqdPqBaseHi])) << 8;
+    }
     /// At most 2^28 dwords: the field has 6 bits, the hardware no ring of more than a GiB.
     uint64_t ring_dwords() const {
-        const uint32_t size = regs[kHqdPqControl] & 0x3f;
+        const uint32_t size = field::CP_HQD_PQ_CONTROL::QUEUE_SIZE::get(regs[kHqdPqControl]);
         return uint64_t{2} << (size > 27 ? 27 : size);
     }
-    bool doorbell_enabled() const { return bit(regs[kHqdPqDoorbellControl], 30); }
-    uint64_t rptr_report_address() const { return make64(regs[kHqdPqRptrReportAddr], regs[kHqdPqRptrReportAddrHi] & 0xffff); }
-    uint64_t wptr_poll_address() const { return make64(regs[kHqdPqWptrPollAddr], regs[kHqdPqWptrPollAddrHi] & 0xffff); }
-    uint32_t doorbell_bytes() const { return regs[kHqdPqDoorbellControl] & 0x0ffffffc; }
-    uint64_t mqd_address() const { return make64(regs[kMqdBaseAddr], regs[kMqdBaseAddrHi] & 0xffff); }
+    bool doorbell_enabled() const { return field::CP_HQD_PQ_DOORBELL_CONTROL::DOORBELL_EN::get(regs[kHqdPqDoorbellControl]); }
+    uint64_t rptr_report_address() const {
+        namespace high = field::CP_HQD_PQ_RPTR_REPORT_ADDR_HI;
+        return make64(regs[kHqdPqRptrReportAddr], high::RPTR_REPORT_ADDR_HI::get(regs[kHqdPqRptrReportAddrHi]));
+    }
+    uint64_t wptr_poll_address() const {
+        namespace high = field::CP_HQD_PQ_WPTR_POLL_ADDR_HI;
+        return make64(regs[kHqdPqWptrPollAddr], high::WPTR_ADDR_HI::get(regs[kHqdPqWptrPollAddrHi]));
+    }
+    uint32_t doorbell_bytes() const {
+        return field::CP_HQD_PQ_DOORBELL_CONTROL::DOORBELL_OFFSET::in_place(regs[kHqdPqDoorbellControl]);
+    }
+    uint64_t mqd_address() const {
+        return make64(regs[kMqdBaseAddr], field::CP_MQD_BASE_ADDR_HI::BASE_ADDR_HI::get(regs[kMqdBaseAddrHi]));
+    }
 };
 
 }  // namespace lyra

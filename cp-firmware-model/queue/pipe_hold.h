@@ -2,6 +2,7 @@
 // Which of the queues of a pipe has it: the highest priority, and among equals each for its quantum; step 3 of the data flow.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -18,15 +19,17 @@ struct QueuePriority {
     void visit(StateVisitor& v);
 };
 
-/// QUANTUM: EN 0, SCALE 4 (1 = milliseconds), DURATION 13:8.
-/// @source Linux 6.12 gc_9_0_sh_mask.h, cik_regs.h QUANTUM_SCALE_1MS; that scale 0 counts microseconds is our assumption
+/// QUANTUM_SCALE 1: milliseconds.
+/// @source Linux 6.12 cik_regs.h QUANTUM_SCALE_1MS; that scale 0 counts microseconds is our assumption
 inline QueuePriority priority_of(const Hqd& hqd) {
-    const uint32_t quantum = hqd.regs[kHqdQuantum];
+    namespace quantum = field::CP_HQD_QUANTUM;
+    const uint32_t value = hqd.regs[kHqdQuantum];
     QueuePriority priority;
-    priority.pipe = static_cast<uint8_t>(hqd.regs[kHqdPipePriority] & 3);
-    priority.queue = static_cast<uint8_t>(hqd.regs[kHqdQueuePriority] & 15);
-    const uint64_t duration = bits(quantum, 8, 6) == 0 ? 1 : bits(quantum, 8, 6);
-    if (bit(quantum, 0)) priority.quantum_ns = duration * (bit(quantum, 4) ? 1'000'000 : 1'000);
+    priority.pipe = static_cast<uint8_t>(field::CP_HQD_PIPE_PRIORITY::PIPE_PRIORITY::get(hqd.regs[kHqdPipePriority]));
+    priority.queue = static_cast<uint8_t>(field::CP_HQD_QUEUE_PRIORITY::PRIORITY_LEVEL::get(hqd.regs[kHqdQueuePriority]));
+    const uint64_t duration = std::max(quantum::QUANTUM_DURATION::get(value), 1u);
+    if (quantum::QUANTUM_EN::get(value))
+        priority.quantum_ns = duration * (quantum::QUANTUM_SCALE::get(value) ? 1'000'000 : 1'000);
     return priority;
 }
 
@@ -47,8 +50,10 @@ struct PipeWeights {
     void visit(StateVisitor& v);
 
     static PipeWeights of(uint32_t counts) {
-        const auto field = [=](unsigned at) { return static_cast<uint8_t>(bits(counts, at, 8) ? bits(counts, at, 8) : 1); };
-        return {field(0), field(8), field(24)};
+        namespace cnts = field::CP_ME1_PIPE_PRIORITY_CNTS;
+        const auto turns = [](uint32_t count) { return static_cast<uint8_t>(std::max(count, 1u)); };
+        return {turns(cnts::PRIORITY1_CNT::get(counts)), turns(cnts::PRIORITY2A_CNT::get(counts)),
+                turns(cnts::PRIORITY3_CNT::get(counts))};
     }
     /// By CP_HQD_PIPE_PRIORITY: 0 low, 1 medium, 2 and 3 high.
     unsigned of_queue_level(unsigned level) const { return level == 0 ? third : level == 1 ? second : first; }

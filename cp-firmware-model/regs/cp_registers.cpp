@@ -8,6 +8,7 @@
 
 #include "cp-firmware-model/command_processor.h"
 #include "cp-firmware-model/queue/hqd_reset.h"
+#include "facts/register_fields.h"
 #include "facts/registers.h"
 
 namespace lyra {
@@ -32,10 +33,7 @@ constexpr Row kRows[] = {
 
 using namespace regs::GC;
 
-constexpr uint32_t kGeneric2 = 1u << 29;
-constexpr uint32_t kAllVmids = 0xffff;
-/// SQ_CMD: CMD 2:0, MODE 6:4, CHECK_VMID 7, DATA 11:8, WAVE_ID 19:16, SIMD_ID 21:20, QUEUE_ID 26:24, VM_ID 31:28.
-/// @source Linux 6.12 gc_9_0_sh_mask.h; cik_regs.h SQ_IND_CMD_MODE
+/// SQ_CMD.MODE. @source Linux 6.12 cik_regs.h SQ_IND_CMD_MODE
 constexpr uint32_t kSqBroadcastMe = 4;
 
 }  // namespace
@@ -100,8 +98,7 @@ void CpRegisters::write_none(const Access&, uint32_t) {}
 uint32_t CpRegisters::read_hqd(const Hqd& hqd, unsigned index) const {
     if (index == kHqdActive) return hqd.active() ? 1 : 0;
     if (hqd.active() && index == kHqdPqRptr) return static_cast<uint32_t>(hqd.rptr_dw & (hqd.ring_dwords() - 1));
-    // QUANTUM_ACTIVE
-    if (index == kHqdQuantum) return (hqd.regs[index] & 0x7fffffff) | (mec_.quantum_runs(hqd) ? 1u << 31 : 0);
+    if (index == kHqdQuantum) return field::CP_HQD_QUANTUM::QUANTUM_ACTIVE::set(hqd.regs[index], mec_.quantum_runs(hqd));
     if (hqd.active() && index == kHqdPqWptrLo) return lo32(hqd.wptr_dw);
     if (hqd.active() && index == kHqdPqWptrHi) return hi32(hqd.wptr_dw);
     return hqd.regs[index];
@@ -109,7 +106,7 @@ uint32_t CpRegisters::read_hqd(const Hqd& hqd, unsigned index) const {
 
 void CpRegisters::write_hqd(Hqd& hqd, unsigned index, uint32_t value) {
     switch (index) {
-        case kHqdActive: set_active(hqd, value & 1); return;
+        case kHqdActive: set_active(hqd, field::CP_HQD_ACTIVE::ACTIVE::get(value)); return;
         case kHqdDequeueRequest: set_dequeue(hqd, value); return;
         default: break;
     }
@@ -134,13 +131,13 @@ void CpRegisters::set_active(Hqd& hqd, bool active) {
         return;
     }
     if (hqd.active()) return;
-    const bool kernel = bit(hqd.regs[kHqdPqControl], 31);  // KMD_QUEUE
+    const bool kernel = field::CP_HQD_PQ_CONTROL::KMD_QUEUE::get(hqd.regs[kHqdPqControl]);
     mec_.activate(hqd, is_kiq(hqd) ? QueueKind::Kiq : kernel ? QueueKind::Kernel : QueueKind::User);
 }
 
 void CpRegisters::set_dequeue(Hqd& hqd, uint32_t value) {
     hqd.regs[kHqdDequeueRequest] = value;
-    const uint32_t kind = bits(value, 0, 3);
+    const uint32_t kind = field::CP_HQD_DEQUEUE_REQUEST::DEQUEUE_REQ::get(value);
     if (kind < 1 || kind > 3) return;
     mec_.request_dequeue(hqd, static_cast<Dequeue>(kind));
     mec_.try_dequeue(hqd);
@@ -164,7 +161,7 @@ void CpRegisters::write_schedulers(const Access& access, uint32_t value) { acces
 /// RESET kills the waves of the selected queue; a dequeue that waited for them goes on.
 void CpRegisters::write_queue_reset(const Access& access, uint32_t value) {
     Hqd* hqd = selected(access.select);
-    if (!(value & 1) || !hqd || !hqd->active()) return;
+    if (!field::SPI_COMPUTE_QUEUE_RESET::RESET::get(value) || !hqd || !hqd->active()) return;
     mec_.kill_waves(*hqd);
     if (hqd->dequeue == Dequeue::None) return;
     mec_.request_dequeue(*hqd, Dequeue::Reset);
@@ -173,13 +170,14 @@ void CpRegisters::write_queue_reset(const Access& access, uint32_t value) {
 
 // --- micro engines ---
 
-/// ME2_HALT 28, ME1_HALT 30; pipe resets 16..21.
 void CpRegisters::write_mec_cntl(const Access& access, uint32_t value) {
+    namespace cntl = field::CP_MEC_CNTL;
     access.stored = value;
-    mec_.halt(1, bit(value, 30));
-    mec_.halt(2, bit(value, 28));
-    for (unsigned n = 0; n < 6; ++n) {
-        if (!bit(value, 16 + n)) continue;
+    mec_.halt(1, cntl::MEC_ME1_HALT::get(value));
+    mec_.halt(2, cntl::MEC_ME2_HALT::get(value));
+    // Six bits of pipes in a row.
+    for (unsigned n = 0; n <= cntl::MEC_ME2_PIPE1_RESET::kLow - cntl::MEC_ME1_PIPE0_RESET::kLow; ++n) {
+        if (!bit(value, cntl::MEC_ME1_PIPE0_RESET::kLow + n)) continue;
         for (unsigned queue = 0; queue < kQueuesPerPipe; ++queue) {
             Hqd& hqd = mec_.slot(n < 4 ? 1 : 2, n % 4, queue);
             if (hqd.active()) mec_.drop(hqd);
@@ -198,16 +196,15 @@ void CpRegisters::write_wait_times(const Access& access, uint32_t value) {
 }
 
 void CpRegisters::write_pipe_level(const Access& access, uint32_t value) {
-    access.stored = value & 3;
+    access.stored = field::CP_ME1_PIPE0_PRIORITY::PRIORITY::of(value);
     const uint32_t dw = kRows[access.row].dw;
     const bool second = dw >= CP_ME2_PIPE0_PRIORITY;
     mec_.set_pipe_level(second ? 2 : 1, dw - (second ? CP_ME2_PIPE0_PRIORITY : CP_ME1_PIPE0_PRIORITY), value);
 }
 
-/// ME_HALT 28, PFP_HALT 26.
 void CpRegisters::write_me_cntl(const Access& access, uint32_t value) {
     access.stored = value;
-    const bool halted = bit(value, 28) || bit(value, 26);
+    const bool halted = field::CP_ME_CNTL::ME_HALT::get(value) || field::CP_ME_CNTL::PFP_HALT::get(value);
     if (mec_.halted(0) && !halted && mec_.gfx().state == HqdState::Stopped) mec_.restart_gfx();
     mec_.halt(0, halted);
 }
@@ -215,7 +212,7 @@ void CpRegisters::write_me_cntl(const Access& access, uint32_t value) {
 /// Client GRBM_CP, source 178: the driver's way to get an interrupt from a KIQ fence.
 /// @source Linux 6.12 gfx_v9_0_ring_emit_fence_kiq()
 void CpRegisters::write_int_status(const Access&, uint32_t value) {
-    if (!(value & kGeneric2)) return;
+    if (!field::CPC_INT_STATUS::GENERIC2_INT_STATUS::get(value)) return;
     Interrupt vector;
     vector.client = ih_client::kGrbmCp;
     vector.source = ih_source::kCpGeneric;
@@ -240,19 +237,19 @@ void CpRegisters::write_gfx_ring(const Access& access, uint32_t value) {
     access.stored = value;
     auto& regs = mec_.gfx().regs;
     regs[kHqdPqBase] = one(CP_RB0_BASE);
-    regs[kHqdPqBaseHi] = one(CP_RB0_BASE_HI) & 0xff;
+    regs[kHqdPqBaseHi] = field::CP_RB0_BASE_HI::RB_BASE_HI::get(one(CP_RB0_BASE_HI));
     regs[kHqdPqRptrReportAddr] = one(CP_RB0_RPTR_ADDR);
-    regs[kHqdPqRptrReportAddrHi] = one(CP_RB0_RPTR_ADDR_HI) & 0xffff;
+    regs[kHqdPqRptrReportAddrHi] = field::CP_RB0_RPTR_ADDR_HI::RB_RPTR_ADDR_HI::get(one(CP_RB0_RPTR_ADDR_HI));
     regs[kHqdPqWptrPollAddr] = one(CP_RB_WPTR_POLL_ADDR_LO);
-    regs[kHqdPqWptrPollAddrHi] = one(CP_RB_WPTR_POLL_ADDR_HI) & 0xffff;
+    regs[kHqdPqWptrPollAddrHi] = field::CP_RB_WPTR_POLL_ADDR_HI::RB_WPTR_POLL_ADDR_HI::get(one(CP_RB_WPTR_POLL_ADDR_HI));
     regs[kHqdPqDoorbellControl] = one(CP_RB_DOORBELL_CONTROL);
-    regs[kHqdVmid] = one(CP_RB_VMID) & 0xf;
+    regs[kHqdVmid] = field::CP_RB_VMID::RB0_VMID::get(one(CP_RB_VMID));
 }
 
-/// RB_BUFSZ 5:0: 8 << n bytes, the same size as QUEUE_SIZE of an HQD. The driver writes it when it starts the ring anew.
+/// RB_BUFSZ: 8 << n bytes, the same size as QUEUE_SIZE of an HQD. The driver writes it when it starts the ring anew.
 void CpRegisters::write_gfx_cntl(const Access& access, uint32_t value) {
     access.stored = value;
-    mec_.gfx().regs[kHqdPqControl] = value & 0x3f;
+    mec_.gfx().regs[kHqdPqControl] = field::CP_RB0_CNTL::RB_BUFSZ::get(value);
     mec_.restart_gfx();
 }
 
@@ -264,7 +261,7 @@ void CpRegisters::write_gfx_wptr(const Access& access, uint32_t value) {
 
 /// The resource that GDS_GWS_RESOURCE_CNTL.INDEX names: its state, or how many waves wait.
 uint32_t CpRegisters::read_gws(const Access& access) {
-    const uint32_t index = one(GDS_GWS_RESOURCE_CNTL) & 0x3f;
+    const uint32_t index = field::GDS_GWS_RESOURCE_CNTL::INDEX::get(one(GDS_GWS_RESOURCE_CNTL));
     const bool state = kRows[access.row].dw == GDS_GWS_RESOURCE;
     return state ? dispatcher_.gws().state(index) : dispatcher_.gws().waiting(index);
 }
@@ -276,7 +273,7 @@ void CpRegisters::write_vmid_reset(const Access& access, uint32_t value) {
     access.stored = 0;
     auto& buffers = mec_.gfx().ib_stack;
     for (uint32_t vmid = 0; vmid < kVmids; ++vmid) {
-        if (!bit(value & kAllVmids, vmid)) continue;
+        if (!bit(field::CP_VMID_RESET::RESET_REQUEST::get(value), vmid)) continue;
         dispatcher_.kill_vmid(vmid);
         if (std::any_of(buffers.begin(), buffers.end(), [&](const IndirectBuffer& ib) { return ib.vmid == vmid; })) {
             buffers.clear();
@@ -287,23 +284,26 @@ void CpRegisters::write_vmid_reset(const Access& access, uint32_t value) {
 /// MODE: 0 one wave, 1 all, 2 those of a queue, 3 of a pipe, 4 of a micro engine. The registers of GRBM say on which shader
 /// engine and CU, and which pipe and micro engine are meant.
 WaveSelection CpRegisters::sq_cmd_selection(const Access& access, uint32_t value) {
+    namespace cmd = field::SQ_CMD;
+    namespace gfx = field::GRBM_GFX_INDEX;
     WaveSelection selection;
     const uint32_t index = bus_.read_register(GRBM_GFX_INDEX);
-    if (!bit(index, 31)) selection.engine = static_cast<int>(bits(index, 16, 8));
-    if (!bit(index, 30)) selection.cu = static_cast<int>(bits(index, 0, 8));
-    const bool here = bit(index, 29) || bits(index, 8, 8) == 0;  // an engine has one shader array
+    if (!gfx::SE_BROADCAST_WRITES::get(index)) selection.engine = static_cast<int>(gfx::SE_INDEX::get(index));
+    if (!gfx::INSTANCE_BROADCAST_WRITES::get(index)) selection.cu = static_cast<int>(gfx::INSTANCE_INDEX::get(index));
+    // An engine has one shader array.
+    const bool here = gfx::SH_BROADCAST_WRITES::get(index) || gfx::SH_INDEX::get(index) == 0;
     if (!here) selection.queues.reset();
-    if (bit(value, 7)) selection.vmid = static_cast<int>(bits(value, 28, 4));
-    const uint32_t mode = bits(value, 4, 3);
+    if (cmd::CHECK_VMID::get(value)) selection.vmid = static_cast<int>(cmd::VM_ID::get(value));
+    const uint32_t mode = cmd::MODE::get(value);
     if (mode == 0) {
-        selection.simd = static_cast<int>(bits(value, 20, 2));
-        selection.wave = static_cast<int>(bits(value, 16, 4));
+        selection.simd = static_cast<int>(cmd::SIMD_ID::get(value));
+        selection.wave = static_cast<int>(cmd::WAVE_ID::get(value));
     }
     if (mode < 2 || !here) return selection;
     selection.queues.reset();
     const auto look = [&](const Hqd& hqd) {
         const bool me = hqd.me == access.select.me, pipe = hqd.pipe == access.select.pipe;
-        const bool queue = hqd.queue == bits(value, 24, 3);
+        const bool queue = hqd.queue == cmd::QUEUE_ID::get(value);
         if (me && (mode > 3 || pipe) && (mode > 2 || queue)) selection.queues.set(hqd.id());
     };
     look(mec_.gfx());
@@ -313,12 +313,12 @@ WaveSelection CpRegisters::sq_cmd_selection(const Access& access, uint32_t value
 
 void CpRegisters::write_sq_cmd(const Access& access, uint32_t value) {
     access.stored = value;
-    if (bits(value, 4, 3) > kSqBroadcastMe) {
+    if (field::SQ_CMD::MODE::get(value) > kSqBroadcastMe) {
         report(env_, Fault::TodoRegister, fmt::format("SQ_CMD {:#010x}", value));
         return;
     }
-    const auto command = static_cast<gcn::WaveCommand>(bits(value, 0, 3));
-    dispatcher_.command_waves(command, bits(value, 8, 4), sq_cmd_selection(access, value));
+    const auto command = static_cast<gcn::WaveCommand>(field::SQ_CMD::CMD::get(value));
+    dispatcher_.command_waves(command, field::SQ_CMD::DATA::get(value), sq_cmd_selection(access, value));
 }
 
 /// Launch modes, exceptions and watched addresses: a debugger's registers, taken together.
@@ -327,25 +327,26 @@ void CpRegisters::write_gdbg(const Access& access, uint32_t value) {
     access.stored = value;
     DebugControls controls;
     const uint32_t cntl = one(SPI_GDBG_WAVE_CNTL), mask = one(SPI_GDBG_TRAP_MASK), cntl2 = one(SPI_GDBG_WAVE_CNTL2);
-    controls.stall = bit(cntl, 0);
-    controls.stalled_vmids = bits(cntl, 1, 16);
-    controls.exceptions = bits(mask, 0, 9);
-    controls.replace_exceptions = bit(mask, 9);
-    controls.mode_vmids = bits(cntl2, 0, 16);
-    controls.launch_mode = static_cast<LaunchMode>(bits(cntl2, 16, 2));
+    controls.stall = field::SPI_GDBG_WAVE_CNTL::STALL_RA::get(cntl);
+    controls.stalled_vmids = field::SPI_GDBG_WAVE_CNTL::STALL_VMID::get(cntl);
+    controls.exceptions = field::SPI_GDBG_TRAP_MASK::EXCP_EN::get(mask);
+    controls.replace_exceptions = field::SPI_GDBG_TRAP_MASK::REPLACE::get(mask);
+    controls.mode_vmids = field::SPI_GDBG_WAVE_CNTL2::VMID_MASK::get(cntl2);
+    controls.launch_mode = static_cast<LaunchMode>(field::SPI_GDBG_WAVE_CNTL2::MODE::get(cntl2));
     if (controls.launch_mode == LaunchMode::Kill) {
         report(env_, Fault::TodoRegister, "SPI_GDBG_WAVE_CNTL2.MODE kill");
         controls.launch_mode = LaunchMode::Normal;
     }
+    namespace watch = field::TCP_WATCH0_CNTL;
     for (uint32_t n = 0; n < gcn::kWatchpoints; ++n) {
         const uint32_t first = TCP_WATCH0_ADDR_H + n * (TCP_WATCH1_ADDR_H - TCP_WATCH0_ADDR_H);
-        const uint32_t watch = one(first + 2);
+        const uint32_t point_cntl = one(first + 2);
         gcn::Watchpoint& point = controls.watch.points[n];
-        point.valid = bit(watch, 31);
-        point.mode = static_cast<uint8_t>(bits(watch, 29, 2));
-        point.vmid = bits(watch, 24, 4);
-        point.mask = (uint64_t{bits(watch, 0, 24)} << 6) | 0xffffc0000000;
-        point.address = make64(one(first + 1), one(first) & 0xffff) & point.mask;
+        point.valid = watch::VALID::get(point_cntl);
+        point.mode = static_cast<uint8_t>(watch::MODE::get(point_cntl));
+        point.vmid = watch::VMID::get(point_cntl);
+        point.mask = (uint64_t{watch::MASK::get(point_cntl)} << 6) | 0xffffc0000000;
+        point.address = make64(one(first + 1), field::TCP_WATCH0_ADDR_H::ADDR::get(one(first))) & point.mask;
     }
     dispatcher_.set_debug(controls);
 }
@@ -354,55 +355,55 @@ void CpRegisters::write_gdbg(const Access& access, uint32_t value) {
 
 /// A micro engine is busy while a queue of it has packets to execute, or work of them that has not ended; an idle queue in its
 /// slot does not count, nor one that a bad packet has stopped. The SPI is busy while waves are resident.
-/// The blocks of graphics, caches and the RLC are never busy. @source Linux 6.12 gc_9_0_sh_mask.h (fields)
+/// The blocks of graphics, caches and the RLC are never busy.
 uint32_t CpRegisters::read_grbm_status(const Access&) {
-    constexpr uint32_t kSpiBusy = 1u << 22, kCpBusy = 1u << 29, kGuiActive = 1u << 31;
-    const uint32_t status =
-        (dispatcher_.waves_live_total() != 0 ? kSpiBusy : 0) | (mec_.busy_pipes() != 0 || mec_.busy(mec_.gfx()) ? kCpBusy : 0);
-    return status | (status != 0 ? kGuiActive : 0);
+    namespace grbm = field::GRBM_STATUS;
+    const uint32_t status = grbm::SPI_BUSY::of(dispatcher_.waves_live_total() != 0) |
+                            grbm::CP_BUSY::of(mec_.busy_pipes() != 0 || mec_.busy(mec_.gfx()));
+    return status | grbm::GUI_ACTIVE::of(status != 0);
 }
 
 uint32_t CpRegisters::read_grbm_status2(const Access&) {
-    constexpr uint32_t kCpfBusy = 1u << 28, kCpcBusy = 1u << 29, kCpgBusy = 1u << 30;
-    return (mec_.busy_pipes() != 0 ? kCpfBusy | kCpcBusy : 0) | (mec_.busy(mec_.gfx()) ? kCpfBusy | kCpgBusy : 0);
+    namespace grbm = field::GRBM_STATUS2;
+    const bool compute = mec_.busy_pipes() != 0, gfx = mec_.busy(mec_.gfx());
+    return grbm::CPF_BUSY::of(compute || gfx) | grbm::CPC_BUSY::of(compute) | grbm::CPG_BUSY::of(gfx);
 }
 
 uint32_t CpRegisters::read_grbm_engine(const Access& access) {
-    constexpr uint32_t kSpiBusy = 1u << 27;
     const uint32_t dw = kRows[access.row].dw;
     const unsigned engine = dw < GRBM_STATUS_SE2 ? dw - GRBM_STATUS_SE0 : 2 + dw - GRBM_STATUS_SE2;
-    return dispatcher_.waves_on_engine(engine) != 0 ? kSpiBusy : 0;
+    return field::GRBM_STATUS_SE0::SPI_BUSY::of(dispatcher_.waves_on_engine(engine) != 0);
 }
 
 uint32_t CpRegisters::read_cpc_status(const Access&) {
-    constexpr uint32_t kMec1Busy = 1u << 0, kMec2Busy = 1u << 1, kCpcBusy = 1u << 31;
+    namespace cpc = field::CP_CPC_STATUS;
     const uint32_t pipes = mec_.busy_pipes();
-    const uint32_t status =
-        (bits(pipes, 0, kPipesPerMec) ? kMec1Busy : 0) | (bits(pipes, kPipesPerMec, kPipesPerMec) ? kMec2Busy : 0);
-    return status | (status != 0 ? kCpcBusy : 0);
+    return cpc::MEC1_BUSY::of(bits(pipes, 0, kPipesPerMec) != 0) |
+           cpc::MEC2_BUSY::of(bits(pipes, kPipesPerMec, kPipesPerMec) != 0) | cpc::CPC_BUSY::of(pipes != 0);
 }
 
-/// MEC1_PIPEn_BUSY from bit 10 on, MEC2_PIPEn_BUSY from bit 26 on.
 uint32_t CpRegisters::read_cpc_busy(const Access&) {
     const uint32_t pipes = mec_.busy_pipes();
-    return bits(pipes, 0, kPipesPerMec) << 10 | bits(pipes, kPipesPerMec, kPipesPerMec) << 26;
+    return bits(pipes, 0, kPipesPerMec) << field::CP_CPC_BUSY_STAT::MEC1_PIPE0_BUSY::kLow |
+           bits(pipes, kPipesPerMec, kPipesPerMec) << field::CP_CPC_BUSY_STAT::MEC2_PIPE0_BUSY::kLow;
 }
 
 uint32_t CpRegisters::read_cpf_status(const Access&) {
-    constexpr uint32_t kHqdBusy = 1u << 15, kGfxBusy = 1u << 26, kComputeBusy = 1u << 27, kCpfBusy = 1u << 31;
-    const uint32_t status = (mec_.busy_pipes() != 0 ? kHqdBusy | kComputeBusy : 0) | (mec_.busy(mec_.gfx()) ? kGfxBusy : 0);
-    return status | (status != 0 ? kCpfBusy : 0);
+    namespace cpf = field::CP_CPF_STATUS;
+    const bool compute = mec_.busy_pipes() != 0, gfx = mec_.busy(mec_.gfx());
+    return cpf::HQD_BUSY::of(compute) | cpf::CPF_CMP_BUSY::of(compute) | cpf::CPF_GFX_BUSY::of(gfx) |
+           cpf::CPF_BUSY::of(compute || gfx);
 }
 
 uint32_t CpRegisters::read_cp_stat(const Access&) {
-    constexpr uint32_t kMeBusy = 1u << 17, kCpBusy = 1u << 31;
-    return mec_.busy(mec_.gfx()) ? kMeBusy | kCpBusy : 0;
+    const bool busy = mec_.busy(mec_.gfx());
+    return field::CP_STAT::ME_BUSY::of(busy) | field::CP_STAT::CP_BUSY::of(busy);
 }
 
 /// Waves are not told apart by shader engine: engine 0 shows them all, so that the driver's sum is right.
 bool CpRegisters::counts_waves_here() {
     const uint32_t index = bus_.read_register(GRBM_GFX_INDEX);
-    return bit(index, 31) || bits(index, 16, 8) == 0;
+    return field::GRBM_GFX_INDEX::SE_BROADCAST_WRITES::get(index) || field::GRBM_GFX_INDEX::SE_INDEX::get(index) == 0;
 }
 
 uint32_t CpRegisters::read_wf_status(const Access& access) {
@@ -415,12 +416,12 @@ uint32_t CpRegisters::read_wf_status(const Access& access) {
     return map;
 }
 
-/// COUNT 10:0 of queue n of the selected pipe.
+/// COUNT of queue n of the selected pipe.
 uint32_t CpRegisters::read_wf_count(const Access& access) {
     if (access.select.me < 1 || access.select.me > kMecs || !counts_waves_here()) return 0;
     const unsigned queue = kRows[access.row].dw - SPI_CSQ_WF_ACTIVE_COUNT_0;
     const Hqd& hqd = mec_.slot(access.select.me, access.select.pipe, queue);
-    return std::min(dispatcher_.waves_live(hqd.id()), 0x7ffu);
+    return std::min(dispatcher_.waves_live(hqd.id()), field::SPI_CSQ_WF_ACTIVE_COUNT_0::COUNT::kMask);
 }
 
 }  // namespace lyra

@@ -53,7 +53,9 @@ void SdmaEngine::Impl::reset() {
     next_run_ns = 0;
 }
 
-bool SdmaEngine::Impl::halted() const { return F32Halt::get(regs[reg::F32_CNTL]) || FreezeRequest::get(regs[reg::FREEZE]); }
+bool SdmaEngine::Impl::halted() const {
+    return field::SDMA_F32_CNTL::HALT::get(regs[reg::F32_CNTL]) || field::SDMA_FREEZE::FREEZE::get(regs[reg::FREEZE]);
+}
 
 /// There is something on the ring that the engine has not finished.
 bool SdmaEngine::Impl::pending(const Ring& ring) const {
@@ -72,12 +74,13 @@ bool SdmaEngine::Impl::read_register(uint32_t offset, uint32_t& value) {
     if (kEngineRows[offset].access == RegAccess::None) return false;
     value = regs[offset];
     if (offset == reg::STATUS_REG && !halted()) {
+        namespace status = field::SDMA_STATUS_REG;
         for (const Ring& ring : rings) {
-            if (pending(ring)) value &= ~(kStatusIdle | kStatusRbEmpty);
-            if (ring.ib.active) value |= kStatusInsideIb;
+            if (pending(ring)) value &= ~(status::IDLE::kMask | status::RB_EMPTY::kMask);
+            if (ring.ib.active) value |= status::INSIDE_IB::kMask;
         }
     }
-    if (offset == reg::FREEZE) value = FreezeDone::set(value, FreezeRequest::get(value));
+    if (offset == reg::FREEZE) value = field::SDMA_FREEZE::FROZEN::set(value, field::SDMA_FREEZE::FREEZE::get(value));
     return true;
 }
 
@@ -109,7 +112,8 @@ uint32_t SdmaEngine::Impl::read_ring_register(const Ring& ring, uint32_t offset)
         case ring_reg::SKIP_CNTL: return ring.skip_dw;
         case ring_reg::CONTEXT_STATUS:
             // The driver waits for IDLE after it cleared RB_ENABLE. @source amdgpu_amdkfd_gfx_v9.c kgd_hqd_sdma_destroy
-            return (ring.index == kGfx ? kContextSelected : 0) | (pending(ring) ? 0 : kContextIdle);
+            return field::SDMA_RING_CONTEXT_STATUS::SELECTED::of(ring.index == kGfx) |
+                   field::SDMA_RING_CONTEXT_STATUS::IDLE::of(!pending(ring));
         default: return ring.regs[offset];
     }
 }
@@ -148,10 +152,10 @@ void SdmaEngine::Impl::write_ring_register(Ring& ring, uint32_t offset, uint32_t
 bool SdmaEngine::Impl::doorbell(uint32_t byte_offset, uint64_t value) {
     for (Ring& ring : rings) {
         const uint32_t control = ring.regs[ring_reg::DOORBELL];
-        if (!DoorbellEnable::get(control) || (ring.regs[ring_reg::DOORBELL_OFFSET] & kDoorbellOffsetMask) != byte_offset)
-            continue;
+        const uint32_t at = field::SDMA_RING_DOORBELL_OFFSET::OFFSET::in_place(ring.regs[ring_reg::DOORBELL_OFFSET]);
+        if (!field::SDMA_RING_DOORBELL::ENABLE::get(control) || at != byte_offset) continue;
         value &= ~uint64_t{3};
-        const bool minor = ring.regs[ring_reg::MINOR_PTR_UPDATE] & 1;
+        const bool minor = field::SDMA_RING_MINOR_PTR_UPDATE::ENABLE::get(ring.regs[ring_reg::MINOR_PTR_UPDATE]);
         if (!minor && value < ring.wptr && hi32(value) == 0 && hi32(ring.wptr) != 0) {
             value = make64(lo32(value), hi32(ring.wptr));
             if (value < ring.wptr) value += uint64_t{1} << 32;
@@ -336,7 +340,9 @@ void SdmaEngine::Impl::write_back_rptr(Ring& ring) {
     if (!ring.rptr_dirty) return;
     ring.rptr_dirty = false;
     const uint64_t address = ring.rptr_address();
-    if (!RbRptrWriteback::get(ring.regs[ring_reg::RB_CNTL]) || !address || ring.writeback_failed || !ring.enabled()) return;
+    if (!rb_cntl::RPTR_WRITEBACK_ENABLE::get(ring.regs[ring_reg::RB_CNTL]) || !address || ring.writeback_failed ||
+        !ring.enabled())
+        return;
     // One fault is enough: a ring that cannot report its position would otherwise raise one per call.
     const bool aligned = address % sizeof(uint64_t) == 0;
     const Fault fault = aligned ? store<uint64_t>(ring.ring_vmid(), address, ring.rptr)

@@ -10,6 +10,7 @@
 #include "cp-firmware-model/cp_bus.h"
 #include "cp-firmware-model/packets/sdma.h"
 #include "cp-firmware-model/sdma/engine.h"
+#include "facts/register_fields.h"
 #include "facts/registers.h"
 
 namespace lyra {
@@ -76,20 +77,7 @@ constexpr std::array<RegRow, kRingStride> ring_rows() {
 inline constexpr auto kEngineRows = engine_rows();
 inline constexpr auto kRingRows = ring_rows();
 
-// Register fields. @source Linux 6.12 asic_reg/sdma0/sdma0_4_0_sh_mask.h
-using RbEnable = Bits<0, 1>;
-using RbSize = Bits<1, 6>;  ///< log2 dwords
-using RbRptrWriteback = Bits<12, 1>;
-using RbVmid = Bits<24, 4>;
-using IbEnable = Bits<0, 1>;
-using DoorbellEnable = Bits<28, 1>;
-using F32Halt = Bits<0, 1>;
-using FreezeRequest = Bits<4, 1>;
-using FreezeDone = Bits<5, 1>;
-using TrapEnable = Bits<0, 1>;
-inline constexpr uint32_t kDoorbellOffsetMask = 0x0ffffffc;
-inline constexpr uint32_t kStatusIdle = 1u << 0, kStatusRbEmpty = 1u << 2, kStatusInsideIb = 1u << 9;
-inline constexpr uint32_t kContextSelected = 1u << 0, kContextIdle = 1u << 2;
+namespace rb_cntl = field::SDMA_RING_RB_CNTL;  // RB_SIZE: log2 dwords
 
 /// How an action ended.
 enum class Step : uint8_t {
@@ -140,14 +128,16 @@ struct Ring {
     uint32_t epoch = 0;  ///< changes when the position is replaced from outside
 
     void visit(StateVisitor& v);
-    bool enabled() const { return RbEnable::get(regs[ring_reg::RB_CNTL]); }
+    bool enabled() const { return rb_cntl::RB_ENABLE::get(regs[ring_reg::RB_CNTL]); }
     bool kernel() const { return index < kFirstRlc; }
-    uint32_t ring_vmid() const { return RbVmid::get(regs[ring_reg::RB_CNTL]); }
+    uint32_t ring_vmid() const { return rb_cntl::RB_VMID::get(regs[ring_reg::RB_CNTL]); }
     uint32_t vmid() const { return ib.active ? ib.vmid : ring_vmid(); }
     /// Register access: only what the kernel driver itself put there. @source docs/spec/bring-up.md 4.1; IV source 247
     bool privileged() const { return kernel() && vmid() == 0; }
-    uint64_t bytes() const { return uint64_t{4} << RbSize::get(regs[ring_reg::RB_CNTL]); }
-    uint64_t base() const { return make64(regs[ring_reg::RB_BASE], regs[ring_reg::RB_BASE_HI] & 0xffffff) << 8; }
+    uint64_t bytes() const { return uint64_t{4} << rb_cntl::RB_SIZE::get(regs[ring_reg::RB_CNTL]); }
+    uint64_t base() const {
+        return make64(regs[ring_reg::RB_BASE], field::SDMA_RING_RB_BASE_HI::ADDR::get(regs[ring_reg::RB_BASE_HI])) << 8;
+    }
     uint64_t rptr_address() const { return make64(regs[ring_reg::RB_RPTR_ADDR_LO] & ~3u, regs[ring_reg::RB_RPTR_ADDR_HI]); }
     void abandon() {
         packet = {};

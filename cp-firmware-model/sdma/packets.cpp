@@ -64,7 +64,7 @@ Step SdmaEngine::Impl::indirect(Ring& ring, int64_t&) {
         report(env, Fault::IndirectDepth, fmt::format("sdma{} ring {} buffer {:#x}", index, ring.index, ring.ib.base));
         return Step::Stop;
     }
-    if (ring.kernel() && !IbEnable::get(ring.regs[ring_reg::IB_CNTL])) return Step::Wait;
+    if (ring.kernel() && !field::SDMA_RING_IB_CNTL::IB_ENABLE::get(ring.regs[ring_reg::IB_CNTL])) return Step::Wait;
     const uint32_t size = IndirectSize::get(words[3]);
     if (size == 0) return Step::Done;
     ring.ib.vmid = ring.privileged() ? IndirectVmid::get(words[0]) : ring.ring_vmid();
@@ -97,7 +97,7 @@ void SdmaEngine::Impl::interrupt(const Ring& ring, uint8_t source, uint32_t data
 }
 
 Step SdmaEngine::Impl::trap(Ring& ring, int64_t&) {
-    if (TrapEnable::get(regs[reg::CNTL])) {
+    if (field::SDMA_CNTL::TRAP_ENABLE::get(regs[reg::CNTL])) {
         interrupt(ring, ih_source::kSdmaTrap, TrapContext::get(ring.packet.words[1]));
     }
     return Step::Done;

@@ -75,9 +75,9 @@ int SdmaEngine::Impl::map_queue(uint64_t mqd_address, uint64_t wptr_address, uin
     ring.stopped = ring.draining = ring.writeback_failed = false;
     for (size_t i = 0; i < kRingStride; ++i) ring.regs[i] = kRingRows[i].reset;
     for (const auto& row : kMqdRegisters) ring.regs[row.offset] = mqd[row.dword];
-    ring.regs[ring_reg::RB_CNTL] = RbEnable::set(RbVmid::set(mqd[kMqdRbCntl], vmid), 1);
-    ring.regs[ring_reg::DOORBELL] = DoorbellEnable::set(0u, 1);
-    ring.regs[ring_reg::DOORBELL_OFFSET] = doorbell_bytes & kDoorbellOffsetMask;
+    ring.regs[ring_reg::RB_CNTL] = rb_cntl::RB_ENABLE::set(rb_cntl::RB_VMID::set(mqd[kMqdRbCntl], vmid), 1);
+    ring.regs[ring_reg::DOORBELL] = field::SDMA_RING_DOORBELL::ENABLE::kMask;
+    ring.regs[ring_reg::DOORBELL_OFFSET] = field::SDMA_RING_DOORBELL_OFFSET::OFFSET::in_place(doorbell_bytes);
     ring.mapped = true;
     ring.mqd = mqd_address;
     ring.pasid = pasid;
@@ -149,7 +149,7 @@ void SdmaEngine::Impl::release(Ring& ring) {
     ring.mqd = 0;
     ring.pasid = 0;
     ring.regs[ring_reg::DOORBELL] = 0;
-    ring.regs[ring_reg::RB_CNTL] = RbEnable::set(ring.regs[ring_reg::RB_CNTL], 0);
+    ring.regs[ring_reg::RB_CNTL] = rb_cntl::RB_ENABLE::set(ring.regs[ring_reg::RB_CNTL], 0);
 }
 
 }  // namespace lyra

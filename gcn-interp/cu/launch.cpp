@@ -4,46 +4,31 @@
 #include <algorithm>
 #include <cstring>
 
+#include "facts/register_fields.h"
 #include "gcn-interp/cu/paced.h"
 #include "gcn-interp/cu/plan.h"
 
 namespace lyra::gcn {
 namespace {
 
-/// COMPUTE_PGM_RSRC1 and 2 as far as they shape a wave. @source docs/spec/front-end.md 1.3
-struct Rsrc1 {
-    using Priority = Bits<10, 2>;
-    using FloatMode = Bits<12, 8>;
-    using Priv = Bits<20, 1>;
-    using Dx10Clamp = Bits<21, 1>;
-    using DebugMode = Bits<22, 1>;
-    using Ieee = Bits<23, 1>;
-    using Fp16Ovfl = Bits<26, 1>;
-};
-struct Rsrc2 {
-    using ScratchEn = Bits<0, 1>;
-    using TgidXyzEn = Bits<7, 3>;
-    using TgSizeEn = Bits<10, 1>;
-    using TidigCompCnt = Bits<11, 2>;
-    using ExcpEnMsb = Bits<13, 2>;
-    using ExcpEn = Bits<24, 7>;
-};
+namespace rsrc1 = regs::field::COMPUTE_PGM_RSRC1;
+namespace rsrc2 = regs::field::COMPUTE_PGM_RSRC2;
 
 uint32_t initial_mode(const WorkgroupLaunch& launch) {
-    uint32_t mode = Rsrc1::FloatMode::get(launch.rsrc1);
-    mode = ModeBits::Dx10Clamp::set(mode, Rsrc1::Dx10Clamp::get(launch.rsrc1));
-    mode = ModeBits::Ieee::set(mode, Rsrc1::Ieee::get(launch.rsrc1));
-    mode = Bits<11, 1>::set(mode, Rsrc1::DebugMode::get(launch.rsrc1));
-    mode = ModeBits::Fp16Ovfl::set(mode, Rsrc1::Fp16Ovfl::get(launch.rsrc1));
-    const uint32_t exceptions = Rsrc2::ExcpEn::get(launch.rsrc2) | Rsrc2::ExcpEnMsb::get(launch.rsrc2) << 7;
+    uint32_t mode = rsrc1::FLOAT_MODE::get(launch.rsrc1);
+    mode = ModeBits::Dx10Clamp::set(mode, rsrc1::DX10_CLAMP::get(launch.rsrc1));
+    mode = ModeBits::Ieee::set(mode, rsrc1::IEEE_MODE::get(launch.rsrc1));
+    mode = ModeBits::DebugEn::set(mode, rsrc1::DEBUG_MODE::get(launch.rsrc1));
+    mode = ModeBits::Fp16Ovfl::set(mode, rsrc1::FP16_OVFL::get(launch.rsrc1));
+    const uint32_t exceptions = rsrc2::EXCP_EN::get(launch.rsrc2) | rsrc2::EXCP_EN_MSB::get(launch.rsrc2) << 7;
     return ModeBits::ExcpEn::set(mode, exceptions);
 }
 
 uint32_t initial_status(const WorkgroupLaunch& launch, unsigned waves) {
     uint32_t status = 0;
     // @source LLVM amd_kernel_code_t, priority: "Drives spi_priority in spi_sq newWave cmd"
-    status = StatusBits::SpiPrio::set(status, Rsrc1::Priority::get(launch.rsrc1));
-    status = StatusBits::Priv::set(status, Rsrc1::Priv::get(launch.rsrc1));
+    status = StatusBits::SpiPrio::set(status, rsrc1::PRIORITY::get(launch.rsrc1));
+    status = StatusBits::Priv::set(status, rsrc1::PRIV::get(launch.rsrc1));
     status = StatusBits::TrapEn::set(status, traps_enabled(launch));
     status = StatusBits::InTg::set(status, waves > 1);
     return StatusBits::Valid::set(status, 1);
@@ -63,16 +48,16 @@ void set_sgprs(Wave& wave, const WorkgroupLaunch& launch, unsigned number, unsig
         ++next;
     };
     for (unsigned i = 0; i < launch.user_sgpr_count && i < launch.user_sgprs.size(); ++i) put(launch.user_sgprs[i]);
-    for (unsigned d = 0; d < 3; ++d) {
-        if (bit(Rsrc2::TgidXyzEn::get(launch.rsrc2), d)) put(launch.group_id[d]);
-    }
-    if (Rsrc2::TgSizeEn::get(launch.rsrc2)) put((number == 0 ? 0x80000000u : 0u) | (waves & 63));
-    if (Rsrc2::ScratchEn::get(launch.rsrc2)) put(launch.scratch_offset[number]);
+    if (rsrc2::TGID_X_EN::get(launch.rsrc2)) put(launch.group_id[0]);
+    if (rsrc2::TGID_Y_EN::get(launch.rsrc2)) put(launch.group_id[1]);
+    if (rsrc2::TGID_Z_EN::get(launch.rsrc2)) put(launch.group_id[2]);
+    if (rsrc2::TG_SIZE_EN::get(launch.rsrc2)) put((number == 0 ? 0x80000000u : 0u) | (waves & 63));
+    if (rsrc2::SCRATCH_EN::get(launch.rsrc2)) put(launch.scratch_offset[number]);
 }
 
 /// v0, v1, v2: work-item ids, as many as RSRC2.TIDIG_COMP_CNT asks for.
 void set_work_item_ids(Wave& wave, const WorkgroupLaunch& launch, unsigned position) {
-    const unsigned components = std::min(Rsrc2::TidigCompCnt::get(launch.rsrc2) + 1, 3u);
+    const unsigned components = std::min(rsrc2::TIDIG_COMP_CNT::get(launch.rsrc2) + 1, 3u);
     const std::array<uint32_t, 3>& size = launch.group_size;
     const uint32_t first = position * kLanes, rows = first / size[0];
     // In parts in which y and z stay what they are: this is done for every wave.
@@ -204,7 +189,7 @@ void ComputeUnit::restore(const WorkgroupRestore& group) {
         wave.exec = record_answer(group.record[number], number == 0);
         wave.tba = group.tba;
         wave.tma = group.tma;
-        wave.status = StatusBits::SpiPrio::set(0u, Rsrc1::Priority::get(group.rsrc1));
+        wave.status = StatusBits::SpiPrio::set(0u, rsrc1::PRIORITY::get(group.rsrc1));
         wave.status = StatusBits::Priv::set(wave.status, 1);
         wave.status = StatusBits::TrapEn::set(wave.status, 1);
         wave.status = StatusBits::InTg::set(wave.status, plan.waves > 1);

@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <bit>
 
+#include "facts/register_fields.h"
 #include "gcn-interp/cu/plan.h"
 
 namespace lyra::gcn {
 
 namespace {
 
-using RsrcVgprs = Bits<0, 6>;
-using RsrcSgprs = Bits<6, 4>;
+namespace rsrc1 = regs::field::COMPUTE_PGM_RSRC1;
 
 uint64_t items(const WorkgroupLaunch& launch) {
     uint64_t product = 1;
@@ -36,8 +36,8 @@ int find_lds(const LdsMap& taken, unsigned count) {
 }  // namespace
 
 WaveRegisters wave_registers(const WorkgroupLaunch& launch) {
-    const unsigned vgprs = (RsrcVgprs::get(launch.rsrc1) + 1) * kVgprGranule;
-    const unsigned sgprs = (RsrcSgprs::get(launch.rsrc1) / 2 + 1) * kSgprGranule;
+    const unsigned vgprs = (rsrc1::VGPRS::get(launch.rsrc1) + 1) * kVgprGranule;
+    const unsigned sgprs = (rsrc1::SGPRS::get(launch.rsrc1) / 2 + 1) * kSgprGranule;
     const unsigned usable = std::min(sgprs, kMaxSgprs);
     return {std::min(vgprs, kVgprsPerSimd), usable, usable + (traps_enabled(launch) ? kTtmps : 0)};
 }

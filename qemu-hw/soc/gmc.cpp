@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "common/bits.h"
+#include "facts/register_fields.h"
 
 namespace lyra {
 
@@ -19,7 +20,7 @@ namespace {
 constexpr size_t kTlbEntries = 4096;
 /// Of what Strict::tlb keeps; a guest that has more loses all of it.
 constexpr size_t kMaxKept = size_t{1} << 20;
-/// VM_INVALIDATE_ENGn_REQ: VMIDs 15:0, FLUSH_TYPE. @source Linux 6.12 gmc_v9_0.c gmc_v9_0_get_invalidate_req()
+/// FLUSH_TYPE. @source Linux 6.12 gmc_v9_0.c gmc_v9_0_get_invalidate_req()
 using RequestFlushType = Bits<16, 3>;
 constexpr uint64_t kFaultRepeatNs = 1'000'000;
 /// Bits of the second data dword. @source Linux 6.12 gmc_v9_0_process_interrupt()
@@ -29,21 +30,11 @@ constexpr uint32_t kWriteFault = 0x20, kRetryFault = 0x80;
 /// (read 0x3, ring 24; write 0x5, ring 40), of a fetch (GFX11) 0xb, ring 88
 constexpr uint8_t kNotValid = 1, kNoRead = 2, kNoWrite = 4, kNoExecute = 8;
 constexpr unsigned kRingPermissions = 3;
-using StatusMore = Bits<0, 1>;
-using StatusWalker = Bits<1, 3>;
-using StatusPermissions = Bits<4, 4>;
-using StatusClient = Bits<9, 9>;
-using StatusWrite = Bits<18, 1>;
-using StatusAtomic = Bits<19, 1>;
-using StatusVmid = Bits<20, 4>;
 
 /// Pages that are asked for at a time; past it all are asked for anew.
 constexpr size_t kMaxRetried = 4096;
 
-using ContextEnable = Bits<0, 1>;
-using ContextDepth = Bits<1, 2>;
-using ContextBlockSize = Bits<3, 4>;
-using ContextRetry = Bits<7, 1>;  ///< RETRY_PERMISSION_OR_INVALID_PAGE_FAULT
+namespace context = field::VM_CONTEXT_CNTL;
 
 uint64_t tag_of(uint32_t vmid, uint64_t va) { return ((va >> 12) & 0xfffffffffull) | (uint64_t{vmid} << 52); }
 /// Rights without which an access fails.
@@ -84,17 +75,18 @@ uint32_t Hub::read(uint32_t dw) {
 
 void Hub::write(uint32_t dw, uint32_t value) {
     if (dw == at_.VM_L2_PROTECTION_FAULT_CNTL) {
-        if (value & 1) {
+        using Clear = field::VM_L2_PROTECTION_FAULT_CNTL::CLEAR_PROTECTION_FAULT_STATUS_ADDR;
+        if (Clear::get(value)) {
             registers_.store(at_.VM_L2_PROTECTION_FAULT_STATUS, 0);
             last_fault_tag_ = ~uint64_t{0};
         }
-        registers_.store(dw, value & ~1u);
+        registers_.store(dw, Clear::set(value, 0));
         return;
     }
     registers_.store(dw, value);
     if (dw < at_.VM_INVALIDATE_ENG_REQ || dw >= at_.VM_INVALIDATE_ENG_REQ + kInvalidateEngines) return;
     const uint32_t engine = dw - at_.VM_INVALIDATE_ENG_REQ;
-    const uint32_t mask = value & 0xffff;
+    const uint32_t mask = field::VM_INVALIDATE_ENG_REQ::PER_VMID_INVALIDATE_REQ::get(value);
     if (RequestFlushType::get(value) == kHeavyweightFlush && heavyweight_) heavyweight_();
     invalidate(mask);
     registers_.store(at_.VM_INVALIDATE_ENG_ACK + engine, mask);
@@ -160,11 +152,12 @@ Result<Hub::PageInfo> Hub::translate(uint32_t vmid, uint64_t va) {
 // VMID 0 sees, in this order: the frame buffer window, the AGP window, the GART.
 Result<Hub::PageInfo> Hub::translate_vmid0(uint64_t mc_address) {
     const uint64_t page = mc_address & ~(kPageBytes - 1);
-    const uint64_t fb_base = uint64_t{reg32(at_.MC_VM_FB_LOCATION_BASE) & 0xffffff} << 24;
-    const uint64_t fb_top = (uint64_t{reg32(at_.MC_VM_FB_LOCATION_TOP) & 0xffffff} << 24) | 0xffffff;
+    const uint64_t fb_base = uint64_t{field::MC_VM_FB_LOCATION_BASE::FB_BASE::get(reg32(at_.MC_VM_FB_LOCATION_BASE))} << 24;
+    const uint64_t fb_top =
+        (uint64_t{field::MC_VM_FB_LOCATION_TOP::FB_TOP::get(reg32(at_.MC_VM_FB_LOCATION_TOP))} << 24) | 0xffffff;
     if (page >= fb_base && page <= fb_top) return PageInfo{page - fb_base, false, false, kAllRights};
-    const uint64_t agp_bot = uint64_t{reg32(at_.MC_VM_AGP_BOT) & 0xffffff} << 24;
-    const uint64_t agp_top = (uint64_t{reg32(at_.MC_VM_AGP_TOP) & 0xffffff} << 24) | 0xffffff;
+    const uint64_t agp_bot = uint64_t{field::MC_VM_AGP_BOT::AGP_BOT::get(reg32(at_.MC_VM_AGP_BOT))} << 24;
+    const uint64_t agp_top = (uint64_t{field::MC_VM_AGP_TOP::AGP_TOP::get(reg32(at_.MC_VM_AGP_TOP))} << 24) | 0xffffff;
     if (reg32(at_.MC_VM_AGP_TOP) != 0 && agp_bot <= agp_top && page >= agp_bot && page <= agp_top) {
         const uint64_t agp_base = uint64_t{reg32(at_.MC_VM_AGP_BASE)} << 24;
         return PageInfo{page - agp_bot + agp_base, true, false, kAllRights};
@@ -219,13 +212,13 @@ Result<uint64_t> Hub::read_directory(uint32_t vmid, unsigned level, uint64_t va,
 // translate-further table, a table entry may point on.
 Result<Hub::PageInfo> Hub::walk(uint32_t vmid, uint64_t va) {
     const uint32_t cntl = reg32(at_.VM_CONTEXT_CNTL + vmid);
-    if (!ContextEnable::get(cntl)) return Fault::PageNotPresent;
+    if (!context::ENABLE_CONTEXT::get(cntl)) return Fault::PageNotPresent;
     const uint64_t start = reg64(at_.VM_CONTEXT_PAGE_TABLE_START_ADDR + vmid * 2),
                    end = reg64(at_.VM_CONTEXT_PAGE_TABLE_END_ADDR + vmid * 2);
     const uint64_t pfn = va >> 12;
     if (pfn < start || pfn > end) return Fault::PageNotPresent;
-    const unsigned depth = ContextDepth::get(cntl);
-    const unsigned block_bits = 9 + ContextBlockSize::get(cntl);
+    const unsigned depth = context::PAGE_TABLE_DEPTH::get(cntl);
+    const unsigned block_bits = 9 + context::PAGE_TABLE_BLOCK_SIZE::get(cntl);
     const uint64_t base = reg64(at_.VM_CONTEXT_PAGE_TABLE_BASE_ADDR + vmid * 2);
     uint64_t table = base & PteBits::kTableAddress;
     bool system = base & PteBits::kSystem;
@@ -310,7 +303,8 @@ uint8_t* Hub::page(uint32_t vmid, uint64_t va, Access access) {
 }
 
 bool Hub::retries(uint32_t vmid, const HubClient& client) const {
-    return client.retries && ContextRetry::get(reg32(at_.VM_CONTEXT_CNTL + vmid)) && retry_wanted_(vmid);
+    const uint32_t cntl = reg32(at_.VM_CONTEXT_CNTL + vmid);
+    return client.retries && context::RETRY_PERMISSION_OR_INVALID_PAGE_FAULT::get(cntl) && retry_wanted_(vmid);
 }
 
 /// The translation of an access that its page allows. @return nullptr, with the fault, which is raised
@@ -447,8 +441,9 @@ bool Hub::retried_lately(uint32_t vmid, uint64_t va) {
 
 /// The first fault since the driver cleared the status keeps it; it learns only that there were more.
 void Hub::latch(uint32_t vmid, uint64_t va, Access access, Fault fault, uint32_t denied, const HubClient& client) {
+    namespace status = field::VM_L2_PROTECTION_FAULT_STATUS;
     if (const uint32_t before = registers_.stored(at_.VM_L2_PROTECTION_FAULT_STATUS); before != 0) {
-        registers_.store(at_.VM_L2_PROTECTION_FAULT_STATUS, StatusMore::set(before, 1u));
+        registers_.store(at_.VM_L2_PROTECTION_FAULT_STATUS, status::MORE_FAULTS::set(before, 1u));
         return;
     }
     const uint32_t id = access == Access::Execute  ? client.fetch_id
@@ -456,12 +451,13 @@ void Hub::latch(uint32_t vmid, uint64_t va, Access access, Fault fault, uint32_t
                         : stores(access)           ? client.write_id
                                                    : client.read_id;
     // Which number a walk has that leaves memory is not public.
-    const uint32_t status = StatusWalker::set(0u, fault == Fault::PageWalk ? 1u : 0u) | StatusPermissions::set(0u, denied) |
-                            StatusClient::set(0u, id) | StatusWrite::set(0u, stores(access) ? 1u : 0u) |
-                            StatusAtomic::set(0u, access == Access::Atomic ? 1u : 0u) | StatusVmid::set(0u, vmid);
-    registers_.store(at_.VM_L2_PROTECTION_FAULT_STATUS, status);
+    const uint32_t value = status::WALKER_ERROR::of(fault == Fault::PageWalk) | status::PERMISSION_FAULTS::of(denied) |
+                           status::CID::of(id) | status::RW::of(stores(access)) | status::ATOMIC::of(access == Access::Atomic) |
+                           status::VMID::of(vmid);
+    registers_.store(at_.VM_L2_PROTECTION_FAULT_STATUS, value);
     registers_.store(at_.VM_L2_PROTECTION_FAULT_ADDR_LO32, lo32(va >> 12));
-    registers_.store(at_.VM_L2_PROTECTION_FAULT_ADDR_HI32, hi32(va >> 12) & 0xf);
+    registers_.store(at_.VM_L2_PROTECTION_FAULT_ADDR_HI32,
+                     field::VM_L2_PROTECTION_FAULT_ADDR_HI32::LOGICAL_PAGE_ADDR_HI4::of(hi32(va >> 12)));
 }
 
 }  // namespace lyra

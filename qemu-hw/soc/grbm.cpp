@@ -3,6 +3,7 @@
 #include "qemu-hw/soc/grbm.h"
 
 #include "common/bits.h"
+#include "facts/register_fields.h"
 
 namespace lyra {
 
@@ -10,14 +11,9 @@ namespace {
 
 using namespace regs::GC;
 
-using PipeId = Bits<0, 2>;
-using MeId = Bits<2, 2>;
-using VmId = Bits<4, 4>;
-using QueueId = Bits<8, 3>;
-
 // TBA and TMA registers hold address >> 8 in 40 bits; bit 31 of the high word is an enable bit of later chips.
 uint64_t trap_address(uint32_t lo, uint32_t hi) {
-    const uint64_t address = make64(lo, hi & 0xff) << 8;
+    const uint64_t address = make64(lo, field::SQ_SHADER_TBA_HI::ADDR_HI::get(hi)) << 8;
     return static_cast<uint64_t>(sign_extend(address, 48));
 }
 
@@ -33,12 +29,13 @@ void Grbm::reset() {
 }
 
 GrbmSelect Grbm::select() const {
+    namespace gfx = field::GRBM_GFX_CNTL;
     const uint32_t v = registers_.stored(GRBM_GFX_CNTL);
     GrbmSelect s;
-    s.me = static_cast<uint8_t>(MeId::get(v));
-    s.pipe = static_cast<uint8_t>(PipeId::get(v));
-    s.queue = static_cast<uint8_t>(QueueId::get(v));
-    s.vmid = static_cast<uint8_t>(VmId::get(v));
+    s.me = static_cast<uint8_t>(gfx::MEID::get(v));
+    s.pipe = static_cast<uint8_t>(gfx::PIPEID::get(v));
+    s.queue = static_cast<uint8_t>(gfx::QUEUEID::get(v));
+    s.vmid = static_cast<uint8_t>(gfx::VMID::get(v));
     return s;
 }
 
@@ -66,9 +63,9 @@ void Grbm::write(uint32_t dw, uint32_t value) {
     if (uint32_t* p = banked(dw)) {
         *p = value;
     } else if (dw == RLC_SAFE_MODE) {
-        registers_.store(dw, value & ~1u);  // CMD is done at once
+        registers_.store(dw, field::RLC_SAFE_MODE::CMD::set(value, 0));  // done at once
     } else if (dw == RLC_CAPTURE_GPU_CLOCK_COUNT) {
-        if (value & 1) captured_clock_ = gpu_clock(env_);
+        if (field::RLC_CAPTURE_GPU_CLOCK_COUNT::CAPTURE::get(value)) captured_clock_ = gpu_clock(env_);
     }
 }
 
@@ -87,9 +84,9 @@ void Grbm::bind(uint32_t vmid, const ProcessBinding& binding) {
     bank.bases = binding.sh_mem_bases;
     bank.config = binding.sh_mem_config;
     bank.tba_lo = lo32(binding.tba >> 8);
-    bank.tba_hi = hi32(binding.tba >> 8) & 0xff;
+    bank.tba_hi = field::SQ_SHADER_TBA_HI::ADDR_HI::of(hi32(binding.tba >> 8));
     bank.tma_lo = lo32(binding.tma >> 8);
-    bank.tma_hi = hi32(binding.tma >> 8) & 0xff;
+    bank.tma_hi = field::SQ_SHADER_TMA_HI::ADDR_HI::of(hi32(binding.tma >> 8));
 }
 
 void Grbm::ShaderBank::visit(StateVisitor& v) {

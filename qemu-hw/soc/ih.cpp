@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "common/bits.h"
+#include "facts/register_fields.h"
 
 namespace lyra {
 
@@ -15,17 +16,11 @@ namespace {
 
 using namespace regs::OSSSYS;
 
-// @source Linux 6.12 vega10_ih.c, osssys_4_0_sh_mask.h
-using RbEnable = Bits<0, 1>;
-using RbSize = Bits<1, 5>;
-using WptrWriteback = Bits<8, 1>;
-using OverflowEnable = Bits<16, 1>;
-using EnableIntr = Bits<17, 1>;
-using DoorbellOffset = Bits<0, 26>;
-using DoorbellEnable = Bits<28, 1>;
+// @source Linux 6.12 vega10_ih.c
+namespace cntl = field::IH_RB_CNTL;
 
 constexpr uint32_t kVectorBytes = 32;
-constexpr uint32_t kRbOverflow = 1;  ///< of IH_RB_WPTR
+constexpr uint32_t kRbOverflow = field::IH_RB_WPTR::RB_OVERFLOW::kMask;
 // More than any driver leaves unread; past it a guest has stopped listening.
 constexpr size_t kBacklogVectors = 65536;
 
@@ -38,17 +33,17 @@ InterruptHandler::InterruptHandler(Env& env, RegisterFile& registers, BusMemory&
 
 uint32_t InterruptHandler::control() const { return registers_.stored(IH_RB_CNTL); }
 
-uint64_t InterruptHandler::ring_bytes() const { return uint64_t{4} << RbSize::get(control()); }
+uint64_t InterruptHandler::ring_bytes() const { return uint64_t{4} << cntl::RB_SIZE::get(control()); }
 
 uint32_t InterruptHandler::read(uint32_t dw) { return registers_.stored(dw); }
 
 void InterruptHandler::write(uint32_t dw, uint32_t value) {
     if (dw == IH_RB_RPTR) return rptr_moved(value);
     if (dw == IH_RB_CNTL) {
-        const bool was_on = RbEnable::get(control());
-        registers_.store(dw, value & 0x7fffffff);  // bit 31 is the overflow-clear pulse
-        if (bit(value, 31)) registers_.store(IH_RB_WPTR, registers_.stored(IH_RB_WPTR) & ~kRbOverflow);
-        if (!was_on && RbEnable::get(value)) flush();
+        const bool was_on = cntl::RB_ENABLE::get(control());
+        registers_.store(dw, cntl::WPTR_OVERFLOW_CLEAR::set(value, 0));  // a pulse
+        if (cntl::WPTR_OVERFLOW_CLEAR::get(value)) registers_.store(IH_RB_WPTR, registers_.stored(IH_RB_WPTR) & ~kRbOverflow);
+        if (!was_on && cntl::RB_ENABLE::get(value)) flush();
         return;
     }
     registers_.store(dw, value);
@@ -85,18 +80,18 @@ void InterruptHandler::raise(const Interrupt& interrupt) {
 }
 
 void InterruptHandler::flush() {
-    if (!RbEnable::get(control()) || !bus_.bus_master()) return;
+    if (!cntl::RB_ENABLE::get(control()) || !bus_.bus_master()) return;
     const uint64_t mask = ring_bytes() - 1;
     if (ring_bytes() < 2 * kVectorBytes) return;
     const uint64_t base =
-        (uint64_t{registers_.stored(IH_RB_BASE)} << 8) | (uint64_t{registers_.stored(IH_RB_BASE_HI) & 0xff} << 40);
+        make64(registers_.stored(IH_RB_BASE), field::IH_RB_BASE_HI::ADDR::get(registers_.stored(IH_RB_BASE_HI))) << 8;
     uint64_t wptr = registers_.stored(IH_RB_WPTR) & mask & ~uint64_t{kVectorBytes - 1};
     const uint64_t rptr = registers_.stored(IH_RB_RPTR) & mask & ~uint64_t{kVectorBytes - 1};
     uint32_t overflow = registers_.stored(IH_RB_WPTR) & kRbOverflow;
     bool wrote = false;
     while (!backlog_.empty()) {
         if (overrun_ || ((wptr + kVectorBytes) & mask) == rptr) {
-            if (!env_.ih_overflow || !OverflowEnable::get(control())) break;
+            if (!env_.ih_overflow || !cntl::WPTR_OVERFLOW_ENABLE::get(control())) break;
             report(env_, Fault::InterruptRingFull, fmt::format("the vector at {:#x} is lost", (wptr + kVectorBytes) & mask));
             overrun_ = true;
             overflow = kRbOverflow;
@@ -110,10 +105,11 @@ void InterruptHandler::flush() {
     if (!wrote) return;
     const uint32_t value = static_cast<uint32_t>(wptr) | overflow;
     registers_.store(IH_RB_WPTR, value);
-    if (WptrWriteback::get(control())) {
-        store(make64(registers_.stored(IH_RB_WPTR_ADDR_LO), registers_.stored(IH_RB_WPTR_ADDR_HI) & 0xffff), &value, 4);
+    if (cntl::WPTR_WRITEBACK_ENABLE::get(control())) {
+        const uint32_t high = field::IH_RB_WPTR_ADDR_HI::ADDR::get(registers_.stored(IH_RB_WPTR_ADDR_HI));
+        store(make64(registers_.stored(IH_RB_WPTR_ADDR_LO), high), &value, 4);
     }
-    if (!EnableIntr::get(control())) return;
+    if (!cntl::ENABLE_INTR::get(control())) return;
     notify();
 }
 
@@ -145,7 +141,7 @@ void InterruptHandler::rptr_moved(uint32_t value) {
     flush();
     // MSI is edge triggered: whatever the driver has not yet read needs another one.
     const uint64_t mask = ring_bytes() - 1;
-    if (EnableIntr::get(control()) && RbEnable::get(control()) && bus_.bus_master() &&
+    if (cntl::ENABLE_INTR::get(control()) && cntl::RB_ENABLE::get(control()) && bus_.bus_master() &&
         (registers_.stored(IH_RB_WPTR) & mask) != (value & mask)) {
         notify();
     }
@@ -153,7 +149,8 @@ void InterruptHandler::rptr_moved(uint32_t value) {
 
 bool InterruptHandler::doorbell(uint32_t byte_offset, uint32_t value) {
     const uint32_t control = registers_.stored(IH_DOORBELL_RPTR);
-    if (!DoorbellEnable::get(control) || DoorbellOffset::get(control) * 4 != byte_offset) return false;
+    namespace rptr = field::IH_DOORBELL_RPTR;
+    if (!rptr::ENABLE::get(control) || rptr::OFFSET::get(control) * 4 != byte_offset) return false;
     rptr_moved(value);
     return true;
 }

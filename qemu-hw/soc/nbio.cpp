@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "common/bits.h"
+#include "facts/register_fields.h"
 
 namespace lyra {
 
@@ -19,8 +20,7 @@ constexpr struct {
                        {BIF_SDMA1_DOORBELL_RANGE, DoorbellTarget::Sdma1},
                        {BIF_IH_DOORBELL_RANGE, DoorbellTarget::Ih},
                        {BIF_MMSCH0_DOORBELL_RANGE, DoorbellTarget::Video}};
-using RangeOffset = Bits<2, 10>;  ///< dwords
-using RangeSize = Bits<16, 5>;    ///< dwords; 0: off
+namespace doorbell_range = field::BIF_SDMA0_DOORBELL_RANGE;  ///< of all; dwords; SIZE 0: off
 // A guest that walks the whole SMN space must not make us keep all of it.
 constexpr size_t kSmnRegisters = 65536;
 
@@ -39,18 +39,19 @@ void Nbio::reset() {
 /// A range is compared with bits 11:2 of the offset: it is there in every page of the aperture, so that processes have
 /// doorbells of SDMA queues in their own pages. @source Linux 6.12 kfd_priv.h KFD_QUEUE_DOORBELL_MIRROR_OFFSET
 DoorbellTarget Nbio::doorbell_target(uint32_t byte_offset) const {
-    if (!bit(registers_.stored(RCC_DOORBELL_APER_EN), 0)) return DoorbellTarget::Nowhere;
-    const uint32_t dw = bits(byte_offset, 2, 10);
+    if (!field::RCC_DOORBELL_APER_EN::BIF_DOORBELL_APER_EN::get(registers_.stored(RCC_DOORBELL_APER_EN)))
+        return DoorbellTarget::Nowhere;
+    const uint32_t dw = doorbell_range::OFFSET::get(byte_offset);
     for (const auto& row : kDoorbellRanges) {
-        const uint32_t range = registers_.stored(row.dw), first = RangeOffset::get(range);
-        if (dw >= first && dw - first < RangeSize::get(range)) return row.target;
+        const uint32_t range = registers_.stored(row.dw), first = doorbell_range::OFFSET::get(range);
+        if (dw >= first && dw - first < doorbell_range::SIZE::get(range)) return row.target;
     }
     return DoorbellTarget::Cp;
 }
 
 uint32_t* Nbio::vram_window() {
     const uint32_t index = registers_.stored(MM_INDEX);
-    const uint64_t offset = (uint64_t{registers_.stored(MM_INDEX_HI)} << 31) | (index & 0x7ffffffcu);
+    const uint64_t offset = (uint64_t{registers_.stored(MM_INDEX_HI)} << 31) | (field::MM_INDEX::MM_OFFSET::get(index) & ~3u);
     if (offset > bus_.vram_bytes() - 4) {
         report(env_, Fault::VramAddress, fmt::format("MM_DATA at {:#x}", offset));
         return nullptr;
@@ -61,7 +62,7 @@ uint32_t* Nbio::vram_window() {
 uint32_t Nbio::read(uint32_t dw) {
     if (dw == MM_DATA) {
         const uint32_t index = registers_.stored(MM_INDEX);
-        if (!bit(index, 31)) return index / 4 == MM_DATA ? 0 : registers_.read(index / 4);
+        if (!field::MM_INDEX::MM_APER::get(index)) return index / 4 == MM_DATA ? 0 : registers_.read(index / 4);
         const uint32_t* p = vram_window();
         return p ? *p : ~0u;
     }
@@ -76,7 +77,7 @@ void Nbio::write(uint32_t dw, uint32_t value) {
     if (dw == MM_INDEX) return registers_.store(dw, value);
     if (dw == MM_DATA) {
         const uint32_t index = registers_.stored(MM_INDEX);
-        if (!bit(index, 31)) {
+        if (!field::MM_INDEX::MM_APER::get(index)) {
             if (index / 4 != MM_DATA) registers_.write(index / 4, value);
         } else if (uint32_t* p = vram_window()) {
             *p = value;

@@ -8,14 +8,15 @@
 #include <fmt/format.h>
 
 #include "common/bits.h"
+#include "facts/register_fields.h"
 #include "qemu-hw/include/lyra.h"
 
 namespace lyra {
 
 namespace {
 
-constexpr uint32_t kAtcValid = 1u << 31;
-constexpr uint32_t kFbBase = 0x8000;  ///< bits 47:24 of the first MC address of VRAM
+constexpr uint32_t kAtcValid = field::ATC_VMID_PASID_MAPPING::VALID::kMask;
+constexpr uint32_t kFbBase = 0x8000;  ///< FB_BASE: bits 47:24 of the first MC address of VRAM
 /// Dwords behind an SDMA engine's base that its registers may be in.
 constexpr uint32_t kSdmaSpan = 0x300;
 
