@@ -65,12 +65,12 @@ struct Rig {
 
     void prepare(Input& in) {
         hqd.me = 1;
-        hqd.regs[kHqdAqlControl] = 1;
-        hqd.regs[kHqdVmid] = 8;
-        hqd.regs[kHqdPqControl] = in.take<uint8_t>() % 4 == 0 ? in.take<uint8_t>() : 7;
-        hqd.regs[kHqdPqRptrReportAddr] = 0x4080;
-        hqd.regs[kHqdPqWptrPollAddr] = 0x4038;
-        hqd.regs[kHqdPqBase] = 0;
+        hqd.regs[hqd_reg::CP_HQD_AQL_CONTROL] = 1;
+        hqd.regs[hqd_reg::CP_HQD_VMID] = 8;
+        hqd.regs[hqd_reg::CP_HQD_PQ_CONTROL] = in.take<uint8_t>() % 4 == 0 ? in.take<uint8_t>() : 7;
+        hqd.regs[hqd_reg::CP_HQD_PQ_RPTR_REPORT_ADDR] = 0x4080;
+        hqd.regs[hqd_reg::CP_HQD_PQ_WPTR_POLL_ADDR] = 0x4038;
+        hqd.regs[hqd_reg::CP_HQD_PQ_BASE] = 0;
         hqd.compute.fill(~0u);
         hqd.compute[22] = in.take<uint32_t>();
         next = hqd.compute[96] = in.take<uint8_t>();
@@ -82,7 +82,7 @@ struct Rig {
     }
     void load() {
         hqd.state = HqdState::Active;
-        hqd.regs[kHqdError] = 0;
+        hqd.regs[hqd_reg::CP_HQD_ERROR] = 0;
         aql.load(hqd);
     }
     /// A packet that is nearly right: the type and the fields which decide how far it gets come from a few bytes.

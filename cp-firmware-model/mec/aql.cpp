@@ -50,8 +50,8 @@ void AqlProcessor::doorbell(Hqd& hqd, uint64_t value) {
     }
     st.write_index = std::max(st.write_index, value + 1);
     hqd.wptr_dw = st.write_index * aql::kPacketDwords;
-    hqd.regs[kHqdPqWptrLo] = lo32(hqd.wptr_dw);
-    hqd.regs[kHqdPqWptrHi] = hi32(hqd.wptr_dw);
+    hqd.regs[hqd_reg::CP_HQD_PQ_WPTR_LO] = lo32(hqd.wptr_dw);
+    hqd.regs[hqd_reg::CP_HQD_PQ_WPTR_HI] = hi32(hqd.wptr_dw);
 }
 
 RunState AqlProcessor::step(Hqd& hqd, unsigned max_packets) {
@@ -251,7 +251,7 @@ void AqlProcessor::retire(Hqd& hqd) {
     }
     const uint64_t index = aql::retire_index(hqd);
     hqd.rptr_dw = index * aql::kPacketDwords;
-    hqd.regs[kHqdPqRptr] = static_cast<uint32_t>(hqd.rptr_dw & (hqd.ring_dwords() - 1));
+    hqd.regs[hqd_reg::CP_HQD_PQ_RPTR] = static_cast<uint32_t>(hqd.rptr_dw & (hqd.ring_dwords() - 1));
     if (hqd.rptr_report_address() != 0 && store(port, vmid, hqd.rptr_report_address(), index) != Fault::None) {
         memory_error(hqd, aql::hqd_error::kReadPointer, "read_dispatch_id");
     }
@@ -259,14 +259,14 @@ void AqlProcessor::retire(Hqd& hqd) {
 
 AqlProcessor::Step AqlProcessor::fail(Hqd& hqd, Fault fault, std::string_view detail) {
     report(env_, fault, fmt::format("{}, packet {:#x} of queue {}", detail, hqd.fetch_index, hqd.id()));
-    hqd.regs[kHqdError] |= aql::hqd_error::kAql;
+    hqd.regs[hqd_reg::CP_HQD_ERROR] |= aql::hqd_error::kAql;
     hqd.state = HqdState::Stopped;
     const aql::ErrorInfo* info = aql::error_info(fault);
     if (info == nullptr) return Step::Stop;
     AmdQueue queue;
     if (read_queue(hqd, queue) == Fault::None && queue.ok && queue.inactive_signal != 0) {
         const Fault stored = signals_.store(owner(hqd), queue.inactive_signal, info->code);
-        if (stored != Fault::None) hqd.regs[kHqdError] |= aql::hqd_error::kSignal;
+        if (stored != Fault::None) hqd.regs[hqd_reg::CP_HQD_ERROR] |= aql::hqd_error::kSignal;
     }
     if (info->exception == 0) return Step::Stop;
     const SignalOwner o = owner(hqd);
@@ -283,7 +283,7 @@ AqlProcessor::Step AqlProcessor::fail(Hqd& hqd, Fault fault, std::string_view de
 
 AqlProcessor::Step AqlProcessor::memory_error(Hqd& hqd, uint32_t hqd_error_bit, std::string_view detail) {
     report(env_, Fault::RingUnreadable, fmt::format("{} of AQL queue {}, packet {:#x}", detail, hqd.id(), hqd.fetch_index));
-    hqd.regs[kHqdError] |= hqd_error_bit;
+    hqd.regs[hqd_reg::CP_HQD_ERROR] |= hqd_error_bit;
     hqd.state = HqdState::Stopped;
     return Step::Stop;
 }
@@ -344,12 +344,13 @@ void AqlProcessor::load(Hqd& hqd) {
 
 /// An indirect buffer that was given up half way goes on where it was.
 void AqlProcessor::resume_ib(Hqd& hqd) {
-    uint32_t& control = hqd.regs[kHqdIbControl];
+    uint32_t& control = hqd.regs[hqd_reg::CP_HQD_IB_CONTROL];
     if (!ib_control::PROCESSING_IB::get(control)) return;
     IndirectBuffer ib;
-    ib.base = make64(hqd.regs[kHqdIbBaseAddr], field::CP_HQD_IB_BASE_ADDR_HI::IB_BASE_ADDR_HI::get(hqd.regs[kHqdIbBaseAddrHi]));
+    ib.base = make64(hqd.regs[hqd_reg::CP_HQD_IB_BASE_ADDR],
+                     field::CP_HQD_IB_BASE_ADDR_HI::IB_BASE_ADDR_HI::get(hqd.regs[hqd_reg::CP_HQD_IB_BASE_ADDR_HI]));
     ib.size_dw = ib_control::IB_SIZE::get(control);
-    ib.next_dw = std::min(hqd.regs[kHqdIbRptr], ib.size_dw);
+    ib.next_dw = std::min(hqd.regs[hqd_reg::CP_HQD_IB_RPTR], ib.size_dw);
     ib.vmid = hqd.vmid();
     control = ib_control::PROCESSING_IB::set(ib_control::IB_SIZE::set(control, 0), 0);
     State& st = state(hqd);
@@ -364,14 +365,14 @@ void AqlProcessor::save(Hqd& hqd) {
     hqd.compute[aql::kMqdReadIndexLo] = lo32(index);
     hqd.compute[aql::kMqdReadIndexHi] = hi32(index);
     hqd.rptr_dw = index * aql::kPacketDwords;
-    hqd.regs[kHqdPqRptr] = static_cast<uint32_t>(hqd.rptr_dw & (hqd.ring_dwords() - 1));
+    hqd.regs[hqd_reg::CP_HQD_PQ_RPTR] = static_cast<uint32_t>(hqd.rptr_dw & (hqd.ring_dwords() - 1));
     // Nested buffers have no place in the registers: such a packet starts again from its beginning.
     if (st.ib_started && hqd.ib_stack.size() == 1) {
         const IndirectBuffer& ib = hqd.ib_stack.front();
-        hqd.regs[kHqdIbBaseAddr] = lo32(ib.base);
-        hqd.regs[kHqdIbBaseAddrHi] = hi32(ib.base);
-        hqd.regs[kHqdIbRptr] = ib.next_dw;
-        hqd.regs[kHqdIbControl] |= ib_control::PROCESSING_IB::kMask | ib_control::IB_SIZE::of(ib.size_dw);
+        hqd.regs[hqd_reg::CP_HQD_IB_BASE_ADDR] = lo32(ib.base);
+        hqd.regs[hqd_reg::CP_HQD_IB_BASE_ADDR_HI] = hi32(ib.base);
+        hqd.regs[hqd_reg::CP_HQD_IB_RPTR] = ib.next_dw;
+        hqd.regs[hqd_reg::CP_HQD_IB_CONTROL] |= ib_control::PROCESSING_IB::kMask | ib_control::IB_SIZE::of(ib.size_dw);
     }
     hqd.ib_stack.clear();
     hqd.in_flight.clear();

@@ -31,7 +31,7 @@ protected:
         submit(kernel());
         settle();
         EXPECT_EQ(hqd.state, HqdState::Stopped);
-        EXPECT_TRUE(hqd.regs[kHqdError] & 1u << 5);
+        EXPECT_TRUE(hqd.regs[hqd_reg::CP_HQD_ERROR] & 1u << 5);
         EXPECT_EQ(inactive(), code);
         EXPECT_EQ(env.stats.get(fault), before + 1);
         EXPECT_TRUE(fake_cus().launches.empty());
@@ -52,7 +52,7 @@ protected:
         next_index = 0;
         dispatcher.reset();
         hqd.compute[96] = hqd.compute[97] = 0;
-        hqd.regs[kHqdError] = 0;
+        hqd.regs[hqd_reg::CP_HQD_ERROR] = 0;
         map();
     }
 };
@@ -143,13 +143,13 @@ TEST_F(AqlError, ARingOutsideMemory) {
     aql.doorbell(hqd, 0);
     EXPECT_EQ(settle(), RunState::Idle);
     EXPECT_EQ(hqd.state, HqdState::Stopped);
-    EXPECT_TRUE(hqd.regs[kHqdError] & 1u << 8);
+    EXPECT_TRUE(hqd.regs[hqd_reg::CP_HQD_ERROR] & 1u << 8);
     EXPECT_EQ(env.stats.get(Fault::RingUnreadable), 1u);
     EXPECT_EQ(bus.memory.faults, 1u);
 }
 
 TEST_F(AqlError, ARingTooSmallForAPacket) {
-    hqd.regs[kHqdPqControl] = 0;
+    hqd.regs[hqd_reg::CP_HQD_PQ_CONTROL] = 0;
     aql.doorbell(hqd, 0);
     settle();
     EXPECT_EQ(hqd.state, HqdState::Stopped);
@@ -168,7 +168,7 @@ TEST_F(AqlError, SignalsOutsideMemory) {
     submit(barrier(3, {0x12345678}));
     settle();
     EXPECT_EQ(hqd.state, HqdState::Stopped);
-    EXPECT_TRUE(hqd.regs[kHqdError] & 1u << 14);
+    EXPECT_TRUE(hqd.regs[hqd_reg::CP_HQD_ERROR] & 1u << 14);
     restart();
     submit(kernel().completion(0xffff'ffff'ffff'fff8));
     settle();
@@ -197,16 +197,16 @@ TEST_F(AqlError, AReadPointerOutsideMemory) {
     aql.doorbell(hqd, 0);
     settle();
     EXPECT_EQ(hqd.state, HqdState::Stopped);
-    EXPECT_TRUE(hqd.regs[kHqdError] & 1u << 11);
+    EXPECT_TRUE(hqd.regs[hqd_reg::CP_HQD_ERROR] & 1u << 11);
 }
 
 TEST_F(AqlError, AWritePointerOutsideMemory) {
     aql.save(hqd);
-    hqd.regs[kHqdPqWptrPollAddr] = 0x66660000;
+    hqd.regs[hqd_reg::CP_HQD_PQ_WPTR_POLL_ADDR] = 0x66660000;
     hqd.state = HqdState::Active;
     aql.load(hqd);
     EXPECT_EQ(hqd.state, HqdState::Stopped);
-    EXPECT_TRUE(hqd.regs[kHqdError] & 1u << 12);
+    EXPECT_TRUE(hqd.regs[hqd_reg::CP_HQD_ERROR] & 1u << 12);
 }
 
 TEST_F(AqlError, AQueueWithoutAmdQueueStillStops) {

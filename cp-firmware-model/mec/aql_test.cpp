@@ -327,7 +327,7 @@ TEST_F(Aql, AWaitingBufferGoesOnAfterRemapping) {
     settle();
     EXPECT_EQ(ib_runner.executed, 40u);
     EXPECT_EQ(read_index(), 1u);
-    EXPECT_EQ(hqd.regs[kHqdIbControl], 0u);
+    EXPECT_EQ(hqd.regs[hqd_reg::CP_HQD_IB_CONTROL], 0u);
 }
 
 TEST_F(Aql, DrainingStartsNothingNew) {
@@ -354,7 +354,7 @@ TEST_F(Aql, RemappingGoesOnWhereItWas) {
     hqd.state = HqdState::Draining;
     aql.save(hqd);
     EXPECT_EQ(hqd.compute[96], 20u);
-    EXPECT_EQ(hqd.regs[kHqdPqRptr], 20u * 16 % (kPackets * 16));
+    EXPECT_EQ(hqd.regs[hqd_reg::CP_HQD_PQ_RPTR], 20u * 16 % (kPackets * 16));
     const auto compute = hqd.compute;
     const auto regs = hqd.regs;
     // Rung while unmapped: only the write index in memory tells.
@@ -382,7 +382,7 @@ TEST_F(Aql, AWritePointerBehindTheReadPointerIsIgnored) {
 }
 
 TEST_F(Aql, PacketsBehindAnEndlessOneAreBounded) {
-    hqd.regs[kHqdPqControl] = 20;
+    hqd.regs[hqd_reg::CP_HQD_PQ_CONTROL] = 20;
     const uint64_t packets = (uint64_t{2} << 20) / 16;
     bus.memory.map(kRing, packets * 64 < 0x80000 ? packets * 64 : 0x80000);
     fake_cus().plan = [](const auto&) { return WavePlan{.forever = true}; };

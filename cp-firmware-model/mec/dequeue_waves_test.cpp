@@ -124,7 +124,8 @@ TEST_F(DequeueWaves, ByRegistersSavedWavesComeBack) {
     bus.bind_process(8, binding);
     const auto load = [&] {
         for (unsigned n = 0; n < kHqdRegisters; ++n) {
-            if (n != kHqdActive) set_reg(0xc914 + 4 * n, n == kHqdVmid ? 8 : word(ring.mqd + 4 * (128 + n)), slot);
+            if (n != hqd_reg::CP_HQD_ACTIVE)
+                set_reg(0xc914 + 4 * n, n == hqd_reg::CP_HQD_VMID ? 8 : word(ring.mqd + 4 * (128 + n)), slot);
         }
         set_reg(0xc950, ring.doorbell | 1u << 30, slot);
         set_reg(0xc210, 1u << (2 * 8 + 3));

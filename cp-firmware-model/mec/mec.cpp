@@ -62,7 +62,7 @@ void Mec::restart_gfx() {
     gfx_.ib_stack.clear();
     gfx_.drop_dwords = 0;
     gfx_.short_packet_at = ~uint64_t{0};
-    gfx_.regs[kHqdError] = 0;
+    gfx_.regs[hqd_reg::CP_HQD_ERROR] = 0;
     gfx_.state = HqdState::Active;
 }
 
@@ -122,11 +122,11 @@ void Mec::poll_wptr(Hqd& hqd) {
 
 /// Ring positions from the register image.
 void Mec::take_positions(Hqd& hqd) {
-    hqd.wptr_dw = make64(hqd.regs[kHqdPqWptrLo], hqd.regs[kHqdPqWptrHi]);
+    hqd.wptr_dw = make64(hqd.regs[hqd_reg::CP_HQD_PQ_WPTR_LO], hqd.regs[hqd_reg::CP_HQD_PQ_WPTR_HI]);
     if (hqd.aql()) {
         aql_.load(hqd);
     } else {
-        hqd.rptr_dw = mqd::unwrap_rptr(hqd.regs[kHqdPqRptr], hqd.wptr_dw, hqd.ring_dwords());
+        hqd.rptr_dw = mqd::unwrap_rptr(hqd.regs[hqd_reg::CP_HQD_PQ_RPTR], hqd.wptr_dw, hqd.ring_dwords());
         hqd.reported_dw = hqd.rptr_dw;
     }
 }
@@ -136,32 +136,33 @@ void Mec::save_positions(Hqd& hqd) {
         aql_.save(hqd);
         return;
     }
-    hqd.regs[kHqdPqRptr] = static_cast<uint32_t>(hqd.rptr_dw & (hqd.ring_dwords() - 1));
-    hqd.regs[kHqdPqWptrLo] = lo32(hqd.wptr_dw);
-    hqd.regs[kHqdPqWptrHi] = hi32(hqd.wptr_dw);
+    hqd.regs[hqd_reg::CP_HQD_PQ_RPTR] = static_cast<uint32_t>(hqd.rptr_dw & (hqd.ring_dwords() - 1));
+    hqd.regs[hqd_reg::CP_HQD_PQ_WPTR_LO] = lo32(hqd.wptr_dw);
+    hqd.regs[hqd_reg::CP_HQD_PQ_WPTR_HI] = hi32(hqd.wptr_dw);
 }
 
 Fault Mec::map(Hqd& hqd, const QueueMapping& mapping) {
     forget(hqd);
     hqd.kind = mapping.kind;
-    hqd.regs[kHqdVmid] = field::CP_HQD_VMID::VMID::of(mapping.vmid);
+    hqd.regs[hqd_reg::CP_HQD_VMID] = field::CP_HQD_VMID::VMID::of(mapping.vmid);
     if (mqd::load(bus_.gfxhub(), hqd, mapping.mqd) != Fault::None) {
         report(env_, Fault::MqdUnreadable, fmt::format("queue {}: {:#x}", hqd.id(), mapping.mqd));
         return Fault::MqdUnreadable;
     }
-    hqd.regs[kMqdBaseAddr] = lo32(mapping.mqd);
-    hqd.regs[kMqdBaseAddrHi] = field::CP_MQD_BASE_ADDR_HI::BASE_ADDR_HI::of(hi32(mapping.mqd));
+    hqd.regs[hqd_reg::CP_MQD_BASE_ADDR] = lo32(mapping.mqd);
+    hqd.regs[hqd_reg::CP_MQD_BASE_ADDR_HI] = field::CP_MQD_BASE_ADDR_HI::BASE_ADDR_HI::of(hi32(mapping.mqd));
     // The driver leaves the doorbell off in the MQDs of user queues. @source Linux 6.12 kfd_mqd_manager_v9.c update_mqd()
-    uint32_t& doorbell = hqd.regs[kHqdPqDoorbellControl];
+    uint32_t& doorbell = hqd.regs[hqd_reg::CP_HQD_PQ_DOORBELL_CONTROL];
     doorbell = doorbell_control::DOORBELL_OFFSET::set(doorbell, mapping.doorbell_bytes / 4);
     doorbell = doorbell_control::DOORBELL_EN::set(doorbell, 1);
-    hqd.regs[kHqdPqWptrPollAddr] = lo32(mapping.wptr_address);
-    hqd.regs[kHqdPqWptrPollAddrHi] = field::CP_HQD_PQ_WPTR_POLL_ADDR_HI::WPTR_ADDR_HI::of(hi32(mapping.wptr_address));
-    hqd.regs[kHqdDequeueRequest] = 0;
+    hqd.regs[hqd_reg::CP_HQD_PQ_WPTR_POLL_ADDR] = lo32(mapping.wptr_address);
+    hqd.regs[hqd_reg::CP_HQD_PQ_WPTR_POLL_ADDR_HI] =
+        field::CP_HQD_PQ_WPTR_POLL_ADDR_HI::WPTR_ADDR_HI::of(hi32(mapping.wptr_address));
+    hqd.regs[hqd_reg::CP_HQD_DEQUEUE_REQUEST] = 0;
     hqd.pasid = mapping.pasid;
     hqd.mapped_by_hws = mapping.by_hws;
     hqd.is_static = mapping.is_static;
-    hqd.state = hqd.regs[kHqdError] ? HqdState::Stopped : HqdState::Active;
+    hqd.state = hqd.regs[hqd_reg::CP_HQD_ERROR] ? HqdState::Stopped : HqdState::Active;
     hqd.last = RunState::Busy;
     env_.clock.owe(env_.timing.descriptor_ns);
     if (env_.clock.on()) hqd.turn_ns = env_.clock.ns() + env_.timing.descriptor_ns;
@@ -183,7 +184,8 @@ void Mec::take_gws(Hqd& hqd, const QueueMapping& mapping) {
     hqd.gws_base = mapping.gws_base;
     hqd.gws_size = mapping.gws_size;
     namespace gds = field::CP_HQD_GDS_RESOURCE_STATE;
-    hqd.regs[kHqdGdsResourceState] = gds::GWS_SIZE::of(std::min<uint32_t>(hqd.gws_size, 63)) | gds::GWS_PNTR::of(hqd.gws_base);
+    hqd.regs[hqd_reg::CP_HQD_GDS_RESOURCE_STATE] =
+        gds::GWS_SIZE::of(std::min<uint32_t>(hqd.gws_size, 63)) | gds::GWS_PNTR::of(hqd.gws_base);
     if (hqd.gws_size == 0) return;
     const GwsRange range{hqd.gws_base, hqd.gws_size};
     bus_.write_register(regs::GC::GDS_GWS_VMID + hqd.vmid(), range.reg());
@@ -201,8 +203,8 @@ void Mec::activate(Hqd& hqd, QueueKind kind) {
     const bool poll = hqd.wptr_poll_once;
     forget(hqd);
     hqd.regs = regs;
-    hqd.regs[kHqdError] = 0;
-    hqd.regs[kHqdDequeueRequest] = 0;
+    hqd.regs[hqd_reg::CP_HQD_ERROR] = 0;
+    hqd.regs[hqd_reg::CP_HQD_DEQUEUE_REQUEST] = 0;
     hqd.kind = kind;
     if (hqd.mqd_address() != 0 && mqd::load_private(bus_.gfxhub(), hqd, hqd.mqd_address()) != Fault::None) {
         report(env_, Fault::MqdUnreadable, fmt::format("queue {}: {:#x}", hqd.id(), hqd.mqd_address()));
@@ -239,7 +241,7 @@ void Mec::drop(Hqd& hqd) {
     hqd.gws_size = 0;
     hqd.state = HqdState::Idle;
     hqd.dequeue = Dequeue::None;
-    hqd.regs[kHqdDequeueRequest] = 0;
+    hqd.regs[hqd_reg::CP_HQD_DEQUEUE_REQUEST] = 0;
     hqd.ib_stack.clear();
     env_.stats.add(Stat::queues_unmapped);
     if (env_.tracer.on()) emit<event::queue_unmapped>(env_.tracer, env_.now_ns(), hqd.id());

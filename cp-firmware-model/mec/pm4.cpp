@@ -57,7 +57,7 @@ Pm4Processor::Fetch Pm4Processor::unreadable(Hqd& hqd, const Source& source, uin
     stop(hqd, Fault::RingUnreadable,
          fmt::format("queue {} {} at {:#x} + {:#x} dwords", hqd.id(), source.ring ? "ring" : "indirect buffer", source.base,
                      position));
-    hqd.regs[kHqdError] |= source.ring ? kErrorRingRead : kErrorBufferRead;
+    hqd.regs[hqd_reg::CP_HQD_ERROR] |= source.ring ? kErrorRingRead : kErrorBufferRead;
     return Fetch::Stopped;
 }
 
@@ -275,7 +275,7 @@ PacketResult Pm4Processor::stop(Hqd& hqd, Fault fault, std::string_view detail) 
     report(env_, fault, detail);
     const uint32_t context = (hqd.doorbell_bytes() / 8 & 0x3ff) | pm4::exception_of(fault) << 10;
     interrupt(hqd, ih_source::kCpBadOpcode, vmid(hqd), hqd.kind == QueueKind::User ? context : 0);
-    hqd.regs[kHqdError] |= kErrorPacket;
+    hqd.regs[hqd_reg::CP_HQD_ERROR] |= kErrorPacket;
     hqd.ib_stack.clear();
     hqd.packet_progress = 0;
     if (hqd.active()) hqd.state = HqdState::Stopped;

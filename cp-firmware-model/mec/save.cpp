@@ -21,21 +21,21 @@ namespace persistent = field::CP_HQD_PERSISTENT_STATE;
 /// The save area as the queue's registers have it, within the widths of their fields.
 cwsr::Area area_of(const Hqd& hqd) {
     cwsr::Area area;
-    area.base = make64(field::CP_HQD_CTX_SAVE_BASE_ADDR_LO::ADDR::in_place(hqd.regs[kHqdCtxSaveBaseAddrLo]),
-                       field::CP_HQD_CTX_SAVE_BASE_ADDR_HI::ADDR_HI::get(hqd.regs[kHqdCtxSaveBaseAddrHi]));
+    area.base = make64(field::CP_HQD_CTX_SAVE_BASE_ADDR_LO::ADDR::in_place(hqd.regs[hqd_reg::CP_HQD_CTX_SAVE_BASE_ADDR_LO]),
+                       field::CP_HQD_CTX_SAVE_BASE_ADDR_HI::ADDR_HI::get(hqd.regs[hqd_reg::CP_HQD_CTX_SAVE_BASE_ADDR_HI]));
     area.base = static_cast<uint64_t>(sign_extend(area.base, 48));
-    area.size = field::CP_HQD_CTX_SAVE_SIZE::SIZE::in_place(hqd.regs[kHqdCtxSaveSize]);
-    area.stack_size = field::CP_HQD_CNTL_STACK_SIZE::SIZE::in_place(hqd.regs[kHqdCntlStackSize]);
-    area.stack_offset = field::CP_HQD_CNTL_STACK_OFFSET::OFFSET::in_place(hqd.regs[kHqdCntlStackOffset]);
-    area.wave_end = field::CP_HQD_WG_STATE_OFFSET::OFFSET::in_place(hqd.regs[kHqdWgStateOffset]);
+    area.size = field::CP_HQD_CTX_SAVE_SIZE::SIZE::in_place(hqd.regs[hqd_reg::CP_HQD_CTX_SAVE_SIZE]);
+    area.stack_size = field::CP_HQD_CNTL_STACK_SIZE::SIZE::in_place(hqd.regs[hqd_reg::CP_HQD_CNTL_STACK_SIZE]);
+    area.stack_offset = field::CP_HQD_CNTL_STACK_OFFSET::OFFSET::in_place(hqd.regs[hqd_reg::CP_HQD_CNTL_STACK_OFFSET]);
+    area.wave_end = field::CP_HQD_WG_STATE_OFFSET::OFFSET::in_place(hqd.regs[hqd_reg::CP_HQD_WG_STATE_OFFSET]);
     return area;
 }
 
 }  // namespace
 
 bool Mec::can_save(const Hqd& hqd) {
-    return persistent::QSWITCH_MODE::get(hqd.regs[kHqdPersistentState]) && hqd.mqd_address() != 0 && area_of(hqd).usable() &&
-           bus_.vmid_state(hqd.vmid()).tba != 0;
+    return persistent::QSWITCH_MODE::get(hqd.regs[hqd_reg::CP_HQD_PERSISTENT_STATE]) && hqd.mqd_address() != 0 &&
+           area_of(hqd).usable() && bus_.vmid_state(hqd.vmid()).tba != 0;
 }
 
 /// @return true when the queue's state is in its MQD, control stack and save area, and no wave of it is left
@@ -70,7 +70,7 @@ bool Mec::step_save(Hqd& hqd) {
 /// The queue is dead: it keeps the error until it is destroyed.
 void Mec::lose_waves(Hqd& hqd) {
     kill_waves(hqd);
-    hqd.regs[kHqdError] |= kErrorLostWaves;
+    hqd.regs[hqd_reg::CP_HQD_ERROR] |= kErrorLostWaves;
     hqd.saving = false;
 }
 
@@ -89,9 +89,9 @@ void Mec::store_saved(Hqd& hqd) {
         lose_waves(hqd);
         return;
     }
-    hqd.regs[kHqdCntlStackOffset] = area.stack_offset;
-    hqd.regs[kHqdWgStateOffset] = area.wave_end;
-    uint32_t& state = hqd.regs[kHqdPersistentState];
+    hqd.regs[hqd_reg::CP_HQD_CNTL_STACK_OFFSET] = area.stack_offset;
+    hqd.regs[hqd_reg::CP_HQD_WG_STATE_OFFSET] = area.wave_end;
+    uint32_t& state = hqd.regs[hqd_reg::CP_HQD_PERSISTENT_STATE];
     state = persistent::DISP_ACTIVE::set(state, hqd.flight[flight::kMagic] != 0);
     state = persistent::RELAUNCH_WAVES::set(state, !area.empty());
     state = persistent::RESTORE_ACTIVE::set(state, restoring);
@@ -105,7 +105,7 @@ void Mec::store_saved(Hqd& hqd) {
 
 /// A queue that has just been mapped: its grids, and the groups that are to be restored.
 void Mec::resume_saved(Hqd& hqd) {
-    uint32_t& state = hqd.regs[kHqdPersistentState];
+    uint32_t& state = hqd.regs[hqd_reg::CP_HQD_PERSISTENT_STATE];
     const cwsr::Area area = area_of(hqd);
     const bool stack = persistent::QSWITCH_MODE::get(state) && area.usable() && !area.empty();
     if (hqd.flight[flight::kMagic] == 0 && !stack) return;
@@ -114,7 +114,7 @@ void Mec::resume_saved(Hqd& hqd) {
         report(env_, Fault::SavedImage, fmt::format("queue {}, MQD {:#x}", hqd.id(), hqd.mqd_address()));
         kill_waves(hqd);
         hqd.in_flight.clear();
-        hqd.regs[kHqdError] |= kErrorLostWaves;
+        hqd.regs[hqd_reg::CP_HQD_ERROR] |= kErrorLostWaves;
         hqd.state = HqdState::Stopped;
     }
     dispatcher_.end_resume(hqd.id());
@@ -158,7 +158,7 @@ void Mec::watch_restore(Hqd& hqd) {
     if (dispatcher_.groups_to_restore(hqd.id()) != 0) return;
     hqd.restoring = false;
     const cwsr::Area area = area_of(hqd);
-    hqd.regs[kHqdCntlStackOffset] = hqd.regs[kHqdWgStateOffset] = area.stack_size;
+    hqd.regs[hqd_reg::CP_HQD_CNTL_STACK_OFFSET] = hqd.regs[hqd_reg::CP_HQD_WG_STATE_OFFSET] = area.stack_size;
     hqd.compute[mqd::SaveStartTime + 6] = lo32(gpu_clock(env_));
     hqd.compute[mqd::SaveStartTime + 7] = hi32(gpu_clock(env_));
 }

@@ -66,9 +66,9 @@ void take_private(const Image& image, Hqd& hqd) {
 Fault load(MemoryPort& memory, Hqd& hqd, uint64_t address) {
     Image image{};
     if (memory.read(0, address, image.data(), sizeof image) != Fault::None) return Fault::MqdUnreadable;
-    const uint32_t vmid = hqd.regs[kHqdVmid];
+    const uint32_t vmid = hqd.regs[hqd_reg::CP_HQD_VMID];
     std::copy_n(image.begin() + HqdFirst, hqd.regs.size(), hqd.regs.begin());
-    hqd.regs[kHqdVmid] = vmid;
+    hqd.regs[hqd_reg::CP_HQD_VMID] = vmid;
     take_private(image, hqd);
     return Fault::None;
 }
@@ -82,9 +82,9 @@ Fault load_private(MemoryPort& memory, Hqd& hqd, uint64_t address) {
 
 Fault store(MemoryPort& memory, const Hqd& hqd, uint64_t address) {
     auto regs = hqd.regs;
-    regs[kHqdActive] = 0;
-    regs[kHqdDequeueRequest] = 0;
-    if (hqd.mapped_by_hws) regs[kHqdVmid] = 0;
+    regs[hqd_reg::CP_HQD_ACTIVE] = 0;
+    regs[hqd_reg::CP_HQD_DEQUEUE_REQUEST] = 0;
+    if (hqd.mapped_by_hws) regs[hqd_reg::CP_HQD_VMID] = 0;
     const SavedWords saved = saved_buffers(hqd);
     const auto put = [&](uint64_t dword, const uint32_t* words, size_t count) {
         return memory.write(0, address + dword * 4, words, count * 4);

@@ -26,52 +26,14 @@ inline constexpr unsigned kHqdGwsWords = 32;
 static_assert(kMqdGwsFirst + kHqdGwsWords <= kMqdDwords);
 inline constexpr unsigned kComputeImage = 128;  ///< MQD dwords 0..127: COMPUTE_* state
 
-/// Numbers of HQD registers in Hqd::regs (register offset - 0x1245). @source docs/spec/front-end.md 1.2; gc_9_0_offset.h
-enum HqdReg : uint8_t {
-    kMqdBaseAddr = 0,
-    kMqdBaseAddrHi = 1,
-    kHqdActive = 2,
-    kHqdVmid = 3,
-    kHqdPersistentState = 4,
-    kHqdPipePriority = 5,
-    kHqdQueuePriority = 6,
-    kHqdQuantum = 7,
-    kHqdPqBase = 8,
-    kHqdPqBaseHi = 9,
-    kHqdPqRptr = 10,
-    kHqdPqRptrReportAddr = 11,
-    kHqdPqRptrReportAddrHi = 12,
-    kHqdPqWptrPollAddr = 13,
-    kHqdPqWptrPollAddrHi = 14,
-    kHqdPqDoorbellControl = 15,
-    kHqdPqControl = 17,
-    kHqdIbBaseAddr = 18,
-    kHqdIbBaseAddrHi = 19,
-    kHqdIbRptr = 20,
-    kHqdIbControl = 21,
-    kHqdIqTimer = 22,
-    kHqdIqRptr = 23,
-    kHqdDequeueRequest = 24,
-    kHqdHqStatus0 = 32,
-    kMqdControl = 34,
-    kHqdEopBaseAddr = 37,
-    kHqdEopBaseAddrHi = 38,
-    kHqdEopControl = 39,
-    kHqdEopRptr = 40,
-    kHqdCtxSaveBaseAddrLo = 43,
-    kHqdCtxSaveBaseAddrHi = 44,
-    kHqdCtxSaveControl = 45,
-    kHqdCntlStackOffset = 46,
-    kHqdCntlStackSize = 47,
-    kHqdWgStateOffset = 48,
-    kHqdCtxSaveSize = 49,
-    kHqdGdsResourceState = 50,
-    kHqdError = 51,
-    kHqdEopWptrMem = 52,
-    kHqdAqlControl = 53,
-    kHqdPqWptrLo = 54,
-    kHqdPqWptrHi = 55,
+/// Numbers of HQD registers in Hqd::regs. @source docs/spec/front-end.md 1.2
+namespace hqd_reg {
+enum : uint8_t {
+#define HQDREG(name, byte, reset) name,
+#include "facts/registers/hqd.def"
+#undef HQDREG
 };
+}  // namespace hqd_reg
 
 enum class HqdState : uint8_t {
     Idle,
@@ -173,30 +135,36 @@ struct Hqd {
     void visit(StateVisitor& v);
     bool active() const { return state != HqdState::Idle; }
     uint32_t id() const { return me == 0 ? kGfxQueueId : ((me - 1u) * kPipesPerMec + pipe) * kQueuesPerPipe + queue; }
-    uint32_t vmid() const { return field::CP_HQD_VMID::VMID::get(regs[kHqdVmid]); }
-    bool aql() const { return field::CP_HQD_AQL_CONTROL::CONTROL0::get(regs[kHqdAqlControl]) & 1; }
+    uint32_t vmid() const { return field::CP_HQD_VMID::VMID::get(regs[hqd_reg::CP_HQD_VMID]); }
+    bool aql() const { return field::CP_HQD_AQL_CONTROL::CONTROL0::get(regs[hqd_reg::CP_HQD_AQL_CONTROL]) & 1; }
     uint64_t ring_base() const {
-        return make64(regs[kHqdPqBase], field::CP_HQD_PQ_BASE_HI::ADDR_HI::get(regs[kHqdPqBaseHi])) << 8;
+        return make64(regs[hqd_reg::CP_HQD_PQ_BASE], field::CP_HQD_PQ_BASE_HI::ADDR_HI::get(regs[hqd_reg::CP_HQD_PQ_BASE_HI]))
+               << 8;
     }
     /// At most 2^28 dwords: the field has 6 bits, the hardware no ring of more than a GiB.
     uint64_t ring_dwords() const {
-        const uint32_t size = field::CP_HQD_PQ_CONTROL::QUEUE_SIZE::get(regs[kHqdPqControl]);
+        const uint32_t size = field::CP_HQD_PQ_CONTROL::QUEUE_SIZE::get(regs[hqd_reg::CP_HQD_PQ_CONTROL]);
         return uint64_t{2} << (size > 27 ? 27 : size);
     }
-    bool doorbell_enabled() const { return field::CP_HQD_PQ_DOORBELL_CONTROL::DOORBELL_EN::get(regs[kHqdPqDoorbellControl]); }
+    bool doorbell_enabled() const {
+        return field::CP_HQD_PQ_DOORBELL_CONTROL::DOORBELL_EN::get(regs[hqd_reg::CP_HQD_PQ_DOORBELL_CONTROL]);
+    }
     uint64_t rptr_report_address() const {
         namespace high = field::CP_HQD_PQ_RPTR_REPORT_ADDR_HI;
-        return make64(regs[kHqdPqRptrReportAddr], high::RPTR_REPORT_ADDR_HI::get(regs[kHqdPqRptrReportAddrHi]));
+        return make64(regs[hqd_reg::CP_HQD_PQ_RPTR_REPORT_ADDR],
+                      high::RPTR_REPORT_ADDR_HI::get(regs[hqd_reg::CP_HQD_PQ_RPTR_REPORT_ADDR_HI]));
     }
     uint64_t wptr_poll_address() const {
         namespace high = field::CP_HQD_PQ_WPTR_POLL_ADDR_HI;
-        return make64(regs[kHqdPqWptrPollAddr], high::WPTR_ADDR_HI::get(regs[kHqdPqWptrPollAddrHi]));
+        return make64(regs[hqd_reg::CP_HQD_PQ_WPTR_POLL_ADDR],
+                      high::WPTR_ADDR_HI::get(regs[hqd_reg::CP_HQD_PQ_WPTR_POLL_ADDR_HI]));
     }
     uint32_t doorbell_bytes() const {
-        return field::CP_HQD_PQ_DOORBELL_CONTROL::DOORBELL_OFFSET::in_place(regs[kHqdPqDoorbellControl]);
+        return field::CP_HQD_PQ_DOORBELL_CONTROL::DOORBELL_OFFSET::in_place(regs[hqd_reg::CP_HQD_PQ_DOORBELL_CONTROL]);
     }
     uint64_t mqd_address() const {
-        return make64(regs[kMqdBaseAddr], field::CP_MQD_BASE_ADDR_HI::BASE_ADDR_HI::get(regs[kMqdBaseAddrHi]));
+        return make64(regs[hqd_reg::CP_MQD_BASE_ADDR],
+                      field::CP_MQD_BASE_ADDR_HI::BASE_ADDR_HI::get(regs[hqd_reg::CP_MQD_BASE_ADDR_HI]));
     }
 };
 

@@ -23,10 +23,12 @@ struct QueuePriority {
 /// @source Linux 6.12 cik_regs.h QUANTUM_SCALE_1MS; that scale 0 counts microseconds is our assumption
 inline QueuePriority priority_of(const Hqd& hqd) {
     namespace quantum = field::CP_HQD_QUANTUM;
-    const uint32_t value = hqd.regs[kHqdQuantum];
+    const uint32_t value = hqd.regs[hqd_reg::CP_HQD_QUANTUM];
     QueuePriority priority;
-    priority.pipe = static_cast<uint8_t>(field::CP_HQD_PIPE_PRIORITY::PIPE_PRIORITY::get(hqd.regs[kHqdPipePriority]));
-    priority.queue = static_cast<uint8_t>(field::CP_HQD_QUEUE_PRIORITY::PRIORITY_LEVEL::get(hqd.regs[kHqdQueuePriority]));
+    priority.pipe =
+        static_cast<uint8_t>(field::CP_HQD_PIPE_PRIORITY::PIPE_PRIORITY::get(hqd.regs[hqd_reg::CP_HQD_PIPE_PRIORITY]));
+    priority.queue =
+        static_cast<uint8_t>(field::CP_HQD_QUEUE_PRIORITY::PRIORITY_LEVEL::get(hqd.regs[hqd_reg::CP_HQD_QUEUE_PRIORITY]));
     const uint64_t duration = std::max(quantum::QUANTUM_DURATION::get(value), 1u);
     if (quantum::QUANTUM_EN::get(value))
         priority.quantum_ns = duration * (quantum::QUANTUM_SCALE::get(value) ? 1'000'000 : 1'000);

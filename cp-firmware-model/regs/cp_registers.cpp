@@ -96,27 +96,29 @@ void CpRegisters::write_none(const Access&, uint32_t) {}
 // --- queue slots ---
 
 uint32_t CpRegisters::read_hqd(const Hqd& hqd, unsigned index) const {
-    if (index == kHqdActive) return hqd.active() ? 1 : 0;
-    if (hqd.active() && index == kHqdPqRptr) return static_cast<uint32_t>(hqd.rptr_dw & (hqd.ring_dwords() - 1));
-    if (index == kHqdQuantum) return field::CP_HQD_QUANTUM::QUANTUM_ACTIVE::set(hqd.regs[index], mec_.quantum_runs(hqd));
-    if (hqd.active() && index == kHqdPqWptrLo) return lo32(hqd.wptr_dw);
-    if (hqd.active() && index == kHqdPqWptrHi) return hi32(hqd.wptr_dw);
+    if (index == hqd_reg::CP_HQD_ACTIVE) return hqd.active() ? 1 : 0;
+    if (hqd.active() && index == hqd_reg::CP_HQD_PQ_RPTR) return static_cast<uint32_t>(hqd.rptr_dw & (hqd.ring_dwords() - 1));
+    if (index == hqd_reg::CP_HQD_QUANTUM)
+        return field::CP_HQD_QUANTUM::QUANTUM_ACTIVE::set(hqd.regs[index], mec_.quantum_runs(hqd));
+    if (hqd.active() && index == hqd_reg::CP_HQD_PQ_WPTR_LO) return lo32(hqd.wptr_dw);
+    if (hqd.active() && index == hqd_reg::CP_HQD_PQ_WPTR_HI) return hi32(hqd.wptr_dw);
     return hqd.regs[index];
 }
 
 void CpRegisters::write_hqd(Hqd& hqd, unsigned index, uint32_t value) {
     switch (index) {
-        case kHqdActive: set_active(hqd, field::CP_HQD_ACTIVE::ACTIVE::get(value)); return;
-        case kHqdDequeueRequest: set_dequeue(hqd, value); return;
+        case hqd_reg::CP_HQD_ACTIVE: set_active(hqd, field::CP_HQD_ACTIVE::ACTIVE::get(value)); return;
+        case hqd_reg::CP_HQD_DEQUEUE_REQUEST: set_dequeue(hqd, value); return;
         default: break;
     }
     hqd.regs[index] = value;
-    const bool priority = index == kHqdPipePriority || index == kHqdQueuePriority || index == kHqdQuantum;
+    const bool priority =
+        index == hqd_reg::CP_HQD_PIPE_PRIORITY || index == hqd_reg::CP_HQD_QUEUE_PRIORITY || index == hqd_reg::CP_HQD_QUANTUM;
     if (priority && hqd.active()) mec_.priority_changed(hqd);
-    const bool pointer = index == kHqdPqWptrLo || index == kHqdPqWptrHi;
+    const bool pointer = index == hqd_reg::CP_HQD_PQ_WPTR_LO || index == hqd_reg::CP_HQD_PQ_WPTR_HI;
     if (!pointer || !hqd.active() || hqd.aql()) return;
     // The low half first, then the high one: only the pair is a pointer.
-    if (index == kHqdPqWptrHi) mec_.set_wptr(hqd, make64(hqd.regs[kHqdPqWptrLo], value));
+    if (index == hqd_reg::CP_HQD_PQ_WPTR_HI) mec_.set_wptr(hqd, make64(hqd.regs[hqd_reg::CP_HQD_PQ_WPTR_LO], value));
 }
 
 /// RLC_CP_SCHEDULERS names the slot of the KIQ: ME 6:5, pipe 4:3, queue 2:0. @source Linux 6.12 gfx_v9_0_kiq_setting()
@@ -131,12 +133,12 @@ void CpRegisters::set_active(Hqd& hqd, bool active) {
         return;
     }
     if (hqd.active()) return;
-    const bool kernel = field::CP_HQD_PQ_CONTROL::KMD_QUEUE::get(hqd.regs[kHqdPqControl]);
+    const bool kernel = field::CP_HQD_PQ_CONTROL::KMD_QUEUE::get(hqd.regs[hqd_reg::CP_HQD_PQ_CONTROL]);
     mec_.activate(hqd, is_kiq(hqd) ? QueueKind::Kiq : kernel ? QueueKind::Kernel : QueueKind::User);
 }
 
 void CpRegisters::set_dequeue(Hqd& hqd, uint32_t value) {
-    hqd.regs[kHqdDequeueRequest] = value;
+    hqd.regs[hqd_reg::CP_HQD_DEQUEUE_REQUEST] = value;
     const uint32_t kind = field::CP_HQD_DEQUEUE_REQUEST::DEQUEUE_REQ::get(value);
     if (kind < 1 || kind > 3) return;
     mec_.request_dequeue(hqd, static_cast<Dequeue>(kind));
@@ -236,20 +238,21 @@ uint32_t CpRegisters::read_gfx_wptr(const Access& access) {
 void CpRegisters::write_gfx_ring(const Access& access, uint32_t value) {
     access.stored = value;
     auto& regs = mec_.gfx().regs;
-    regs[kHqdPqBase] = one(CP_RB0_BASE);
-    regs[kHqdPqBaseHi] = field::CP_RB0_BASE_HI::RB_BASE_HI::get(one(CP_RB0_BASE_HI));
-    regs[kHqdPqRptrReportAddr] = one(CP_RB0_RPTR_ADDR);
-    regs[kHqdPqRptrReportAddrHi] = field::CP_RB0_RPTR_ADDR_HI::RB_RPTR_ADDR_HI::get(one(CP_RB0_RPTR_ADDR_HI));
-    regs[kHqdPqWptrPollAddr] = one(CP_RB_WPTR_POLL_ADDR_LO);
-    regs[kHqdPqWptrPollAddrHi] = field::CP_RB_WPTR_POLL_ADDR_HI::RB_WPTR_POLL_ADDR_HI::get(one(CP_RB_WPTR_POLL_ADDR_HI));
-    regs[kHqdPqDoorbellControl] = one(CP_RB_DOORBELL_CONTROL);
-    regs[kHqdVmid] = field::CP_RB_VMID::RB0_VMID::get(one(CP_RB_VMID));
+    regs[hqd_reg::CP_HQD_PQ_BASE] = one(CP_RB0_BASE);
+    regs[hqd_reg::CP_HQD_PQ_BASE_HI] = field::CP_RB0_BASE_HI::RB_BASE_HI::get(one(CP_RB0_BASE_HI));
+    regs[hqd_reg::CP_HQD_PQ_RPTR_REPORT_ADDR] = one(CP_RB0_RPTR_ADDR);
+    regs[hqd_reg::CP_HQD_PQ_RPTR_REPORT_ADDR_HI] = field::CP_RB0_RPTR_ADDR_HI::RB_RPTR_ADDR_HI::get(one(CP_RB0_RPTR_ADDR_HI));
+    regs[hqd_reg::CP_HQD_PQ_WPTR_POLL_ADDR] = one(CP_RB_WPTR_POLL_ADDR_LO);
+    regs[hqd_reg::CP_HQD_PQ_WPTR_POLL_ADDR_HI] =
+        field::CP_RB_WPTR_POLL_ADDR_HI::RB_WPTR_POLL_ADDR_HI::get(one(CP_RB_WPTR_POLL_ADDR_HI));
+    regs[hqd_reg::CP_HQD_PQ_DOORBELL_CONTROL] = one(CP_RB_DOORBELL_CONTROL);
+    regs[hqd_reg::CP_HQD_VMID] = field::CP_RB_VMID::RB0_VMID::get(one(CP_RB_VMID));
 }
 
 /// RB_BUFSZ: 8 << n bytes, the same size as QUEUE_SIZE of an HQD. The driver writes it when it starts the ring anew.
 void CpRegisters::write_gfx_cntl(const Access& access, uint32_t value) {
     access.stored = value;
-    mec_.gfx().regs[kHqdPqControl] = field::CP_RB0_CNTL::RB_BUFSZ::get(value);
+    mec_.gfx().regs[hqd_reg::CP_HQD_PQ_CONTROL] = field::CP_RB0_CNTL::RB_BUFSZ::get(value);
     mec_.restart_gfx();
 }
 

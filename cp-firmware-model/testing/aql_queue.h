@@ -58,13 +58,13 @@ protected:
         hqd.me = 1;
         hqd.pipe = 2;
         hqd.queue = 3;
-        hqd.regs[kHqdVmid] = 9;
-        hqd.regs[kHqdAqlControl] = 1;
-        hqd.regs[kHqdPqBase] = kRing >> 8;
-        hqd.regs[kHqdPqControl] = std::countr_zero(kPackets * 16u) - 1;
-        hqd.regs[kHqdPqRptrReportAddr] = kRptr;
-        hqd.regs[kHqdPqWptrPollAddr] = kWptr;
-        hqd.regs[kHqdPqDoorbellControl] = 0x2008 * 4 & 0x0ffffffc;
+        hqd.regs[hqd_reg::CP_HQD_VMID] = 9;
+        hqd.regs[hqd_reg::CP_HQD_AQL_CONTROL] = 1;
+        hqd.regs[hqd_reg::CP_HQD_PQ_BASE] = kRing >> 8;
+        hqd.regs[hqd_reg::CP_HQD_PQ_CONTROL] = std::countr_zero(kPackets * 16u) - 1;
+        hqd.regs[hqd_reg::CP_HQD_PQ_RPTR_REPORT_ADDR] = kRptr;
+        hqd.regs[hqd_reg::CP_HQD_PQ_WPTR_POLL_ADDR] = kWptr;
+        hqd.regs[hqd_reg::CP_HQD_PQ_DOORBELL_CONTROL] = 0x2008 * 4 & 0x0ffffffc;
         for (const unsigned dw : {23, 24, 26, 27, 39, 40, 41, 42}) hqd.compute[dw] = ~0u;
         map();
     }
