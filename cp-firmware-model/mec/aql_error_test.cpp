@@ -31,7 +31,7 @@ protected:
         submit(kernel());
         settle();
         EXPECT_EQ(hqd.state, HqdState::Stopped);
-        EXPECT_TRUE(hqd.regs[hqd_reg::CP_HQD_ERROR] & 1u << 5);
+        EXPECT_TRUE(field::CP_HQD_ERROR::AQL_ERROR::get(hqd.regs[hqd_reg::CP_HQD_ERROR]));
         EXPECT_EQ(inactive(), code);
         EXPECT_EQ(env.stats.get(fault), before + 1);
         EXPECT_TRUE(fake_cus().launches.empty());
@@ -143,7 +143,7 @@ TEST_F(AqlError, ARingOutsideMemory) {
     aql.doorbell(hqd, 0);
     EXPECT_EQ(settle(), RunState::Idle);
     EXPECT_EQ(hqd.state, HqdState::Stopped);
-    EXPECT_TRUE(hqd.regs[hqd_reg::CP_HQD_ERROR] & 1u << 8);
+    EXPECT_TRUE(field::CP_HQD_ERROR::PQ_UTCL1_ERROR::get(hqd.regs[hqd_reg::CP_HQD_ERROR]));
     EXPECT_EQ(env.stats.get(Fault::RingUnreadable), 1u);
     EXPECT_EQ(bus.memory.faults, 1u);
 }
@@ -168,7 +168,7 @@ TEST_F(AqlError, SignalsOutsideMemory) {
     submit(barrier(3, {0x12345678}));
     settle();
     EXPECT_EQ(hqd.state, HqdState::Stopped);
-    EXPECT_TRUE(hqd.regs[hqd_reg::CP_HQD_ERROR] & 1u << 14);
+    EXPECT_TRUE(field::CP_HQD_ERROR::SEM_UTCL1_ERROR::get(hqd.regs[hqd_reg::CP_HQD_ERROR]));
     restart();
     submit(kernel().completion(0xffff'ffff'ffff'fff8));
     settle();
@@ -197,7 +197,7 @@ TEST_F(AqlError, AReadPointerOutsideMemory) {
     aql.doorbell(hqd, 0);
     settle();
     EXPECT_EQ(hqd.state, HqdState::Stopped);
-    EXPECT_TRUE(hqd.regs[hqd_reg::CP_HQD_ERROR] & 1u << 11);
+    EXPECT_TRUE(field::CP_HQD_ERROR::RRPT_UTCL1_ERROR::get(hqd.regs[hqd_reg::CP_HQD_ERROR]));
 }
 
 TEST_F(AqlError, AWritePointerOutsideMemory) {
@@ -206,7 +206,7 @@ TEST_F(AqlError, AWritePointerOutsideMemory) {
     hqd.state = HqdState::Active;
     aql.load(hqd);
     EXPECT_EQ(hqd.state, HqdState::Stopped);
-    EXPECT_TRUE(hqd.regs[hqd_reg::CP_HQD_ERROR] & 1u << 12);
+    EXPECT_TRUE(field::CP_HQD_ERROR::WPP_UTCL1_ERROR::get(hqd.regs[hqd_reg::CP_HQD_ERROR]));
 }
 
 TEST_F(AqlError, AQueueWithoutAmdQueueStillStops) {

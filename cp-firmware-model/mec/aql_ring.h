@@ -13,7 +13,7 @@ inline constexpr uint64_t kPacketDwords = kAqlPacketBytes / 4;
 namespace hqd_error {
 namespace error = field::CP_HQD_ERROR;
 inline constexpr uint32_t kAql = error::AQL_ERROR::kMask, kRing = error::PQ_UTCL1_ERROR::kMask,
-                          kReadPointer = error::IQ_UTCL1_ERROR::kMask, kWritePointer = error::RRPT_UTCL1_ERROR::kMask,
+                          kReadPointer = error::RRPT_UTCL1_ERROR::kMask, kWritePointer = error::WPP_UTCL1_ERROR::kMask,
                           kSignal = error::SEM_UTCL1_ERROR::kMask, kDescriptor = error::TC_UTCL1_ERROR::kMask;
 }  // namespace hqd_error
 

@@ -2,6 +2,8 @@
 // Context 0 of both hubs: a flat table over system memory. @source Linux 6.12 amdgpu_gart.c, gfxhub_v1_0.c
 #include "kfdtest-ports/shim/gart.h"
 
+#include "facts/register_fields.h"
+
 namespace lyra::kfd {
 
 namespace {
@@ -13,7 +15,11 @@ namespace pte = inproc::pte;
 
 constexpr uint64_t kGartStart = uint64_t{1} << 32;
 constexpr uint32_t kFlushEngine = 17;          // the engine that drivers use directly
-constexpr uint32_t kFlushAll = 0x00f80000;     // PTEs, all directories and L1, legacy flush
+namespace request = field::VM_INVALIDATE_ENG_REQ;
+/// A legacy flush. @source Linux 6.12 gmc_v9_0.c gmc_v9_0_get_invalidate_req()
+constexpr uint32_t kFlushAll = request::INVALIDATE_L2_PTES::kMask | request::INVALIDATE_L2_PDE0::kMask |
+                               request::INVALIDATE_L2_PDE1::kMask | request::INVALIDATE_L2_PDE2::kMask |
+                               request::INVALIDATE_L1_PTES::kMask;
 
 }  // namespace
 

@@ -20,8 +20,6 @@ namespace {
 constexpr size_t kTlbEntries = 4096;
 /// Of what Strict::tlb keeps; a guest that has more loses all of it.
 constexpr size_t kMaxKept = size_t{1} << 20;
-/// FLUSH_TYPE. @source Linux 6.12 gmc_v9_0.c gmc_v9_0_get_invalidate_req()
-using RequestFlushType = Bits<16, 3>;
 constexpr uint64_t kFaultRepeatNs = 1'000'000;
 /// Bits of the second data dword. @source Linux 6.12 gmc_v9_0_process_interrupt()
 constexpr uint32_t kWriteFault = 0x20, kRetryFault = 0x80;
@@ -86,8 +84,10 @@ void Hub::write(uint32_t dw, uint32_t value) {
     registers_.store(dw, value);
     if (dw < at_.VM_INVALIDATE_ENG_REQ || dw >= at_.VM_INVALIDATE_ENG_REQ + kInvalidateEngines) return;
     const uint32_t engine = dw - at_.VM_INVALIDATE_ENG_REQ;
-    const uint32_t mask = field::VM_INVALIDATE_ENG_REQ::PER_VMID_INVALIDATE_REQ::get(value);
-    if (RequestFlushType::get(value) == kHeavyweightFlush && heavyweight_) heavyweight_();
+    namespace request = field::VM_INVALIDATE_ENG_REQ;
+    const uint32_t mask = request::PER_VMID_INVALIDATE_REQ::get(value);
+    // @source Linux 6.12 gmc_v9_0.c gmc_v9_0_get_invalidate_req()
+    if (request::FLUSH_TYPE::get(value) == kHeavyweightFlush && heavyweight_) heavyweight_();
     invalidate(mask);
     registers_.store(at_.VM_INVALIDATE_ENG_ACK + engine, mask);
     if (env_.clock.on()) ack_ns_[engine] = env_.clock.ns() + env_.timing.tlb_invalidate_ns;
@@ -159,7 +159,7 @@ Result<Hub::PageInfo> Hub::translate_vmid0(uint64_t mc_address) {
     const uint64_t agp_bot = uint64_t{field::MC_VM_AGP_BOT::AGP_BOT::get(reg32(at_.MC_VM_AGP_BOT))} << 24;
     const uint64_t agp_top = (uint64_t{field::MC_VM_AGP_TOP::AGP_TOP::get(reg32(at_.MC_VM_AGP_TOP))} << 24) | 0xffffff;
     if (reg32(at_.MC_VM_AGP_TOP) != 0 && agp_bot <= agp_top && page >= agp_bot && page <= agp_top) {
-        const uint64_t agp_base = uint64_t{reg32(at_.MC_VM_AGP_BASE)} << 24;
+        const uint64_t agp_base = uint64_t{field::MC_VM_AGP_BASE::AGP_BASE::get(reg32(at_.MC_VM_AGP_BASE))} << 24;
         return PageInfo{page - agp_bot + agp_base, true, false, kAllRights};
     }
     return walk(0, mc_address);

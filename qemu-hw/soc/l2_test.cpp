@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "facts/register_fields.h"
 #include "qemu-hw/soc/test_host.h"
 
 namespace lyra {
@@ -160,9 +161,11 @@ TEST_F(L2Test, AResetLosesWhatIsDirty) {
 TEST_F(L2Test, AHeavyweightInvalidationOfTranslationsDropsItToo) {
     hub.set_heavyweight([this] { l2.invalidate(); });
     store(kCached, 3);
-    registers.write(kGfxHub.at.VM_INVALIDATE_ENG_REQ, 1u << kVmid);
+    namespace request = field::VM_INVALIDATE_ENG_REQ;
+    const uint32_t value = 1u << kVmid | request::INVALIDATE_L2_PTES::kMask | request::INVALIDATE_L1_PTES::kMask;
+    registers.write(kGfxHub.at.VM_INVALIDATE_ENG_REQ, value);
     EXPECT_EQ(memory(0x200000), 0u);
-    registers.write(kGfxHub.at.VM_INVALIDATE_ENG_REQ, 1u << kVmid | 2u << 16);
+    registers.write(kGfxHub.at.VM_INVALIDATE_ENG_REQ, request::FLUSH_TYPE::set(value, 2));
     EXPECT_EQ(memory(0x200000), 3u);
 }
 

@@ -4,16 +4,24 @@
 
 #include <cstring>
 
+#include "facts/register_fields.h"
+
 namespace lyra::inproc {
 
 namespace {
 
 constexpr uint32_t kFlushEngine = 17;        // the engine that drivers use directly
 constexpr unsigned kFlushRuns = 20000;         // microseconds of virtual time, more than can be set
-constexpr uint32_t kContextCntl = 1 | 3 << 1; // ENABLE, DEPTH 3: four levels
-constexpr uint32_t kContextRetry = 1 << 7;    // RETRY_PERMISSION_OR_INVALID_PAGE_FAULT
-constexpr uint32_t kUnaligned = 3 << 3, kRetryDisable = 1 << 12; // of SH_MEM_CONFIG
-constexpr uint32_t kFlushAll = 0x00f80000;   // PTEs, all directories and L1, legacy flush
+namespace context = field::VM_CONTEXT_CNTL;
+constexpr uint32_t kContextCntl = context::ENABLE_CONTEXT::kMask | context::PAGE_TABLE_DEPTH::of(3);  // four levels
+constexpr uint32_t kContextRetry = context::RETRY_PERMISSION_OR_INVALID_PAGE_FAULT::kMask;
+constexpr uint32_t kUnaligned = field::SH_MEM_CONFIG::ALIGNMENT_MODE::of(3),
+                   kRetryDisable = field::SH_MEM_CONFIG::RETRY_DISABLE::kMask;
+namespace request = field::VM_INVALIDATE_ENG_REQ;
+/// A legacy flush. @source Linux 6.12 gmc_v9_0.c gmc_v9_0_get_invalidate_req()
+constexpr uint32_t kFlushAll = request::INVALIDATE_L2_PTES::kMask | request::INVALIDATE_L2_PDE0::kMask |
+                               request::INVALIDATE_L2_PDE1::kMask | request::INVALIDATE_L2_PDE2::kMask |
+                               request::INVALIDATE_L1_PTES::kMask;
 
 }  // namespace
 
@@ -77,7 +85,8 @@ bool InProcessDevice::prepare(std::string& error) {
     set_up_address_space(kGfxhub);
     set_up_address_space(kMmhub);
     select(0, 0, 0, kUserVmid);
-    write_register(reg::kShMemBases, static_cast<uint32_t>(kSharedBase >> 48 << 16 | kPrivateBase >> 48));
+    write_register(reg::kShMemBases, field::SH_MEM_BASES::SHARED_BASE::of(static_cast<uint32_t>(kSharedBase >> 48)) |
+                                         field::SH_MEM_BASES::PRIVATE_BASE::of(static_cast<uint32_t>(kPrivateBase >> 48)));
     write_register(reg::kShMemConfig, kUnaligned | kRetryDisable);
     select(0, 0, 0, 0);
     write_register(reg::kMecCntl, 0);
@@ -124,7 +133,9 @@ uint32_t InProcessDevice::read_register(uint32_t byte_offset) {
 void InProcessDevice::write_register(uint32_t byte_offset, uint32_t value) { lyra_mmio_write(device_, byte_offset, value, 4); }
 
 void InProcessDevice::select(uint32_t me, uint32_t pipe, uint32_t queue, uint32_t vmid) {
-    write_register(reg::kGrbmGfxCntl, pipe | me << 2 | vmid << 4 | queue << 8);
+    namespace gfx = field::GRBM_GFX_CNTL;
+    write_register(reg::kGrbmGfxCntl,
+                   gfx::PIPEID::of(pipe) | gfx::MEID::of(me) | gfx::VMID::of(vmid) | gfx::QUEUEID::of(queue));
 }
 
 void InProcessDevice::ring_doorbell(uint32_t byte_offset, uint64_t value) {
