@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "common/bits.h"
+#include "facts/register_fields.h"
 
 namespace lyra::cwsr {
 
@@ -41,7 +42,8 @@ struct WaveWord {
     using First = Bits<17, 1>;
 };
 
-inline constexpr uint32_t kStateBit = 1u << 31, kEventBit = 1u << 30;
+inline constexpr uint32_t kStateBit = field::COMPUTE_RELAUNCH::IS_STATE::kMask,
+                          kEventBit = field::COMPUTE_RELAUNCH::IS_EVENT::kMask;
 /// The stack begins, at its low end, with two words that make it a PM4 packet.
 inline constexpr uint32_t kHeaderWords = 2;
 /// The head of the save area that software uses: the stack never reaches into it. kfd_context_save_area_header

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <bit>
 
+#include "facts/register_fields.h"
+
 namespace lyra::kfd {
 
 namespace {
@@ -16,8 +18,7 @@ namespace reg = inproc::reg;
 constexpr uint32_t kRingBytes = 256 << 10;
 constexpr uint32_t kVectorBytes = 32;
 constexpr uint32_t kDoorbellIndex = 0xf4;   // 64-bit doorbells, AMDGPU_DOORBELL64_IH
-constexpr uint32_t kRbEnable = 1, kWptrWriteback = 1u << 8, kEnableIntr = 1u << 17, kOverflowClear = 1u << 31;
-constexpr uint32_t kDoorbellEnable = 1u << 28;
+namespace cntl = field::IH_RB_CNTL;
 
 }  // namespace
 
@@ -31,10 +32,13 @@ InterruptRing::InterruptRing(Gpu& gpu) : gpu_(gpu) {
     gpu.write_register(reg::kIhRbWptrAddrHi, static_cast<uint32_t>(wptr >> 32) & 0xffff);
     gpu.write_register(reg::kIhRbRptr, 0);
     gpu.write_register(reg::kIhRbWptr, 0);
-    gpu.write_register(reg::kIhDoorbellRptr, kDoorbellIndex * 2 | kDoorbellEnable);
-    gpu.write_register(reg::kIhDoorbellRange, kDoorbellIndex * 2 << 2 | 8u << 16);
+    gpu.write_register(reg::kIhDoorbellRptr,
+                       field::IH_DOORBELL_RPTR::OFFSET::of(kDoorbellIndex * 2) | field::IH_DOORBELL_RPTR::ENABLE::kMask);
+    gpu.write_register(reg::kIhDoorbellRange, field::BIF_IH_DOORBELL_RANGE::OFFSET::of(kDoorbellIndex * 2) |
+                                                  field::BIF_IH_DOORBELL_RANGE::SIZE::of(8));
     const uint32_t size = static_cast<uint32_t>(std::bit_width(kRingBytes / 4) - 1);
-    gpu.write_register(reg::kIhRbCntl, kRbEnable | size << 1 | kWptrWriteback | kEnableIntr | kOverflowClear);
+    gpu.write_register(reg::kIhRbCntl, cntl::RB_ENABLE::kMask | cntl::RB_SIZE::of(size) | cntl::WPTR_WRITEBACK_ENABLE::kMask |
+                                           cntl::ENABLE_INTR::kMask | cntl::WPTR_OVERFLOW_CLEAR::kMask);
 }
 
 void InterruptRing::drain(const std::function<void(const InterruptVector&)>& handle) {

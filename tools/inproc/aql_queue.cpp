@@ -9,13 +9,15 @@
 #include <cstring>
 #include <thread>
 
+#include "facts/register_fields.h"
+
 namespace lyra::inproc {
 
 namespace {
 
 constexpr uint32_t kMqdBytes = 2048, kEopBytes = 4096;
 constexpr uint32_t kFirstDoorbell = 0x4000;
-constexpr uint32_t kFirstHqdDword = 128, kHqdDwords = 56, kFirstHqdRegister = 0x1245;
+constexpr uint32_t kFirstHqdDword = 128, kHqdDwords = 56, kFirstHqdRegister = reg::GC::CP_MQD_BASE_ADDR;
 constexpr uint64_t kMaxScratchBytes = uint64_t{256} << 20;
 constexpr uint64_t kSlice = 200000;  // wave instructions of one lyra_run()
 
@@ -81,35 +83,43 @@ void AqlQueue::write_record() {
 
 // The queue descriptor as the driver fills it in; then its second half register by register, as without firmware scheduler.
 void AqlQueue::load_hqd() {
+    using namespace reg::GC;
     std::array<uint32_t, kMqdBytes / 4> mqd{};
     const auto hqd = [&](uint32_t number) -> uint32_t& { return mqd[kFirstHqdDword + number - kFirstHqdRegister]; };
     const auto hqd64 = [&](uint32_t number, uint64_t value) { hqd(number) = low(value), hqd(number + 1) = high(value); };
     mqd[0] = 0xc0310800;
     mqd[11] = 1;                                           // compute_pipelinestat_enable
     for (const unsigned se : {23u, 24u, 26u, 27u}) mqd[se] = ~0u;  // compute_static_thread_mgmt: every CU
-    hqd64(0x1245, device_.mc_address(mqd_.offset));        // CP_MQD_BASE_ADDR
-    hqd(0x1248) = kUserVmid | kUserVmid << 8;              // CP_HQD_VMID: VMID, IB_VMID
-    hqd(0x1249) = 1 | 0x53 << 8;                           // CP_HQD_PERSISTENT_STATE: PRELOAD_REQ, PRELOAD_SIZE
-    hqd(0x124c) = 1 | 1 << 4 | 1 << 8;                     // CP_HQD_QUANTUM: 1 ms
-    hqd64(0x124d, ring_.va >> 8);                          // CP_HQD_PQ_BASE
-    hqd64(0x1250, record_.va + offsetof(AmdQueue, read_dispatch_id));   // CP_HQD_PQ_RPTR_REPORT_ADDR
-    hqd64(0x1252, record_.va + offsetof(AmdQueue, write_dispatch_id));  // CP_HQD_PQ_WPTR_POLL_ADDR
-    hqd(0x1254) = doorbell_ | 1 << 1 | 1u << 30;           // CP_HQD_PQ_DOORBELL_CONTROL: offset, BIF_DROP, EN
+    hqd64(CP_MQD_BASE_ADDR, device_.mc_address(mqd_.offset));
+    hqd(CP_HQD_VMID) = field::CP_HQD_VMID::VMID::of(kUserVmid) | field::CP_HQD_VMID::IB_VMID::of(kUserVmid);
+    namespace persistent = field::CP_HQD_PERSISTENT_STATE;
+    hqd(CP_HQD_PERSISTENT_STATE) = persistent::PRELOAD_REQ::kMask | persistent::PRELOAD_SIZE::of(0x53);
+    namespace quantum = field::CP_HQD_QUANTUM;  // 1 ms
+    hqd(CP_HQD_QUANTUM) = quantum::QUANTUM_EN::kMask | quantum::QUANTUM_SCALE::kMask | quantum::QUANTUM_DURATION::of(1);
+    hqd64(CP_HQD_PQ_BASE, ring_.va >> 8);
+    hqd64(CP_HQD_PQ_RPTR_REPORT_ADDR, record_.va + offsetof(AmdQueue, read_dispatch_id));
+    hqd64(CP_HQD_PQ_WPTR_POLL_ADDR, record_.va + offsetof(AmdQueue, write_dispatch_id));
+    namespace doorbell = field::CP_HQD_PQ_DOORBELL_CONTROL;
+    hqd(CP_HQD_PQ_DOORBELL_CONTROL) = doorbell_ | doorbell::DOORBELL_BIF_DROP::kMask | doorbell::DOORBELL_EN::kMask;
     const uint32_t size_log2 = std::bit_width(options_.packets * 16 - 1);
-    hqd(0x1256) = (size_log2 - 1) | 5 << 8 | 1 << 14 | 1 << 16 | 2 << 25 | 1 << 27 | 1 << 28;  // CP_HQD_PQ_CONTROL, AQL
-    hqd(0x125a) = 3 << 20 | 1 << 23;                       // CP_HQD_IB_CONTROL
-    hqd(0x1265) = 1 << 14;                                 // CP_HQD_HQ_STATUS0
-    hqd(0x1267) = 1 << 8;                                  // CP_MQD_CONTROL: PRIV_STATE
-    hqd64(0x126a, eop_.va >> 8);                           // CP_HQD_EOP_BASE_ADDR
-    hqd(0x126c) = 9;                                       // CP_HQD_EOP_CONTROL: 1024 dwords
-    hqd(0x127a) = 1;                                       // CP_HQD_AQL_CONTROL
+    namespace control = field::CP_HQD_PQ_CONTROL;
+    hqd(CP_HQD_PQ_CONTROL) = control::QUEUE_SIZE::of(size_log2 - 1) | control::RPTR_BLOCK_SIZE::of(5) |
+                             control::QUEUE_FULL_EN::kMask | control::WPP_CLAMP_EN::kMask | control::SLOT_BASED_WPTR::of(2) |
+                             control::NO_UPDATE_RPTR::kMask | control::UNORD_DISPATCH::kMask;
+    hqd(CP_HQD_IB_CONTROL) =
+        field::CP_HQD_IB_CONTROL::MIN_IB_AVAIL_SIZE::of(3) | field::CP_HQD_IB_CONTROL::IB_EXE_DISABLE::kMask;
+    hqd(CP_HQD_HQ_STATUS0) = 1 << 14;  // the CP sets up DISPATCH_PTR; the header has no name for it
+    hqd(CP_MQD_CONTROL) = field::CP_MQD_CONTROL::PRIV_STATE::kMask;
+    hqd64(CP_HQD_EOP_BASE_ADDR, eop_.va >> 8);
+    hqd(CP_HQD_EOP_CONTROL) = field::CP_HQD_EOP_CONTROL::EOP_SIZE::of(9);  // 1024 dwords
+    hqd(CP_HQD_AQL_CONTROL) = field::CP_HQD_AQL_CONTROL::CONTROL0::of(1);
     std::memcpy(mqd_.host, mqd.data(), kMqdBytes);
 
     device_.flush_tlb();
     device_.select(1, options_.pipe, options_.queue, 0);
     for (uint32_t i = 0; i < kHqdDwords; ++i) device_.write_register(reg::kMqdBaseAddr + 4 * i, mqd[kFirstHqdDword + i]);
-    device_.write_register(reg::kHqdPqDoorbellControl, hqd(0x1254));
-    device_.write_register(reg::kHqdEopRptr, 1u << 31);
+    device_.write_register(reg::kHqdPqDoorbellControl, hqd(CP_HQD_PQ_DOORBELL_CONTROL));
+    device_.write_register(reg::kHqdEopRptr, field::CP_HQD_EOP_RPTR::INIT_FETCHER::kMask);
     device_.write_register(reg::kHqdActive, 1);
     device_.select(0, 0, 0, 0);
 }
