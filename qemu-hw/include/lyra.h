@@ -215,7 +215,10 @@ LYRA_API bool lyra_traps_vram(const lyra_device *device);
 /** A timing parameter of the device by name, as the configuration has set it; 0 for an unknown name. */
 LYRA_API uint64_t lyra_timing(const lyra_device *device, const char *name);
 
-/** Free-running pump: start and stop a thread that calls lyra_run() while there is work. */
+/**
+ * Free-running pump: start and stop a thread that calls lyra_run() while there is work. Doorbells that were written before
+ * lyra_stop() have reached their queues when it returns.
+ */
 LYRA_API bool lyra_start(lyra_device *device);
 LYRA_API void lyra_stop(lyra_device *device);
 

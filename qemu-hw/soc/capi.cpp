@@ -575,6 +575,7 @@ void lyra_stop(lyra_device* device) {
     device->stop = true;
     device->wake();
     device->thread.join();
+    device->locked([] {});  // doorbells that were written before
 }
 
 lyra_run_state lyra_run(lyra_device* device, uint64_t instruction_budget) {

@@ -148,6 +148,14 @@ def test_without_work_a_run_says_so(device, library):
     assert device.run(1000) == library.header.enums["lyra_run_state"]["LYRA_IDLE"]
 
 
+def test_doorbells_reach_their_queues_before_the_pump_stops(device):
+    for rings in range(1, 200):
+        assert device.start()
+        device.ring(registers.USER_DOORBELL, rings)
+        device.stop()
+        assert device.count("doorbells") == rings
+
+
 def test_the_thread_takes_doorbells(bench, device, library):
     interrupts = bench.interrupts()
     assert device.start()
