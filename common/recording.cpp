@@ -329,7 +329,7 @@ bool RecordingReader::next(RecordedCall& call) {
             call.state = bytes(number(kMaxState, "a state"));
             call.result = number(1, "a flag");
             break;
-        case CallKind::BusMaster: call.value = number(1, "a flag"); break;
+        case CallKind::BusMaster:
         case CallKind::End: call.value = number(1, "a flag"); break;
         case CallKind::Reset: break;
     }
