@@ -284,6 +284,45 @@ TEST_F(HubTest, KeepsATranslationUntilItIsInvalidated) {
     EXPECT_EQ(hub.page(kVmid, kVa, Access::Read), vram.data() + 0x300000);
 }
 
+// Pages of memory and of tables, each in every turn; a stale translation stays what it is.
+TEST_F(HubTest, AWatchIsToldOfPagesAndChangesNoTranslation) {
+    struct Watch : MemoryWatch {
+        void touched(uint64_t place, uint8_t*, size_t bytes) override {
+            EXPECT_EQ(bytes, kPageBytes);
+            places.push_back(place);
+        }
+        std::vector<uint64_t> places;
+    } watch;
+    map_page(kVa, 0x200000 | kRw);
+    map_page(kVa + kPageBytes, (kRamBus + 0x3000) | kRw | PteBits::kSystem);
+    const auto vram_place = [](uint64_t offset) { return BusMemory::kInVram | offset; };
+    bus.set_watch(&watch);
+    bus.next_turn();
+    const uint64_t generation = hub.generation();
+    EXPECT_NE(hub.page(kVmid, kVa + 8, Access::Read), nullptr);
+    EXPECT_EQ(watch.places, (std::vector<uint64_t>{vram_place(kRoot), vram_place(kPdb1), vram_place(kPdb0), vram_place(kPtb),
+                                                   vram_place(0x200000)}));
+    EXPECT_NE(hub.page(kVmid, kVa + kPageBytes, Access::Read), nullptr);
+    EXPECT_EQ(watch.places.back(), kRamBus + 0x3000);
+
+    bus.next_turn();
+    EXPECT_NE(hub.generation(), generation);
+    EXPECT_TRUE(same_translations(hub.generation(), generation));
+    EXPECT_TRUE(same_translations(waves.generation(), hub.generation()));
+    map_page(kVa, 0x400000 | kRw);  // without an invalidation
+    watch.places.clear();
+    EXPECT_EQ(hub.page(kVmid, kVa, Access::Read), vram.data() + 0x200000);
+    hub.page(kVmid, kVa, Access::Read);
+    EXPECT_EQ(watch.places, std::vector<uint64_t>{vram_place(0x200000)});
+    hub.touch(ram.data() + 0x5008);
+    EXPECT_EQ(watch.places.back(), kRamBus + 0x5000);
+
+    hub.invalidate(1u << kVmid);
+    EXPECT_FALSE(same_translations(hub.generation(), generation));
+    EXPECT_EQ(hub.page(kVmid, kVa, Access::Read), vram.data() + 0x400000);
+    bus.set_watch(nullptr);
+}
+
 TEST_F(HubTest, SignExtendedUpperHalfIsLegalAndTheHoleIsNot) {
     const uint64_t high = 0xffff'ffff'ffbf'0000;
     map_page(high & 0xffffffffffff, 0x200000 | kRw);
