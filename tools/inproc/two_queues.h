@@ -23,7 +23,7 @@ inline InProcessOptions small(bool virtual_time) {
 /// Vectors are added in one queue; in the other waves wait for one another, and LDS has no room for all groups at once.
 struct TwoQueues {
     static constexpr int kItems = 3000;
-    static constexpr unsigned kReversals = 12;
+    static constexpr unsigned kReversals = 12, kBusyItems = 40 * 256;
     explicit TwoQueues(const InProcessOptions& options)
         : runner(LYRA_TEST_KERNELS, options), second(runner.device(), other_queue()) {
         std::vector<float> a(kItems), b(kItems, 0.5f);
@@ -46,7 +46,14 @@ struct TwoQueues {
             const AqlDispatch reverse = runner.packet("reverse", staged, {argument(reversed.back().va), argument(uint32_t{0})});
             second.write_packet(&reverse);
         }
-        second.ring(kReversals);
+        staged.grid[0] = kBusyItems;
+        staged.dynamic_group_bytes = 1024;
+        memory = runner.buffer(std::vector<int>(kBusyItems * 16, 0));
+        const GpuBuffer table = runner.buffer(std::vector<int>(16, 1));
+        const AqlDispatch busy =
+            runner.packet("busy", staged, {argument(memory.va), argument(table.va), argument(uint32_t{0}), argument(int{8})});
+        second.write_packet(&busy);
+        second.ring(kReversals + 1);
     }
     static AqlQueueOptions other_queue() {
         AqlQueueOptions options;
@@ -65,6 +72,9 @@ struct TwoQueues {
         int count = 0;
         std::memcpy(&count, at(counter), sizeof count);
         EXPECT_EQ(count, 20);
+        int first_sum = 0;
+        std::memcpy(&first_sum, at(memory), sizeof first_sum);
+        EXPECT_NE(first_sum, 0);
         for (const GpuBuffer& buffer : reversed) {
             int first = 0;
             std::memcpy(&first, at(buffer), sizeof first);
@@ -76,7 +86,7 @@ struct TwoQueues {
     }
     KernelRunner runner;
     AqlQueue second;
-    GpuBuffer x, y, z, lock, counter;
+    GpuBuffer x, y, z, lock, counter, memory;
     std::vector<GpuBuffer> reversed;
 };
 

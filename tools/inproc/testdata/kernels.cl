@@ -19,6 +19,18 @@ __kernel void reverse(__global int* x, __local int* staged) {
     x[ITEM] = staged[SIZE - 1 - ITEM];
 }
 
+// LDS, vector memory and scalar memory, all of them busy for some microseconds.
+__kernel void busy(__global int* x, __constant int* table, __local volatile int* staged, int rounds) {
+    int sum = ITEM;
+    for (int i = 0; i < rounds; ++i) {
+        for (int n = 0; n < 8; ++n) {
+            staged[ITEM] = sum;
+            sum += staged[ITEM ^ 1] + table[(i + n) & 15];
+        }
+        x[(GROUP * SIZE + ITEM) * 16 + (i & 15)] += sum;
+    }
+}
+
 // An array indexed by a value that is not known: lives in scratch.
 __kernel void through_scratch(__global int* x, int seed) {
     volatile int table[32];
