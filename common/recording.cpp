@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kMagic = "lyra recording\n";
 constexpr uint64_t kFormat = 1;
 constexpr uint64_t kMaxHeaderTexts = 64, kMaxText = 64 << 10;
-constexpr uint64_t kMaxPages = 1 << 18;  // of one call: 1 GiB
+constexpr uint64_t kMaxRuns = 512;  // of a page; the recorder joins those that are 8 bytes apart
 constexpr uint64_t kMaxRanges = 4096;
 constexpr uint64_t kMaxState = uint64_t{1} << 30;
 constexpr uint8_t kHasPages = 0x80, kHasCheckpoint = 0x40, kHasMsis = 0x20, kKind = 0x1f;
@@ -213,6 +213,9 @@ bool RecordingReader::read_header() {
         for (std::string& each : text) {
             const std::vector<uint8_t> read = bytes(number(kMaxText, "the header"));
             each.assign(read.begin(), read.end());
+            // They are shown on terminals.
+            if (std::any_of(each.begin(), each.end(), [](char c) { return c < 0x20 || c > 0x7e; }))
+                refuse("the header is no text");
         }
         header_.emplace_back(std::move(text[0]), std::move(text[1]));
     }
@@ -275,10 +278,12 @@ std::vector<uint8_t> RecordingReader::bytes(uint64_t size) {
 void RecordingReader::read_page(PageChange& page) {
     page.place = unpacked(number());
     page.before = static_cast<uint32_t>(number(UINT32_MAX, "a checksum"));
-    const uint64_t runs = number(kPageBytes, "changes of a page");
+    const uint64_t runs = number(kMaxRuns, "changes of a page");
     for (uint64_t n = 0; n < runs && error_.empty(); ++n) {
         const uint64_t offset = number(kPageBytes - 1, "an offset in a page");
-        page.runs.emplace_back(static_cast<uint16_t>(offset), bytes(number(kPageBytes - offset, "bytes of a page")));
+        const uint64_t size = number(kPageBytes - offset, "bytes of a page");
+        if (size == 0) refuse("a change of no bytes");
+        page.runs.emplace_back(static_cast<uint16_t>(offset), bytes(size));
     }
 }
 
@@ -290,7 +295,7 @@ bool RecordingReader::next(RecordedCall& call) {
     call.kind = static_cast<CallKind>(head & kKind);
     call.now_ns = last_ns_ += unzigzag(number());
     if ((head & kHasPages) != 0) {
-        const uint64_t pages = number(kMaxPages, "pages of a call");
+        const uint64_t pages = number(kMaxChangedPages, "pages of a call");
         for (uint64_t n = 0; n < pages && error_.empty(); ++n) read_page(call.pages.emplace_back());
     }
     switch (call.kind) {

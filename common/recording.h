@@ -42,6 +42,8 @@ struct PageChange {
     std::vector<std::pair<uint16_t, std::vector<uint8_t>>> runs;  ///< offset in the page, bytes
     void apply(std::span<uint8_t, kPageBytes> page) const;
 };
+/// Of one call: 1 GiB. A recording ends before one that has more.
+inline constexpr size_t kMaxChangedPages = size_t{1} << 18;
 inline constexpr uint64_t kPlaceInVram = uint64_t{1} << 63;
 
 /// What the device has done since it was made.

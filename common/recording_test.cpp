@@ -156,6 +156,31 @@ TEST_F(Recording, LengthsAreNotBelieved) {
     EXPECT_NE(reader->error().find("too large"), std::string::npos) << reader->error();
 }
 
+// Its texts come to a terminal.
+TEST_F(Recording, ControlCharactersInTheHeaderAreRefused) {
+    for (const char* wrong : {"\x1b[2J", "two\nlines", "\xff"}) {
+        std::string error;
+        RecordingWriter::open(path_, UINT64_MAX, {{"lyra", wrong}}, error);
+        std::string why;
+        EXPECT_EQ(read(&why), nullptr);
+        EXPECT_NE(why.find("the header is no text"), std::string::npos) << why;
+    }
+}
+
+// Changes that cost the file a byte or two and the reader a hundred.
+TEST_F(Recording, EmptyAndManyChangesAreRefused) {
+    const auto refused = [&](size_t runs, size_t bytes) {
+        RecordedCall call{.kind = CallKind::Reset, .pages = {{0x1000, 0, {}}}};
+        for (size_t n = 0; n < runs; ++n) call.pages[0].runs.emplace_back(0, std::vector<uint8_t>(bytes));
+        write({call});
+        const std::unique_ptr<RecordingReader> reader = read();
+        return !reader->next(call);
+    };
+    EXPECT_TRUE(refused(1, 0));
+    EXPECT_FALSE(refused(512, 1));
+    EXPECT_TRUE(refused(513, 1));
+}
+
 TEST_F(Recording, ItsSizeIsBounded) {
     std::string error;
     std::unique_ptr<RecordingWriter> writer = RecordingWriter::open(path_, 100'000, {}, error);

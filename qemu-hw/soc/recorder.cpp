@@ -70,11 +70,12 @@ void Recorder::write(RecordedCall call) {
     call.pages = std::move(changes_);
     changes_.clear();
     if (stopped_) return;
-    writer_->write(call);
+    const bool too_large = call.pages.size() > kMaxChangedPages;
+    if (!too_large) writer_->write(call);
     if (call.kind == CallKind::Load) shadows_.clear();  // it may have VRAM
-    if (!writer_->full() && !writer_->failed()) return;
+    if (!too_large && !writer_->full() && !writer_->failed()) return;
     // It ends here, and what it has can be replayed.
-    if (!writer_->failed() && call.kind != CallKind::End) {
+    if (!writer_->failed() && (too_large || call.kind != CallKind::End)) {
         RecordedCall end;
         end.now_ns = now_ns_;
         end.value = 1;

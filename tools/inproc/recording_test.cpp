@@ -30,6 +30,15 @@ protected:
         options.record_path = path_;
         return options;
     }
+    /// Of a device without a driver.
+    lyra_config bare() const {
+        lyra_config config;
+        lyra_config_init(&config);
+        config.vram_bytes = uint64_t{256} << 20;
+        config.virtual_time = true;
+        config.record_path = path_.c_str();
+        return config;
+    }
     std::unique_ptr<RecordingReader> read() {
         std::string error;
         std::unique_ptr<RecordingReader> reader = RecordingReader::open(path_, error);
@@ -170,11 +179,7 @@ TEST_F(Recorded, ALoadedStateIsRecorded) {
 
 // A page that the state brings, and that the host changes back to what the device had left there before.
 TEST_F(Recorded, ALoadedStateReplacesMemory) {
-    lyra_config config;
-    lyra_config_init(&config);
-    config.vram_bytes = uint64_t{256} << 20;
-    config.virtual_time = true;
-    config.record_path = path_.c_str();
+    lyra_config config = bare();
     HostMapping vram(config.vram_bytes);
     lyra_device* const device = lyra_create(&config, nullptr, nullptr, vram.data(), nullptr, 0);
     ASSERT_NE(device, nullptr);
@@ -199,11 +204,7 @@ TEST_F(Recorded, ALoadedStateReplacesMemory) {
 }
 
 TEST_F(Recorded, AtItsLimitItEndsAndTheDeviceGoesOn) {
-    lyra_config config;
-    lyra_config_init(&config);
-    config.vram_bytes = uint64_t{256} << 20;
-    config.virtual_time = true;
-    config.record_path = path_.c_str();
+    lyra_config config = bare();
     config.record_limit_bytes = 4096;
     unsigned warned = 0;
     lyra_host_ops ops{};
@@ -230,11 +231,7 @@ TEST_F(Recorded, AtItsLimitItEndsAndTheDeviceGoesOn) {
 
 // With strict=hdp the host stores through the device.
 TEST_F(Recorded, StoresInVramAreCalls) {
-    lyra_config config;
-    lyra_config_init(&config);
-    config.vram_bytes = uint64_t{256} << 20;
-    config.virtual_time = true;
-    config.record_path = path_.c_str();
+    lyra_config config = bare();
     config.strict = "hdp,tlb";
     HostMapping vram(config.vram_bytes);
     lyra_device* const device = lyra_create(&config, nullptr, nullptr, vram.data(), nullptr, 0);

@@ -117,7 +117,7 @@ public:
             print_json(code);
         else if (code == kOk)
             print_text();
-        if (options_.histogram && !options_.json) print_histogram(stderr, histogram());
+        if (options_.histogram && !options_.json) print_histogram(stderr, histogram_of(device_->handle()));
         if (options_.stats) print_stats();
         if (options_.deterministic)
             talk(trace_summary(device_->stat("trace_hash"), device_->stat("trace_events"), device_->stat("virtual_ns")));
@@ -283,7 +283,7 @@ private:
     void print_json(int code) {
         nlohmann::json result{{"kernel", kernel_->name}, {"exit", code}, {"setup_ms", setup_ms_}, {"run_ms", run_ms_}};
         for (const auto& [name, count] : device_->stats()) result["counters"][name] = count;
-        if (options_.histogram) result["histogram"] = histogram_json(histogram());
+        if (options_.histogram) result["histogram"] = histogram_json(histogram_of(device_->handle()));
         // The buffers are printed as they are read: as a tree they would take many times the room that they have in VRAM.
         std::string text = result.dump(2);
         text.resize(text.size() - 2);  // without "\n}"
@@ -310,17 +310,6 @@ private:
             any = true;
         }
         if (any) fmt::print("\n  ]");
-    }
-
-    Histogram histogram() {
-        Histogram found;
-        lyra_histogram(
-            device_->handle(),
-            [](void* to, const char* name, const char* format, uint64_t count) {
-                (*static_cast<Histogram*>(to))[{name, format}] = count;
-            },
-            &found);
-        return found;
     }
 
     void print_stats() {

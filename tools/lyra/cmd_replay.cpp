@@ -66,7 +66,7 @@ public:
         seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         at_ = replayer_->checkpoint();
         counters_ = counters();
-        if (options_.histogram) print_histogram(stderr, histogram());
+        if (options_.histogram) print_histogram(stderr, histogram_of(replayer_->handle()));
         const std::string state = options_.state ? state_text() : "";
         replayer_.reset();  // closes the traces
         if (options_.print) print_calls();
@@ -159,17 +159,6 @@ private:
         std::vector<std::pair<std::string, uint64_t>> found;
         for (size_t i = 0; const char* name = lyra_stat_name(i); ++i)
             if (const uint64_t value = lyra_stat(replayer_->handle(), name)) found.emplace_back(name, value);
-        return found;
-    }
-
-    Histogram histogram() const {
-        Histogram found;
-        lyra_histogram(
-            replayer_->handle(),
-            [](void* to, const char* name, const char* format, uint64_t count) {
-                (*static_cast<Histogram*>(to))[{name, format}] = count;
-            },
-            &found);
         return found;
     }
 

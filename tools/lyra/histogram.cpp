@@ -29,6 +29,17 @@ uint64_t total(const Histogram& histogram) {
 
 }  // namespace
 
+Histogram histogram_of(lyra_device* device) {
+    Histogram found;
+    lyra_histogram(
+        device,
+        [](void* to, const char* name, const char* format, uint64_t count) {
+            (*static_cast<Histogram*>(to))[{name, format}] = count;
+        },
+        &found);
+    return found;
+}
+
 void print_histogram(std::FILE* to, const Histogram& histogram) {
     const uint64_t sum = total(histogram);
     for (const Row* row : sorted(histogram)) {
