@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The C interface of lyra.h: configuration checks, the device lock, and the free-running pump.
 #include <atomic>
-#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -11,7 +10,6 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +26,7 @@
 #include "gcn-interp/cu/commit_log.h"
 #include "gcn-interp/cu/exec_histogram.h"
 #include "qemu-hw/include/lyra.h"
+#include "qemu-hw/soc/config.h"
 #include "qemu-hw/soc/recorder.h"
 #include "qemu-hw/soc/soc.h"
 #include "qemu-hw/soc/vbios.h"
@@ -40,8 +39,6 @@ namespace {
 
 using namespace lyra;
 
-constexpr uint64_t kMinVram = uint64_t{256} << 20, kMaxVram = uint64_t{64} << 30;
-constexpr uint32_t kMaxComputeUnits = 64, kShaderEngines = 4, kMaxThreads = 64;
 /// Instructions of each thread per hold of the device lock: about 50 us, the longest that a vCPU waits for a register.
 constexpr uint64_t kSliceInstructions = 4000;
 /// Virtual time: one lyra_run().
@@ -95,75 +92,6 @@ const std::vector<std::string>& stat_names() {
         return n;
     }();
     return *names;
-}
-
-unsigned threads_of(const lyra_config& config) {
-    if (config.virtual_time || config.commit_log_path || config.histogram) return 1;
-    if (config.threads != 0) return config.threads;
-    return std::clamp(std::thread::hardware_concurrency(), 1u, unsigned{LYRA_DEFAULT_THREADS_MAX});
-}
-
-std::optional<FpExceptions> fp_exceptions_of(const lyra_config& config) {
-    const std::string_view text = config.fp_exceptions ? config.fp_exceptions : "auto";
-    if (text == "always") return FpExceptions::Always;
-    return text == "auto" ? std::optional(FpExceptions::Auto) : std::nullopt;
-}
-
-GpuShape shape_of(const lyra_config& config) {
-    GpuShape shape;
-    shape.chip = find_chip(config.chip)->isa;
-    shape.shader_engines = std::min(kShaderEngines, config.compute_units);
-    shape.cus_per_engine = config.compute_units / shape.shader_engines;
-    shape.threads = std::min(threads_of(config), shape.cus());
-    return shape;
-}
-
-std::string check(const lyra_config& config) {
-    if (config.abi_version != LYRA_ABI_VERSION)
-        return fmt::format("interface version {} is asked for, this library has {}", config.abi_version, LYRA_ABI_VERSION);
-    if (!config.chip || !find_chip(config.chip))
-        return fmt::format("unknown chip '{}'; known: gfx900, gfx906", config.chip ? config.chip : "");
-    if (config.vram_bytes < kMinVram || config.vram_bytes > kMaxVram || !std::has_single_bit(config.vram_bytes))
-        return fmt::format("VRAM of {} bytes: must be a power of two from 256M to 64G", config.vram_bytes);
-    if (config.compute_units < 1 || config.compute_units > kMaxComputeUnits ||
-        (config.compute_units > kShaderEngines && config.compute_units % kShaderEngines != 0))
-        return fmt::format("{} compute units: must be 1 to {}, or a multiple of {} up to {}", config.compute_units,
-                           kShaderEngines, kShaderEngines, kMaxComputeUnits);
-    if (config.threads > kMaxThreads)
-        return fmt::format("{} threads: must be 1 to {}, or 0 for as many as there are processors", config.threads,
-                           kMaxThreads);
-    if (!fp_exceptions_of(config))
-        return fmt::format("floating-point exceptions '{}': must be auto or always", config.fp_exceptions);
-    if (Timing timing; config.timing)
-        if (std::string wrong = timing.set(config.timing); !wrong.empty()) return wrong;
-    if (Firmware firmware; config.firmware)
-        if (std::string wrong = firmware.set(config.firmware); !wrong.empty()) return wrong;
-    Strict strict;
-    if (config.strict)
-        if (std::string wrong = strict.set(config.strict); !wrong.empty()) return wrong;
-    if (config.record_path && !config.virtual_time) return "a recording needs virtual time";
-    // Memory is told from VRAM by host addresses, which copies do not have.
-    return strict.l2 && config.virtual_time ? "strict 'l2' has no virtual time" : std::string();
-}
-
-/// What a device is made of, for a device that shall do the same. Timing and assumptions in full: defaults change.
-RecordingHeader header_of(const lyra_config& config, const Env& env, bool has_clock, uint64_t start_ns) {
-    std::string timing;
-    for (const TimingInfo& row : kTimings)
-        timing += fmt::format("{}{}={}", timing.empty() ? "" : ",", row.name, env.timing.get(row.name));
-    const auto text = [](const char* value) { return std::string(value ? value : ""); };
-    return {{"lyra", LYRA_VERSION_TEXT},
-            {"chip", config.chip},
-            {"vram_bytes", fmt::to_string(config.vram_bytes)},
-            {"compute_units", fmt::to_string(config.compute_units)},
-            {"timing", timing},
-            {"firmware", env.firmware.text()},
-            {"fp_exceptions", text(config.fp_exceptions)},
-            {"poison", config.poison ? "1" : "0"},
-            {"ih_overflow", config.ih_overflow ? "1" : "0"},
-            {"strict", text(config.strict)},
-            {"host_clock", has_clock ? "1" : "0"},
-            {"start_ns", fmt::to_string(start_ns)}};
 }
 
 struct PostedDoorbell {
@@ -357,7 +285,7 @@ const char* lyra_version(void) { return LYRA_VERSION_TEXT; }
 
 lyra_device* lyra_create(const lyra_config* config, const lyra_host_ops* ops, void* opaque, void* vram, char* error,
                          size_t error_bytes) {
-    std::string wrong = check(*config);
+    std::string wrong = check_config(*config);
     if (wrong.empty() && !vram) wrong = "no VRAM";
     std::unique_ptr<TraceSink> trace;
     if (wrong.empty() && config->trace_path) trace = open_trace(config->trace_path, wrong);
@@ -380,7 +308,7 @@ lyra_device* lyra_create(const lyra_config* config, const lyra_host_ops* ops, vo
     if (commit_log) device->commit_log = std::make_unique<gcn::CommitLog>(commit_log, device->histogram.get());
     device->observe();
     if (config->record_path) {
-        const RecordingHeader header = header_of(*config, device->env, device->has_clock, device->env.clock.ns());
+        const RecordingHeader header = recording_header(*config, device->env, LYRA_VERSION_TEXT, device->has_clock);
         std::unique_ptr<RecordingWriter> writer =
             RecordingWriter::open(config->record_path, config->record_limit_bytes, header, wrong);
         if (!writer) {

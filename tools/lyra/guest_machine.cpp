@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,8 +37,6 @@ constexpr size_t kKeptLogs = 20, kKeptVmcores = 2;
 constexpr const char* kPortNames[] = {"stdout", "stderr", "control", "dmesg"};
 constexpr size_t kControlPort = 2;
 constexpr double kMakingSeconds = 90;  ///< for a machine to boot and be saved; otherwise guests boot
-/// A saved machine has a disk for jobs of up to this size; twice, four times as much for a longer one.
-constexpr uintmax_t kJobDiskBytes = uintmax_t{64} << 20;
 
 /// A value of --accel, in QEMU's words. TCG runs each processor in a thread of its own.
 /// QEMU would keep up to 1 GB of translated code; with 96 MB it stays below 280 MB beside the memory of guest and GPU.
@@ -536,58 +533,6 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
         write_text(result.log, text + "\n--- dmesg ---\n" + result.dmesg);
     }
     return result;
-}
-
-int GuestMachine::shell() {
-    if (options_.deterministic) throw UserError("--deterministic: what is typed into a shell comes at any time");
-    const GuestSnapshot snapshot = snapshot_of(kJobDiskBytes, false);
-    const bool saved = can_go_on({}) && has_snapshot(snapshot, kJobDiskBytes, false);
-    termios terminal{};
-    const bool have_terminal = tcgetattr(STDIN_FILENO, &terminal) == 0;
-    talk(saved ? "`exit` or Ctrl-A x ends the guest" : "the guest boots; `exit` or Ctrl-A x ends it");
-    const int code = saved ? saved_shell() : booted_shell();
-    if (have_terminal) tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal);
-    return code;
-}
-
-int GuestMachine::saved_shell() {
-    GuestJob job;
-    job.terminal = true;
-    job.run = "#!/bin/sh\ncd /root\nexec bash -i </dev/hvc0 >/dev/hvc0 2>&1\n";
-    const auto nowhere = [](const char*, size_t) {};
-    const GuestResult result = run(job, nowhere, nowhere);
-    for (const std::string& error : result.errors) complain("guest: " + error);
-    if (result.end == GuestResult::End::Interrupted) return kInterrupted;
-    return result.end == GuestResult::End::TimedOut ? kTimedOut : kOk;
-}
-
-int GuestMachine::booted_shell() {
-    WorkDir work;
-    Command command;
-    const fs::path log = options_.log.empty() ? work.path() / "serial" : fs::absolute(options_.log);
-    command.argv = machine(work.path(), log);
-    if (!driver_.empty()) {
-        command.argv.insert(
-            command.argv.end(),
-            {"-drive", "if=none,id=job,format=raw,readonly=on,file=" + comma_safe(pack({}, work.path()).string()), "-device",
-             "virtio-blk-pci,drive=job"});
-    }
-    command.argv.insert(command.argv.end(),
-                        {"-append", kernel_words() + " lyra.driver=amdgpu lyra.mode=shell lyra.tty=hvc0", "-chardev",
-                         "stdio,id=tty,mux=on,signal=off", "-device", "virtconsole,chardev=tty", "-mon", "chardev=tty"});
-    command.own_group = false;  // it has to read from the terminal
-    command.in = Command::kInherit;
-    command.environment = {{"LD_LIBRARY_PATH", library_dir().string()}};
-    int status;
-    bool in_time;
-    {
-        Child child(command);
-        in_time = child.wait(options_.timeout_s);
-        child.stop();
-        status = child.status();
-    }
-    if (!in_time) return interrupted ? kInterrupted : kTimedOut;
-    return status == 0 ? kOk : kFailed;
 }
 
 void report_trace(const GuestResult& result) {

@@ -66,6 +66,8 @@ public:
     int shell();
 
 private:
+    /// A saved machine has a disk for jobs of up to this size; twice, four times as much for a longer one.
+    static constexpr uintmax_t kJobDiskBytes = uintmax_t{64} << 20;
     std::filesystem::path pack(GuestJob job, const std::filesystem::path& work, bool with_driver = true) const;
     std::vector<std::string> machine(const std::filesystem::path& work, const std::filesystem::path& serial_log,
                                      const MemoryFiles* memory = nullptr) const;

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "qemu-hw/soc/config.h"
+
+#include <algorithm>
+#include <bit>
+#include <string_view>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "qemu-hw/soc/discovery.h"
+
+namespace lyra {
+
+namespace {
+
+constexpr uint64_t kMinVram = uint64_t{256} << 20, kMaxVram = uint64_t{64} << 30;
+constexpr uint32_t kMaxComputeUnits = 64, kShaderEngines = 4, kMaxThreads = 64;
+
+unsigned threads_of(const lyra_config& config) {
+    if (config.virtual_time || config.commit_log_path || config.histogram) return 1;
+    if (config.threads != 0) return config.threads;
+    return std::clamp(std::thread::hardware_concurrency(), 1u, unsigned{LYRA_DEFAULT_THREADS_MAX});
+}
+
+}  // namespace
+
+std::optional<FpExceptions> fp_exceptions_of(const lyra_config& config) {
+    const std::string_view text = config.fp_exceptions ? config.fp_exceptions : "auto";
+    if (text == "always") return FpExceptions::Always;
+    return text == "auto" ? std::optional(FpExceptions::Auto) : std::nullopt;
+}
+
+GpuShape shape_of(const lyra_config& config) {
+    GpuShape shape;
+    shape.chip = find_chip(config.chip)->isa;
+    shape.shader_engines = std::min(kShaderEngines, config.compute_units);
+    shape.cus_per_engine = config.compute_units / shape.shader_engines;
+    shape.threads = std::min(threads_of(config), shape.cus());
+    return shape;
+}
+
+std::string check_config(const lyra_config& config) {
+    if (config.abi_version != LYRA_ABI_VERSION)
+        return fmt::format("interface version {} is asked for, this library has {}", config.abi_version, LYRA_ABI_VERSION);
+    if (!config.chip || !find_chip(config.chip))
+        return fmt::format("unknown chip '{}'; known: gfx900, gfx906", config.chip ? config.chip : "");
+    if (config.vram_bytes < kMinVram || config.vram_bytes > kMaxVram || !std::has_single_bit(config.vram_bytes))
+        return fmt::format("VRAM of {} bytes: must be a power of two from 256M to 64G", config.vram_bytes);
+    if (config.compute_units < 1 || config.compute_units > kMaxComputeUnits ||
+        (config.compute_units > kShaderEngines && config.compute_units % kShaderEngines != 0))
+        return fmt::format("{} compute units: must be 1 to {}, or a multiple of {} up to {}", config.compute_units,
+                           kShaderEngines, kShaderEngines, kMaxComputeUnits);
+    if (config.threads > kMaxThreads)
+        return fmt::format("{} threads: must be 1 to {}, or 0 for as many as there are processors", config.threads,
+                           kMaxThreads);
+    if (!fp_exceptions_of(config))
+        return fmt::format("floating-point exceptions '{}': must be auto or always", config.fp_exceptions);
+    if (Timing timing; config.timing)
+        if (std::string wrong = timing.set(config.timing); !wrong.empty()) return wrong;
+    if (Firmware firmware; config.firmware)
+        if (std::string wrong = firmware.set(config.firmware); !wrong.empty()) return wrong;
+    Strict strict;
+    if (config.strict)
+        if (std::string wrong = strict.set(config.strict); !wrong.empty()) return wrong;
+    if (config.record_path && !config.virtual_time) return "a recording needs virtual time";
+    // Memory is told from VRAM by host addresses, which copies do not have.
+    return strict.l2 && config.virtual_time ? "strict 'l2' has no virtual time" : std::string();
+}
+
+/// Timing and assumptions in full: defaults change.
+RecordingHeader recording_header(const lyra_config& config, const Env& env, const char* version, bool has_clock) {
+    std::string timing;
+    for (const TimingInfo& row : kTimings)
+        timing += fmt::format("{}{}={}", timing.empty() ? "" : ",", row.name, env.timing.get(row.name));
+    const auto text = [](const char* value) { return std::string(value ? value : ""); };
+    return {{"lyra", version},
+            {"chip", config.chip},
+            {"vram_bytes", fmt::to_string(config.vram_bytes)},
+            {"compute_units", fmt::to_string(config.compute_units)},
+            {"timing", timing},
+            {"firmware", env.firmware.text()},
+            {"fp_exceptions", text(config.fp_exceptions)},
+            {"poison", config.poison ? "1" : "0"},
+            {"ih_overflow", config.ih_overflow ? "1" : "0"},
+            {"strict", text(config.strict)},
+            {"host_clock", has_clock ? "1" : "0"},
+            {"start_ns", fmt::to_string(env.clock.ns())}};
+}
+
+}  // namespace lyra
