@@ -14,7 +14,7 @@ namespace lyra {
 /// @return nullptr when the file cannot be written; error then says why
 std::unique_ptr<TraceSink> open_perfetto_trace(const std::string& path, std::string& error);
 
-/// What the guest's kernel has recorded (tools/lyra/kernel_events.h), in the clock of the device's events.
+/// What the guest's kernel has recorded (tools/lyra/guest/kernel_events.h), in the clock of the device's events.
 struct KernelEvent {
     uint64_t time_ns = 0;
     std::string task, name;                                   ///< who was running; the trace event

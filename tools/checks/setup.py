@@ -46,7 +46,7 @@ def rows():
 
 
 def verbs():
-    with open(f"{TREE}/tools/lyra/main.cpp", encoding="utf-8") as file:
+    with open(f"{TREE}/tools/lyra/cli/main.cpp", encoding="utf-8") as file:
         return re.findall(r'^ *\{"(\w+)", "', file.read(), re.M)
 
 

@@ -4,8 +4,8 @@
 //
 //   client NAME=VALUE...                          one experiment; the names are those of Options
 //   client NAME=VALUE... -- NAME=VALUE... [-- ...] what holds for all experiments, then each of them;
-//   tools/lyra/measure_job.cpp writes it client ... / ... [/ ...]                      several clients of one process, a thread
-//   and a stream each
+//   tools/lyra/results/measure_job.cpp writes it client ... / ... [/ ...]                      several clients of one process,
+//   a thread and a stream each
 //
 // A client runs its warm-up, makes the file ready=, and waits for the file start=. A latency-critical one makes a number of
 // kernels and then the file stop=; the others go on until that file is there. In experiment N of several the files are start.N

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/lyra/results.h"
+#include "tools/lyra/results/results.h"
 
 namespace lyra::report {
 

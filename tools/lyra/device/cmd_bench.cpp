@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: MIT
+// lyra bench: kernels on the device in this process, on PoCL and as native code, side by side; and what single things cost.
+#include <benchmark/benchmark.h>
+
+#include <cmath>
+#include <map>
+#include <regex>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/bench/gpu.h"
+#include "tools/bench/pocl.h"
+#include "tools/lyra/cli/cli.h"
+#include "tools/lyra/cli/process.h"
+#include "tools/lyra/cli/work_dir.h"
+
+namespace lyra::cli {
+
+namespace {
+
+using namespace lyra::bench;
+
+struct Options {
+    std::string filter = ".*";
+    double min_time_s = 0.1;
+    unsigned repetitions = 3;
+    bool json = false;
+};
+
+constexpr unsigned kBatch = 200;                      // AQL packets; the ring has 256
+constexpr uint64_t kCopyBytes = uint64_t{1} << 22;
+constexpr int kLoops = 2000;                          // of 64 instructions
+constexpr unsigned kLanesPerWave = 64;
+
+/// Instructions of classes.cl, one loop each; "valu_mix" counts lane operations.
+constexpr const char* kClasses[] = {
+    "valu_mix",     "valu_f32",       "valu_fma_f32",     "valu_int", "valu_f64",         "valu_exp",    "valu_rsq",
+    "valu_compare", "valu_sgpr",      "valu_dpp",         "salu",     "branch",           "scalar_load", "load_contiguous",
+    "load_uniform", "load_scattered", "store_contiguous", "lds_read", "lds_read_uniform", "lds_write",   "lds_atomic"};
+
+/// Folder of the device libraries: Debian's rocm-device-libs, or rocm-device-libs-17 (Debian 13).
+std::string device_libraries() {
+    for (const char* folder : {"/usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "/usr/lib/llvm-17/lib/clang/17/amdgcn/bitcode"}) {
+        if (std::filesystem::exists(std::filesystem::path(folder) / "ocml.bc")) return folder;
+    }
+    throw EnvironmentError(
+        "the device libraries (ocml.bc) are missing: install the package rocm-device-libs or rocm-device-libs-17");
+}
+
+void compile(const std::filesystem::path& source, const std::filesystem::path& object) {
+    const std::vector<std::string> command{"clang-19",     "-x",
+                                           "cl",           "-cl-std=CL2.0",
+                                           "-target",      "amdgcn-amd-amdhsa",
+                                           "-mcpu=gfx900", "--rocm-device-lib-path=" + device_libraries(),
+                                           "-O3",          source,
+                                           "-o",           object};
+    const Captured done = capture(command, true, 120);
+    if (done.status != 0) throw EnvironmentError(fmt::format("clang-19 does not compile {}:\n{}", source.string(), done.err));
+}
+
+/// What a benchmark says when it gives up, else nothing. Version 1.8 of the library has other names for it.
+template <typename Run>
+std::string failure_of(const Run& run) {
+    if constexpr (requires { run.error_occurred; })
+        return run.error_occurred ? run.error_message : "";
+    else
+        return run.skipped ? run.skip_message : "";
+}
+
+/// Keeps the best repetition of each benchmark: what disturbs a run only makes it slower.
+class Best : public benchmark::BenchmarkReporter {
+public:
+    bool ReportContext(const Context&) override { return true; }
+    void ReportRuns(const std::vector<Run>& runs) override {
+        for (const Run& run : runs) {
+            if (run.run_type != Run::RT_Iteration) continue;
+            const std::string name = run.run_name.function_name;
+            progress_.show(name);
+            if (const std::string why = failure_of(run); !why.empty()) {
+                errors_[name] = why;
+                continue;
+            }
+            keep(seconds_, name, run.cpu_accumulated_time / static_cast<double>(run.iterations));
+            keep(real_seconds_, name, run.real_accumulated_time / static_cast<double>(run.iterations));
+        }
+    }
+    void Finalize() override { progress_.clear(); }
+    /// Processor seconds of one iteration; empty when it was not run or failed.
+    std::optional<double> seconds(const std::string& name) const { return look_up(seconds_, name); }
+    /// The same by the clock on the wall.
+    std::optional<double> real_seconds(const std::string& name) const { return look_up(real_seconds_, name); }
+    const std::map<std::string, std::string>& errors() const { return errors_; }
+
+private:
+    using Times = std::map<std::string, double>;
+    static void keep(Times& times, const std::string& name, double seconds) {
+        const auto [at, is_new] = times.try_emplace(name, seconds);
+        if (!is_new) at->second = std::min(at->second, seconds);
+    }
+    static std::optional<double> look_up(const Times& times, const std::string& name) {
+        const auto at = times.find(name);
+        return at == times.end() ? std::nullopt : std::optional(at->second);
+    }
+
+    Times seconds_, real_seconds_;
+    std::map<std::string, std::string> errors_;
+    Progress progress_;
+};
+
+nlohmann::json number(std::optional<double> value) { return value ? nlohmann::json(*value) : nlohmann::json(nullptr); }
+
+class Bench {
+public:
+    explicit Bench(const Options& options) : options_(options), wanted_(options.filter) {
+        std::string error;
+        pocl_ = Pocl::open(error);
+        if (!pocl_) throw UserError(error);
+        const std::filesystem::path folder = source_dir() / "tools/bench";
+        for (const char* name : {"kernels", "classes"})
+            compile(folder / fmt::format("{}.cl", name), work_.path() / fmt::format("{}.co", name));
+        kernels_ = std::make_unique<Gpu>(work_.path() / "kernels.co");
+        classes_ = std::make_unique<Gpu>(work_.path() / "classes.co");
+        // With one processor there is nothing to compare.
+        if (std::thread::hardware_concurrency() >= 2) two_threads_ = std::make_unique<Gpu>(work_.path() / "kernels.co", 2);
+        for (const Gpu* each : {kernels_.get(), classes_.get(), two_threads_.get()}) {
+            if (each == nullptr) continue;
+            if (!each->error().empty()) throw EnvironmentError(each->error());
+        }
+        if (!pocl_->build(read_text(folder / "kernels.cl"), error)) throw EnvironmentError(error);
+    }
+
+    int run() {
+        for (KernelCase& each : kernel_cases()) {
+            if (wanted(each.name)) cases_.push_back(std::move(each));
+        }
+        for (KernelCase& each : cases_) check(each);
+        for (KernelCase& each : cases_) register_kernel(each);
+        for (const char* name : kClasses) register_class(name);
+        register_rates();
+        measure();
+        collect();
+        if (rows_.empty()) throw UserError(fmt::format("--filter {}: no row has such a name", options_.filter));
+        if (options_.json)
+            fmt::print("{}\n", result().dump(2));
+        else
+            print_table();
+        return failed_ ? kFailed : kOk;
+    }
+
+private:
+    bool wanted(const std::string& name) const { return std::regex_search(name, wanted_); }
+
+    /// Once on each engine, before anything is timed: equal results, and everything compiled and loaded.
+    void check(KernelCase& each) {
+        std::vector<std::vector<uint8_t>> own = each.buffers;
+        each.native(own);
+        std::string& wrong = wrong_[each.name];
+        kernels_->prepare(each);
+        if (!kernels_->run()) throw EnvironmentError(fmt::format("{}: {}", each.name, kernels_->error()));
+        const std::string ours = difference(each, kernels_->result(each), own[each.output]);
+        if (!ours.empty()) wrong = "lyra against native: " + ours;
+        if (two_threads_) {
+            two_threads_->prepare(each);
+            if (!two_threads_->run())
+                throw EnvironmentError(fmt::format("{} on two threads: {}", each.name, two_threads_->error()));
+            const std::string both = difference(each, two_threads_->result(each), own[each.output]);
+            if (!both.empty()) wrong = "lyra on two threads against native: " + both;
+        }
+        std::string error;
+        if (!pocl_->prepare(each, error) || !pocl_->run())
+            throw EnvironmentError(fmt::format("{}: PoCL does not run it {}", each.name, error));
+        const std::string theirs = difference(each, pocl_->result(each), own[each.output]);
+        if (!theirs.empty()) wrong = "PoCL against native: " + theirs;
+    }
+
+    template <typename Run>
+    void add(const std::string& name, Run once, std::function<void()> before = {}) {
+        benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
+            if (before) before();
+            for (auto _ : state) {
+                if (!once()) {
+                    state.SkipWithError("did not run");
+                    break;
+                }
+            }
+        })->MeasureProcessCPUTime();
+        any_ = true;
+    }
+
+    void register_kernel(KernelCase& each) {
+        KernelCase* const c = &each;
+        add(each.name + ":lyra", [this] { return kernels_->run(); }, [this, c] { kernels_->prepare(*c); });
+        if (two_threads_)
+            add(each.name + ":two", [this] { return two_threads_->run(); }, [this, c] { two_threads_->prepare(*c); });
+        add(
+            each.name + ":pocl", [this] { return pocl_->run(); },
+            [this, c] {
+                std::string error;
+                pocl_->prepare(*c, error);
+            });
+        add(each.name + ":native", [c, own = std::make_shared<std::vector<std::vector<uint8_t>>>(each.buffers)] {
+            c->native(*own);
+            benchmark::ClobberMemory();
+            return true;
+        });
+    }
+
+    /// One wave.
+    void register_class(const std::string& name) {
+        if (!wanted(name)) return;
+        auto c = std::make_shared<KernelCase>();
+        c->name = name;
+        c->buffers = {std::vector<uint8_t>(4096)};
+        Argument count;
+        count.value.resize(sizeof kLoops);
+        std::memcpy(count.value.data(), &kLoops, sizeof kLoops);
+        c->arguments = {Argument{0, {}}, count};
+        c->global[0] = c->local[0] = kLanesPerWave;
+        add(name, [this] { return classes_->run(); }, [this, c] { classes_->prepare(*c); });
+        classes_->prepare(*c);
+        const uint64_t before = classes_->stat("instructions");
+        if (!classes_->run()) throw EnvironmentError(fmt::format("{}: {}", name, classes_->error()));
+        instructions_[name] = classes_->stat("instructions") - before;
+    }
+
+    void register_rates() {
+        KernelCase waves;
+        waves.name = "empty";
+        waves.global[0] = kWaves * kLanesPerWave;
+        waves.local[0] = 4 * kLanesPerWave;
+        if (wanted("wave_launches")) {
+            add("wave_launches", [this] { return classes_->run(); }, [this, waves] { classes_->prepare(waves); });
+        }
+        KernelCase one;
+        one.name = "empty";
+        one.global[0] = one.local[0] = 1;
+        if (wanted("aql_packets")) {
+            // A device of its own: "empty" has another shape there.
+            packets_ = std::make_unique<Gpu>(work_.path() / "classes.co");
+            packets_->prepare(one);
+            add("aql_packets", [this] { return packets_->run_batch(kBatch); });
+        }
+        if (wanted("sdma_copy")) {
+            if (!classes_->prepare_copy(kCopyBytes)) throw EnvironmentError("no room for the SDMA copy");
+            if (!classes_->copy() || !classes_->copy_is_right()) wrong_["sdma_copy"] = "SDMA copied wrong";
+            add("sdma_copy", [this] { return classes_->copy(); });
+        }
+    }
+
+    void measure() {
+        if (!any_) return;
+        std::vector<std::string> words{"lyra", fmt::format("--benchmark_min_time={}", options_.min_time_s),
+                                       fmt::format("--benchmark_repetitions={}", options_.repetitions),
+                                       "--benchmark_enable_random_interleaving=true"};
+        std::vector<char*> argv;
+        for (std::string& word : words) argv.push_back(word.data());
+        int argc = static_cast<int>(argv.size());
+        benchmark::Initialize(&argc, argv.data());
+        benchmark::RunSpecifiedBenchmarks(&best_);
+    }
+
+    void collect() {
+        double logs = 0, scaling_logs = 0;
+        unsigned count = 0, scaling_count = 0;
+        for (const KernelCase& each : cases_) {
+            const auto lyra = best_.seconds(each.name + ":lyra"), pocl = best_.seconds(each.name + ":pocl"),
+                       native = best_.seconds(each.name + ":native");
+            nlohmann::json row{{"name", each.name}, {"kind", "kernel"}, {"ok", wrong_[each.name].empty()}};
+            if (!wrong_[each.name].empty()) row["error"] = wrong_[each.name];
+            const auto ms = [](std::optional<double> s) { return number(s ? std::optional(*s * 1e3) : s); };
+            row["lyra_ms"] = ms(lyra), row["pocl_ms"] = ms(pocl), row["native_ms"] = ms(native);
+            kernels_->prepare(each);
+            const uint64_t before = kernels_->stat("instructions");
+            kernels_->run();
+            const double instructions = static_cast<double>(kernels_->stat("instructions") - before);
+            row["wave_instructions"] = instructions;
+            row["wave_instructions_per_s"] = number(lyra ? std::optional(instructions / *lyra) : std::nullopt);
+            const bool both = lyra && pocl && wrong_[each.name].empty();
+            row["vs_pocl_1t"] = number(both ? std::optional(*pocl / *lyra) : std::nullopt);
+            if (both) logs += std::log(*pocl / *lyra), ++count;
+            const auto one = best_.real_seconds(each.name + ":lyra"), two = best_.real_seconds(each.name + ":two");
+            const bool scales = one && two && wrong_[each.name].empty();
+            row["lyra_real_ms"] = ms(one), row["lyra_2_threads_real_ms"] = ms(two);
+            row["scaling_2_cores"] = number(scales ? std::optional(*one / *two) : std::nullopt);
+            if (scales) scaling_logs += std::log(*one / *two), ++scaling_count;
+            failed_ |= !both || !native;
+            rows_.push_back(row);
+        }
+        if (count != 0) geomean_ = std::exp(logs / count);
+        if (scaling_count != 0) scaling_ = std::exp(scaling_logs / scaling_count);
+        for (const char* name : kClasses) {
+            if (!wanted(name)) continue;
+            const auto seconds = best_.seconds(name);
+            const auto count_of = static_cast<double>(instructions_[name]);
+            add_row(name, "class", "ns_per_wave_instruction", seconds ? std::optional(*seconds * 1e9 / count_of) : seconds);
+            if (seconds && std::string(name) == "valu_mix") lane_ops_ = count_of * kLanesPerWave / *seconds;
+        }
+        add_rate("wave_launches", "waves_per_s", kWaves);
+        add_rate("aql_packets", "packets_per_s", kBatch);
+        add_rate("sdma_copy", "gb_per_s", kCopyBytes * 1e-9);
+    }
+    void add_rate(const char* name, const char* unit, double amount) {
+        if (!wanted(name)) return;
+        const auto seconds = best_.seconds(name);
+        add_row(name, "rate", unit, seconds ? std::optional(amount / *seconds) : seconds);
+    }
+    void add_row(const std::string& name, const char* kind, const char* unit, std::optional<double> value) {
+        const bool ok = value && wrong_[name].empty();
+        failed_ |= !ok;
+        rows_.push_back(
+            {{"name", name}, {"kind", kind}, {"ok", ok}, {"unit", unit}, {"value", ok ? number(value) : nlohmann::json()}});
+    }
+
+    nlohmann::json result() const {
+        return {{"geomean_vs_pocl_1t", number(geomean_)},
+                {"valu_lane_ops_per_s", number(lane_ops_)},
+                {"scaling_2_cores", number(scaling_)},
+                {"pocl", pocl_->version()},
+                {"clock", "processor time of the process, best repetition; scaling and *_real_ms: real time"},
+                {"rows", rows_}};
+    }
+
+    void print_table() const {
+        const auto text = [](const nlohmann::json& v, int digits) {
+            return v.is_null() ? std::string("-") : fmt::format("{:.{}f}", v.get<double>(), digits);
+        };
+        if (!cases_.empty()) {
+            fmt::print("{:<18}{:>12}{:>12}{:>12}{:>12}{:>16}{:>14}\n", "kernel", "lyra ms", "PoCL ms", "native ms", "PoCL/lyra",
+                       "M wave-instr/s", "two threads");
+        }
+        for (const auto& row : rows_) {
+            const std::string name = row["name"];
+            if (row["kind"] == "kernel") {
+                nlohmann::json rate = row["wave_instructions_per_s"];
+                if (!rate.is_null()) rate = rate.get<double>() * 1e-6;
+                fmt::print("{:<18}{:>12}{:>12}{:>12}{:>12}{:>16}{:>14}\n", name, text(row["lyra_ms"], 3),
+                           text(row["pocl_ms"], 3), text(row["native_ms"], 3), text(row["vs_pocl_1t"], 2), text(rate, 1),
+                           text(row["scaling_2_cores"], 2));
+                if (row.contains("error")) fmt::print("    WRONG: {}\n", row["error"].get<std::string>());
+            } else {
+                const bool big = row["value"].is_number() && row["value"].get<double>() > 1e4;
+                fmt::print("{:<18}{:>12}  {}\n", name, text(row["value"], big ? 0 : 2), row["unit"].get<std::string>());
+            }
+        }
+        const auto line = [&](const char* name, std::optional<double> v, int digits) {
+            fmt::print("{}: {}\n", name, text(number(v), digits));
+        };
+        line("geometric mean against PoCL on one thread", geomean_, 2);
+        line("VALU lane operations per second, G", lane_ops_ ? std::optional(*lane_ops_ * 1e-9) : lane_ops_, 2);
+        line("two threads against one, real time", scaling_, 2);
+    }
+
+    static constexpr unsigned kWaves = 4096;
+
+    const Options& options_;
+    const std::regex wanted_;
+    WorkDir work_;
+    std::unique_ptr<Pocl> pocl_;
+    std::unique_ptr<Gpu> kernels_, classes_, packets_, two_threads_;
+    std::vector<KernelCase> cases_;
+    std::map<std::string, std::string> wrong_;       ///< by row; empty: right
+    std::map<std::string, uint64_t> instructions_;   ///< by class
+    Best best_;
+    nlohmann::json rows_ = nlohmann::json::array();
+    std::optional<double> geomean_, lane_ops_, scaling_;
+    bool any_ = false, failed_ = false;
+};
+
+}  // namespace
+
+std::function<int()> set_up_bench(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    app.add_flag("--json", options->json, "as JSON; what was not measured is null");
+    app.add_option("--filter", options->filter, "only rows whose name has a match for this regular expression")
+        ->type_name("REGEX");
+    app.add_option("--min-time", options->min_time_s, "seconds that each repetition takes at least")
+        ->check(CLI::Range(0.001, 60.0));
+    app.add_option("--repetitions", options->repetitions, "runs of each measurement, of which the best counts")
+        ->check(CLI::Range(1, 100));
+    app.footer(
+        "Times are processor time; two threads against one is real time, on two idle processors. Needs PoCL: apt-get install "
+        "--no-install-recommends pocl-opencl-icd ocl-icd-libopencl1");
+    return [options] {
+        try {
+            return Bench(*options).run();
+        } catch (const std::regex_error&) {
+            throw UserError(fmt::format("--filter {}: not a regular expression", options->filter));
+        }
+    };
+}
+
+}  // namespace lyra::cli

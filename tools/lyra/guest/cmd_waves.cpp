@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// lyra waves: lists the waves of a saved queue, from the bytes of its save area.
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "cwsr/save_area.h"
+#include "tools/lyra/cli/cli.h"
+
+namespace lyra::cli {
+
+namespace {
+
+struct Options {
+    std::string file;
+    uint32_t ring_bytes = 0;
+    cwsr::DumpOptions dump;
+    bool summary = false, json = false;
+};
+
+std::string read_all(const std::string& path) {
+    if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+    std::ifstream file(path, std::ios::binary);
+    if (!file) throw UserError(fmt::format("{}: {}", path, std::strerror(errno)));
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+nlohmann::json to_json(const cwsr::WaveImage& wave, const cwsr::WaveRegisters& registers) {
+    return {{"group", wave.group},
+            {"group_id", wave.group_id},
+            {"number", wave.number},
+            {"packet", wave.packet},
+            {"engine", wave.engine},
+            {"pc", wave.pc},
+            {"exec", wave.exec},
+            {"m0", wave.m0},
+            {"status", wave.status},
+            {"mode", wave.mode},
+            {"trapsts", wave.trapsts},
+            {"lds_bytes", wave.lds_bytes},
+            {"scratch_slot", wave.scratch_en ? nlohmann::json(wave.scratch_slot) : nlohmann::json()},
+            {"sgprs", registers.sgprs},
+            {"vgprs", registers.vgprs}};
+}
+
+int run(Options options) {
+    const std::string area = read_all(options.file);
+    const cwsr::ReadArea read = [&](uint64_t offset, void* data, size_t size) {
+        if (offset > area.size() || size > area.size() - offset) return false;
+        std::memcpy(data, area.data() + offset, size);
+        return true;
+    };
+    const cwsr::Image image = cwsr::read_save_area(read, options.ring_bytes);
+    if (options.json) {
+        nlohmann::json result{{"waves", nlohmann::json::array()}, {"error", image.error}};
+        for (const cwsr::WaveImage& wave : image.waves) {
+            cwsr::WaveRegisters registers;
+            if (cwsr::read_registers(wave, read, registers)) result["waves"].push_back(to_json(wave, registers));
+        }
+        fmt::print("{}\n", result.dump(2));
+    } else {
+        options.dump.registers = !options.summary;
+        fmt::print("{}", cwsr::dump_image(image, read, options.dump));
+        if (!image.error.empty()) fmt::print("damaged: {}\n", image.error);
+    }
+    return image.error.empty() ? kOk : kFailed;
+}
+
+}  // namespace
+
+std::function<int()> set_up_waves(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    app.add_option("FILE", options->file, "bytes of a queue's save area from its start, - is standard input")
+        ->required()
+        ->type_name("");
+    app.add_flag("--summary", options->summary, "without registers");
+    app.add_flag("--lds", options->dump.lds, "the LDS of the work-groups, too");
+    app.add_option("--ring", options->ring_bytes, "size of the queue's ring, to check packet numbers against")
+        ->type_name("BYTES");
+    app.add_flag("--json", options->json, "as JSON");
+    app.footer("0: the image is as a debugger expects it, 1: it is damaged.");
+    return [options] { return run(*options); };
+}
+
+}  // namespace lyra::cli

@@ -1,0 +1,562 @@
+// SPDX-License-Identifier: MIT
+// Starts QEMU with the guest image, moves the job in and its output out, and ends it in every case.
+#include "tools/lyra/guest/machine.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <charconv>
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <thread>
+
+#include "common/hash.h"
+#include "tools/lyra/guest/initrd.h"
+#include "tools/lyra/guest/kernel_events.h"
+#include "tools/lyra/guest/kernel_log.h"
+#include "tools/lyra/guest/kernel_tree.h"
+#include "tools/lyra/guest/monitor.h"
+#include "tools/lyra/guest/ports.h"
+
+namespace lyra::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t kKeptLogs = 20, kKeptVmcores = 2;
+/// Streams of every guest, in the order of their ports.
+constexpr const char* kPortNames[] = {"stdout", "stderr", "control", "dmesg"};
+constexpr size_t kControlPort = 2;
+constexpr double kMakingSeconds = 90;  ///< for a machine to boot and be saved; otherwise guests boot
+
+/// A value of --accel, in QEMU's words. TCG runs each processor in a thread of its own.
+/// QEMU would keep up to 1 GB of translated code; with 96 MB it stays below 280 MB beside the memory of guest and GPU.
+struct Accelerator {
+    const char *name, *words, *cpu;
+};
+constexpr Accelerator kAccelerators[] = {
+    {"tcg", "tcg,thread=multi,tb-size=96", "max,la57=off"},
+    {"kvm", "kvm", "host,arch-capabilities=off"},
+};
+
+/// Its random numbers come from --seed. Without ERMS the kernel copies by eight bytes an instruction.
+constexpr const char* kDeterministicCpu = "max,la57=off,erms=off";
+/// The slot of the GPU. Linux 7.2 and later let KFD use PCIe atomic operations only below a root port.
+constexpr const char* kTerminal = "virtconsole,chardev=tty";
+constexpr const char* kRootPort = "pcie-root-port,id=gpu,chassis=1,hotplug=off";
+constexpr const char* kFixedDate = "base=2025-01-01T00:00:00,clock=vm";
+
+void prune_logs(const fs::path& dir) {
+    std::vector<fs::path> logs;
+    for (const auto& entry : fs::directory_iterator(dir)) logs.push_back(entry.path());
+    std::sort(logs.begin(), logs.end(), [](const fs::path& a, const fs::path& b) {
+        std::error_code error;
+        return fs::last_write_time(a, error) > fs::last_write_time(b, error);
+    });
+    std::error_code error;
+    for (size_t i = kKeptLogs; i < logs.size(); ++i) fs::remove(logs[i], error);
+    size_t vmcores = 0;
+    for (const fs::path& log : logs) {
+        if (log.extension() == ".vmcore" && ++vmcores > kKeptVmcores) fs::remove(log, error);
+    }
+}
+
+/// A verb may need several guests: FILE, FILE.2, FILE.3.
+std::string next_recording(const std::string& file) {
+    static std::atomic<unsigned> made{0};
+    if (file.empty()) return {};
+    const unsigned number = ++made;
+    return number == 1 ? file : fmt::format("{}.{}", file, number);
+}
+
+void take_kernel_events(const std::string& text, const std::string& trace, GuestResult& result) {
+    if (text.empty()) return;
+    try {
+        KernelEvents read = read_kernel_events(text);
+        if (read.lost > 0)
+            result.errors.push_back(fmt::format("{} events of the kernel did not fit into its buffer", read.lost));
+        result.kernel_events = std::move(read.events);
+    } catch (const std::runtime_error& error) {
+        result.errors.emplace_back(error.what());
+        return;
+    }
+    std::string error;
+    if (!trace.ends_with(".tsv") && !append_kernel_events(trace, result.kernel_events, error)) result.errors.push_back(error);
+}
+
+std::optional<GuestResult::Trace> read_stats(const fs::path& path) {
+    std::ifstream file(path);
+    std::map<std::string, uint64_t> counters;
+    std::string name;
+    for (uint64_t value = 0; file >> name >> value;) counters[name] = value;
+    if (counters.find("trace_hash") == counters.end()) return {};
+    return GuestResult::Trace{counters["trace_hash"], counters["trace_events"], counters["virtual_ns"]};
+}
+
+void read_control(const std::string& control, GuestResult& result) {
+    std::istringstream lines(control);
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::string word;
+        words >> word;
+        if (word == "exit") {
+            if (words >> result.status) result.end = GuestResult::End::Finished;
+        } else if (word == "error") {
+            result.errors.push_back(line.substr(6));
+        } else if (word == "times") {
+            double seconds = 0;
+            while (words >> word >> seconds) result.times.emplace_back(word, seconds);
+        }
+    }
+}
+
+/// Of a guest without --smp. Not all of a large host: starting each takes time.
+unsigned default_processors() { return std::clamp(std::thread::hardware_concurrency(), 1u, 4u); }
+
+}  // namespace
+
+GuestMachine::GuestMachine(const GuestOptions& options) : options_(options) {
+    image_arguments(options);
+    if (options.accel == "kvm" && access("/dev/kvm", R_OK | W_OK) != 0) {
+        throw UserError("--accel kvm: /dev/kvm cannot be used here");
+    }
+    if (options.deterministic && (options.accel != "tcg" || options.smp > 1 || !options.share.empty())) {
+        throw UserError(
+            "--deterministic is with --accel tcg, one processor and without --share: the others depend on the host's speed");
+    }
+    if (!options.kfd.empty()) {
+        if (options.stock_driver) throw UserError("--kfd and --stock-driver are two different drivers");
+        if (options.kfd == "lyra" && !fs::is_directory(source_dir() / "kfd-patches" / ("linux-" + options.kernel)))
+            throw UserError(fmt::format("--kfd lyra: kfd-patches/ has no series for kernel {}", options.kernel));
+        if (options.kfd != "lyra" && !fs::exists(options.kfd))
+            throw UserError(fmt::format("--kfd {}: there is no such file or folder", options.kfd));
+    }
+    if (const std::string wrong = timing_.set(fmt::format("{}", fmt::join(options.timing, ","))); !wrong.empty())
+        throw UserError(wrong);
+    if (!std::has_single_bit(timing_.guest_instruction_ns))
+        throw UserError("timing parameter guest_instruction_ns has to be a power of two");
+    for (const std::string& path : {options.log, options.trace, options.record}) {
+        const fs::path folder = fs::absolute(path.empty() ? "x" : path).parent_path();
+        if (!fs::is_directory(folder)) throw UserError(fmt::format("there is no folder {}", folder.string()));
+    }
+}
+
+void GuestMachine::prepare() {
+    qemu_ = build_artefact("tools/guest/build_qemu.sh", {});
+    tree_ = build_kernel_tree(options_);
+    std::vector<std::string> arguments = image_arguments(options_);
+    if (!tree_.empty()) arguments.insert(arguments.end(), {"--kernel-files", tree_.string()});
+    image_ = build_artefact("tools/guest/build_image.sh", arguments);
+    if (!options_.kfd.empty())
+        driver_ = build_artefact("tools/guest/build_kfd.sh", {"--kernel", options_.kernel, options_.kfd}) / "amdgpu.ko";
+}
+
+std::string GuestMachine::kernel_words(bool shares) const {
+    std::string words = "console=ttyS0 panic=-1 tsc=reliable mitigations=off nokaslr audit=0 random.trust_cpu=on";
+    if (options_.stock_driver || options_.accel == "kvm") words += " lyra.module=stock";
+    for (const std::string& word : options_.kernel_words) words += " " + word;
+    return words + (options_.share.empty() || !shares ? "" : " lyra.share=share");
+}
+
+std::string GuestMachine::device_words(const MemoryFiles* memory) const {
+    std::string device = fmt::format("lyra,bus=gpu,vram={},cus={}", options_.vram, options_.cus);
+    if (memory) device += ",memdev=vram";
+    if (!options_.trace.empty()) device += ",trace=" + comma_safe(fs::absolute(options_.trace).string());
+    if (!record_.empty()) device += ",record=" + comma_safe(fs::absolute(record_).string());
+    if (options_.deterministic) device += ",pump=virtual";
+    if (!options_.timing.empty()) device += fmt::format(",timing={}", fmt::join(options_.timing, ",,"));
+    for (const std::string& property : options_.device_options) device += "," + property;
+    return device;
+}
+
+// Words at the end of every command line. The debugger's socket is in work.
+std::vector<std::string> GuestMachine::further_words(const fs::path& work) const {
+    std::vector<std::string> words;
+    if (options_.gdb) {
+        const fs::path socket = work / "gdb";
+        words = {"-S", "-gdb", fmt::format("unix:{},server=on,wait=off", comma_safe(socket.string()))};
+        complain("the guest waits for: " + debugger_command(options_, tree_, socket));
+    }
+    words.insert(words.end(), options_.qemu_words.begin(), options_.qemu_words.end());
+    return words;
+}
+
+// Nothing that answers when the host has time: root and job are in memory, the ports write files and are served at once.
+std::vector<std::string> GuestMachine::deterministic_machine(const fs::path& work, const fs::path& job) const {
+    const fs::path initrd = work / "initrd";
+    write_guest_initrd(image_ / "initramfs", image_ / "root.erofs", job, initrd);
+    std::vector<std::string> argv{
+        (qemu_ / "bin/qemu-system-x86_64").string(),
+        "-nodefaults",
+        "-no-user-config",
+        "-display",
+        "none",
+        "-no-reboot",
+        "-M",
+        "q35",
+        "-accel",
+        "tcg,thread=single",
+        "-cpu",
+        kDeterministicCpu,
+        "-smp",
+        "1",
+        "-m",
+        options_.mem,
+        "-icount",
+        fmt::format("shift={},sleep=off,align=off", std::countr_zero(timing_.guest_instruction_ns)),
+        "-rtc",
+        kFixedDate,
+        "-seed",
+        std::to_string(options_.seed),
+        "-kernel",
+        (image_ / "vmlinux").string(),
+        "-initrd",
+        initrd.string(),
+        "-device",
+        "virtio-serial-pci,ioeventfd=off",
+        "-serial",
+        "file:" + comma_safe((work / "serial").string()),
+        "-device",
+        kRootPort,
+        "-device",
+        device_words() + ",stats=" + comma_safe((work / "stats").string()),
+    };
+    const std::vector<std::string> further = further_words(work);
+    argv.insert(argv.end(), further.begin(), further.end());
+    return argv;
+}
+
+// What a job and a shell have in common.
+std::vector<std::string> GuestMachine::machine(const fs::path& work, const fs::path& serial_log,
+                                               const MemoryFiles* memory) const {
+    const Accelerator& accelerator = *std::find_if(std::begin(kAccelerators), std::end(kAccelerators),
+                                                   [&](const Accelerator& each) { return options_.accel == each.name; });
+    std::vector<std::string> argv{
+        (qemu_ / "bin/qemu-system-x86_64").string(),
+        "-nodefaults",
+        "-no-user-config",
+        "-display",
+        "none",
+        "-no-reboot",
+        "-M",
+        memory ? "q35,memory-backend=ram" : "q35",
+        "-accel",
+        accelerator.words,
+        "-cpu",
+        accelerator.cpu,
+        "-smp",
+        std::to_string(options_.smp != 0 ? options_.smp : default_processors()),
+        "-m",
+        options_.mem,
+        "-kernel",
+        (image_ / "vmlinux").string(),
+        "-initrd",
+        (image_ / "initramfs").string(),
+        "-drive",
+        "if=none,id=root,format=raw,readonly=on,file=" + comma_safe((image_ / "root.erofs").string()),
+        "-device",
+        "virtio-blk-pci,drive=root",
+        "-device",
+        "virtio-serial-pci",
+        "-serial",
+        "file:" + comma_safe(serial_log.string()),
+        "-device",
+        kRootPort,
+        "-device",
+        device_words(memory),
+        // A guest that goes on from a saved one is told, and its random numbers are others.
+        "-device",
+        "vmgenid,guid=auto",
+    };
+    if (memory) {
+        const std::vector<std::string> words = memory->words(options_.mem, options_.vram);
+        argv.insert(argv.end(), words.begin(), words.end());
+    }
+    if (!options_.share.empty()) {
+        argv.insert(argv.end(), {"-virtfs", fmt::format("local,path={},mount_tag=share,security_model=none",
+                                                        comma_safe(fs::absolute(options_.share).string()))});
+    }
+    const std::vector<std::string> further = further_words(work);
+    argv.insert(argv.end(), further.begin(), further.end());
+    return argv;
+}
+
+fs::path GuestMachine::log_path() const {
+    if (!options_.log.empty()) return fs::absolute(options_.log);
+    const fs::path dir = cache_dir() / "log";
+    fs::create_directories(dir);
+    prune_logs(dir);
+    return dir / fmt::format("boot-{}.log", getpid());
+}
+
+void GuestMachine::add_disk(std::vector<std::string>& argv, const std::string& id, const fs::path& file) const {
+    argv.insert(argv.end(),
+                {"-drive", fmt::format("if=none,id={},format=raw,readonly=on,file={}", id, comma_safe(file.string())),
+                 "-device", "virtio-blk-pci,drive=" + id});
+}
+
+/// Nothing that is different each time may be in the machine before the job comes. What a boot says is of interest when it is
+/// traced, logged or debugged.
+bool GuestMachine::can_go_on(const GuestJob& job) const {
+    const bool plain =
+        tree_.empty() && options_.trace.empty() && options_.log.empty() && options_.qemu_words.empty() && !options_.gdb;
+    const auto& device = options_.device_options;
+    const bool files =
+        std::any_of(device.begin(), device.end(), [](const std::string& word) { return word.find('/') != std::string::npos; });
+    return options_.snapshot && !options_.deterministic && plain && !files && job.disks.empty();
+}
+
+GuestSnapshot GuestMachine::snapshot_of(uintmax_t job_bytes, bool warm) const {
+    GuestMachine same(*this);
+    if (!same.options_.share.empty()) same.options_.share = "/";
+    const MemoryFiles memory;
+    std::string recipe = fmt::format("{}\n{} {}\n{}\n", fmt::join(same.machine("", "", &memory), " "), same.kernel_words(false),
+                                     job_bytes, driver_.string());
+    if (warm) recipe += "warm\n";
+    const std::string library = read_text(library_dir() / "liblyra.so.1");
+    recipe += fmt::format("{:016x}\n", hash_text(library));
+    if (options_.accel == "kvm") {
+        std::istringstream host(read_text("/proc/cpuinfo"));
+        for (std::string line; std::getline(host, line) && !line.empty();)
+            if (line.starts_with("model name") || line.starts_with("flags")) recipe += line + "\n";
+    }
+    return GuestSnapshot(recipe);
+}
+
+bool GuestMachine::has_snapshot(const GuestSnapshot& snapshot, uintmax_t job_bytes, bool warm) const {
+    return snapshot.there() || make_snapshot(snapshot, job_bytes, warm);
+}
+
+/// @return there is one now
+bool GuestMachine::make_snapshot(const GuestSnapshot& snapshot, uintmax_t job_bytes, bool warm) const {
+    GuestSnapshot::Making making(snapshot);
+    if (making.needless()) return true;
+    WorkDir work;
+    const MemoryFiles memory = making.files();
+    const fs::path archive = pack({}, work.path());
+    fs::resize_file(archive, job_bytes);
+    GuestMachine same(*this);
+    if (!same.options_.share.empty()) same.options_.share = work.path().string();
+    std::vector<std::string> argv = same.machine(work.path(), memory.serial(), &memory);
+    add_disk(argv, "job", archive);
+    for (const char* name : {"tty", "stdout", "stderr", "dmesg"})
+        argv.insert(argv.end(), {"-chardev", fmt::format("null,id={}", name)});
+    argv.insert(argv.end(), {"-device", kTerminal});
+    for (const char* name : kPortNames)
+        argv.insert(argv.end(), {"-device", fmt::format("virtserialport,chardev={0},name=lyra.{0}", name)});
+    argv.insert(argv.end(),
+                {"-append", kernel_words(false) + " lyra.driver=amdgpu lyra.mode=snapshot" + (warm ? " lyra.warm=yes" : "")});
+    const std::string wrong = making.keep(argv, options_.timeout_s > 0 ? options_.timeout_s : kMakingSeconds);
+    if (!wrong.empty()) complain("no saved machine: " + wrong);
+    return wrong.empty();
+}
+
+fs::path GuestMachine::pack(GuestJob job, const fs::path& work, bool with_driver) const {
+    if (!driver_.empty() && with_driver) job.files.emplace_back("amdgpu.ko", driver_);
+    const fs::path dir = work / "job";
+    fs::create_directory(dir);
+    for (const auto& [name, file] : job.files) fs::copy_file(file, dir / name, fs::copy_options::overwrite_existing);
+    const auto program = [&](const std::string& name, const std::string& text) {
+        write_text(dir / name, text);
+        fs::permissions(dir / name, fs::perms::owner_all | fs::perms::group_read | fs::perms::others_read);
+    };
+    if (!job.warm.empty()) {
+        std::string words;
+        for (const std::string& word : job.warm) words += word + '\0';
+        write_text(dir / "arguments", words);
+    }
+    if (options_.kernel_events.empty()) {
+        program("run", job.run);
+    } else {
+        program("run.traced", job.run);
+        program("run", kernel_events_script(options_.kernel_events, "run.traced", "/dev/virtio-ports/lyra.trace"));
+    }
+    const fs::path archive = work / "job.tar";
+    const Captured result = capture({"tar", "-c", "-f", archive.string(), "--format=ustar", "-C", dir.string(), "."}, true);
+    if (result.status != 0) throw EnvironmentError("cannot pack the job: " + result.err);
+    // In a very short disk the guest's kernel complains about the partition table.
+    constexpr uintmax_t kUnit = 1 << 20;
+    fs::resize_file(archive, (fs::file_size(archive) + kUnit - 1) / kUnit * kUnit);
+    return archive;
+}
+
+GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const OutputSink& err) {
+    WorkDir work;
+    GuestResult result;
+    result.log = log_path();
+    std::string control;
+    const auto keep_in = [](std::string& text) { return [&text](const char* data, size_t n) { text.append(data, n); }; };
+    std::vector<Port> ports{{kPortNames[0], out},
+                            {kPortNames[1], err},
+                            {kPortNames[kControlPort], keep_in(control)},
+                            {kPortNames[3], keep_in(result.dmesg)}};
+    record_ = next_recording(options_.record);
+    std::string kernel_trace;
+    if (!options_.kernel_events.empty()) ports.push_back({"trace", keep_in(kernel_trace)});
+
+    Command command;
+    const bool timed = options_.deterministic;
+    std::optional<MemoryFiles> memory;
+    bool goes_on = can_go_on(job);
+    fs::path archive = pack(job, work.path(), !goes_on);
+    if (goes_on) {
+        const bool warm = !job.warm.empty();
+        const uintmax_t bytes = std::max(kJobDiskBytes, std::bit_ceil(fs::file_size(archive)));
+        const GuestSnapshot snapshot = snapshot_of(bytes, warm);
+        goes_on = has_snapshot(snapshot, bytes, warm);
+        if (goes_on) {
+            memory = snapshot.files();
+            fs::resize_file(archive, bytes);
+        } else {
+            archive = pack(job, work.path());
+        }
+    }
+    command.argv = timed ? deterministic_machine(work.path(), archive)
+                         : machine(work.path(), work.path() / "serial", memory ? &*memory : nullptr);
+    const auto add = [&](std::initializer_list<std::string> words) { command.argv.insert(command.argv.end(), words); };
+    if (!timed) {
+        add_disk(command.argv, "job", archive);
+        for (size_t i = 0; i < job.disks.size(); ++i) add_disk(command.argv, fmt::format("disk{}", i), job.disks[i]);
+    }
+    add({"-append", kernel_words() + " lyra.driver=amdgpu", "-d", "guest_errors,unimp", "-D",
+         (work.path() / "device").string()});
+    if (memory) {
+        if (job.terminal)
+            add({"-chardev", "stdio,id=tty,mux=on,signal=off", "-mon", "chardev=tty"});
+        else
+            add({"-chardev", "null,id=tty"});
+        add({"-device", kTerminal});
+        const auto [ours, theirs] = stream_pair();
+        command.keep.push_back(theirs);
+        add({"-chardev", fmt::format("socket,id=monitor,fd={}", theirs), "-mon", "chardev=monitor,mode=control"});
+        ports.push_back({nullptr, [](const char*, size_t) {}, ours, theirs});
+        const std::string words = memory->go_on();
+        (void)!send(ours, words.data(), words.size(), MSG_NOSIGNAL);
+    }
+    // A guest that stops for its debugger at a panic would not be the same, and in virtual time nobody reads a socket.
+    std::optional<GuestMonitor> monitor;
+    if (!tree_.empty() && !timed && !options_.gdb) {
+        const auto [ours, theirs] = stream_pair();
+        result.vmcore = fs::path(result.log).replace_extension(".vmcore");
+        monitor.emplace(ours, result.vmcore);
+        command.keep.push_back(theirs);
+        const std::vector<std::string> words = GuestMonitor::words(theirs);
+        command.argv.insert(command.argv.end(), words.begin(), words.end());
+        ports.push_back({nullptr, [&](const char* data, size_t bytes) { monitor->feed(data, bytes); }, ours, theirs});
+    }
+    for (Port& port : ports) {
+        if (port.name == nullptr) continue;
+        if (timed) {
+            const fs::path file = work.path() / fmt::format("port-{}", port.name);
+            write_text(file, "");
+            port.ours = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+            add({"-chardev", fmt::format("file,id={},path={}", port.name, comma_safe(file.string()))});
+        } else {
+            std::tie(port.ours, port.theirs) = stream_pair();
+            command.keep.push_back(port.theirs);
+            add({"-chardev", fmt::format("socket,id={},fd={}", port.name, port.theirs)});
+        }
+        add({"-device", fmt::format("virtserialport,chardev={0},name=lyra.{0}", port.name)});
+    }
+    command.environment = {{"LD_LIBRARY_PATH", library_dir().string()}};
+    command.err = open((work.path() / "qemu").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    command.out = command.err;
+    if (job.terminal) {
+        command.own_group = false;  // it has to read from the terminal
+        command.in = Command::kInherit;
+        command.out = -1;
+    }
+
+    const auto start = std::chrono::steady_clock::now();
+    {
+        Child child(command);
+        close(command.err);
+        for (Port& port : ports) {
+            if (port.theirs >= 0) close(port.theirs);
+        }
+        if (memory) {
+            const auto now =
+                std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
+            const std::string words =
+                fmt::format("lyra.date={}{}\n", now.count(), options_.share.empty() ? "" : " lyra.share=share");
+            (void)!send(ports[kControlPort].ours, words.data(), words.size(), MSG_NOSIGNAL);
+        }
+        const auto look = [&] {
+            result.host_bytes =
+                std::max(result.host_bytes, child.dirty_bytes_beside({bytes_of(options_.mem), bytes_of(options_.vram)}));
+        };
+        const GuestResult::End end =
+            timed ? pump_files(ports, child, options_.timeout_s) : pump(ports, options_.timeout_s, look);
+        if (end == GuestResult::End::Finished) child.wait(10);
+        child.stop();
+        read_control(control, result);
+        if (timed) result.trace = read_stats(work.path() / "stats");
+        take_kernel_events(kernel_trace, options_.trace, result);
+        if (result.end != GuestResult::End::Finished)
+            result.end = end == GuestResult::End::Finished ? GuestResult::End::Died : end;
+    }
+    for (Port& port : ports) {
+        if (port.ours >= 0) close(port.ours);
+    }
+    result.total_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+    const bool began = control.find("start\n") != std::string::npos;
+    if (memory && !began && result.end == GuestResult::End::Died) {
+        complain("the saved machine does not go on: " + read_text(work.path() / "qemu"));
+        snapshot_of(fs::file_size(archive), !job.warm.empty()).remove();
+        if (job.terminal) return result;
+        GuestMachine again(*this);
+        again.options_.snapshot = false;
+        return again.run(job, out, err);
+    }
+    if (!monitor || !monitor->has_vmcore()) result.vmcore.clear();
+    if (monitor && !monitor->error().empty()) result.errors.push_back("no vmcore: " + monitor->error());
+    std::string text = (memory ? read_text(memory->serial()) : "") + read_text(work.path() / "serial");
+    if (!tree_.empty()) result.splat = kernel_splat(result.dmesg.empty() ? text : result.dmesg);
+    if (result.end == GuestResult::End::Finished) {
+        const std::string part = kernel_lacks(options_.debug, text);
+        if (!part.empty()) result.errors.push_back("--debug " + part + ": the kernel does not say that it is on");
+    }
+    const bool good = result.end == GuestResult::End::Finished && result.errors.empty() && result.splat.empty();
+    if (!good || !options_.log.empty()) {
+        for (const char* part : {"device", "qemu"})
+            text += fmt::format("\n--- {} ---\n{}", part, read_text(work.path() / part));
+        write_text(result.log, text + "\n--- dmesg ---\n" + result.dmesg);
+    }
+    return result;
+}
+
+void report_trace(const GuestResult& result) {
+    if (!result.trace || result.end != GuestResult::End::Finished) return;
+    talk(trace_summary(result.trace->hash, result.trace->events, result.trace->virtual_ns));
+}
+
+int report(const GuestResult& result, const GuestOptions& options) {
+    for (const std::string& error : result.errors) complain("guest: " + error);
+    const bool good = result.end == GuestResult::End::Finished && result.errors.empty() && result.splat.empty();
+    if (!result.splat.empty()) complain("the guest's kernel says:\n" + result.splat);
+    if (!result.vmcore.empty()) complain(vmcore_advice(options, result.vmcore));
+    if (result.end == GuestResult::End::Died) complain("the guest ended before the program did");
+    if (result.end == GuestResult::End::TimedOut)
+        complain(fmt::format("not finished after {} s (--timeout)", options.timeout_s));
+    if (!good && result.end != GuestResult::End::Interrupted) complain("boot log: " + result.log.string());
+    report_trace(result);
+    switch (result.end) {
+        case GuestResult::End::Finished: return result.status == kOk && !result.splat.empty() ? kFailed : result.status;
+        case GuestResult::End::TimedOut: return kTimedOut;
+        case GuestResult::End::Interrupted: return kInterrupted;
+        case GuestResult::End::Died: return result.splat.empty() ? kOurBug : kFailed;
+    }
+    return kOurBug;
+}
+
+}  // namespace lyra::cli

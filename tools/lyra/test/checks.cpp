@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: MIT
+// What `lyra test` checks beyond the tests of CTest, one row each.
+#include "tools/lyra/test/checks.h"
+
+namespace lyra::cli {
+
+#define EXAMPLE(name) {name, name, "examples/" name ".hip", {}, ""}
+#define TESTDATA(name, program, file, arguments, ...) \
+    {name, file, "tools/lyra/test/testdata/" program ".hip", __VA_ARGS__, arguments}
+// The compiler's -O0 cannot be trusted with divergent control flow, so there the programs leave some of it out. Unoptimised
+// code through the other code generator has the same calls and stack accesses, and everything is run.
+#define UNOPTIMISED {"-O1", "-Xclang", "-disable-llvm-passes"}
+
+const std::vector<GuestProgram>& guest_programs() {
+    static const std::vector<GuestProgram> programs = {
+        EXAMPLE("vector_add"),
+        EXAMPLE("sum32"),
+        EXAMPLE("ds_read_b32"),
+        EXAMPLE("matmul"),
+        EXAMPLE("reduction"),
+        EXAMPLE("histogram"),
+        EXAMPLE("streams"),
+        EXAMPLE("printf"),
+        EXAMPLE("multiprocess"),
+        EXAMPLE("endless"),
+        TESTDATA("generated code, -O3", "codegen", "codegen_O3", "", {"-O3"}),
+        TESTDATA("generated code, -O0", "codegen", "codegen_O0", "", {"-O0"}),
+        TESTDATA("generated code, unoptimised", "codegen", "codegen_plain", "", UNOPTIMISED),
+        TESTDATA("device maths library, -O3", "ocml", "ocml_O3", "256", {"-O3"}),
+        TESTDATA("device maths library, -O0", "ocml", "ocml_O0", "256", {"-O0"}),
+    };
+    return programs;
+}
+
+const std::vector<GuestProgram>& package_programs() {
+    static const std::vector<GuestProgram> programs = {
+        {"sort with hipCUB", "sort_hipcub", "examples/packages/sort_hipcub.hip", {}, ""},
+        {"reduction with rocThrust", "reduce_rocthrust", "examples/packages/reduce_rocthrust.hip", {}, ""},
+        {"host code with OpenMP", "openmp", "examples/packages/openmp.hip", {"-fopenmp"}, ""},
+        {"OpenCL", "opencl", "examples/packages/opencl.cpp", {"-lOpenCL"}, ""},
+    };
+    return programs;
+}
+
+std::vector<std::string> example_packages() {
+    return {"clinfo",           "libhipcub-dev",      "libomp-17-dev",  "librocprim-dev",
+            "librocthrust-dev", "ocl-icd-opencl-dev", "rocm-opencl-icd"};
+}
+
+#undef EXAMPLE
+#undef TESTDATA
+#undef UNOPTIMISED
+
+// Warnings and errors that stem from the device or its driver; without two that the 6.1 driver has for most machines.
+#define DEVICE_LOG                                                                     \
+    "dmesg --level=emerg,alert,crit,err,warn | grep -iE 'amdgpu|kfd|drm|\\[TTM\\]' | " \
+    "grep -vE 'PSP runtime database doesn.t exist|SRAT table not found'"
+// Four processes at once ask for more SDMA queues than two engines of this chip have; the driver says so, as on hardware, and
+// the runtime copies with kernels instead.
+#define FEW_SDMA_QUEUES "No more SDMA queue to allocate|DQM create queue type 1 failed"
+
+const std::vector<GuestCheck>& checks_after_boot() {
+    static const std::vector<GuestCheck> checks = {
+        {"driver is bound", "ls -l /dev/kfd /dev/dri/renderD128; lspci -k -d 1002:", 0, {"/dev/kfd", "amdgpu"}, {}},
+        {"the driver is Debian's own and has no parameter",
+         "cat /proc/sys/kernel/tainted; cat /etc/modprobe.d/* 2>/dev/null | grep amdgpu; "
+         "grep -o 'amdgpu[.][^ ]*' /proc/cmdline; true",
+         0,
+         {"0\n"},
+         {"amdgpu"}},
+        {"lspci names the device", "lspci -d 1002:", 0, {"Lyra emulated GFX9 compute GPU"}, {}},
+        {"rocminfo lists the agent", "rocminfo", 0, {"gfx900", "KERNEL_DISPATCH"}, {}},
+        {"dmesg has no warning of the device", "! " DEVICE_LOG, 0, {}, {}},
+        {"exit status passes through", "exit 3", 3, {}, {}},
+        {"a signal becomes 128 + number", "sh -c 'kill -9 $$'", 137, {}, {}},
+    };
+    return checks;
+}
+
+// Kernels up to 6.5 call the power power1_average.
+#define SENSORS                                                                               \
+    "sensors() { echo $(cat $gpu/gpu_busy_percent $gpu/hwmon/hwmon*/temp1_input "             \
+    "$(ls $gpu/hwmon/hwmon*/power1_input $gpu/hwmon/hwmon*/power1_average 2>/dev/null)); }; " \
+    "gpu=$(echo /sys/bus/pci/drivers/amdgpu/0*); "
+
+// Without the driver. RCC_CONFIG_MEMSIZE is that of 2 GiB unless the BAR is closed; SH_MEM_CONFIG can be written.
+#define D3HOT                                                                                             \
+    "rmmod amdgpu; gpu=$(lspci -D -d 1002: | cut -d' ' -f1); pci() { setpci -s $gpu \"$@\"; }; "          \
+    "bars=; for n in 0 1 2 3 4 5; do bars=\"$bars $(pci BASE_ADDRESS_$n)\"; done; mmio=0x${bars##* }; "   \
+    "reg() { busybox devmem $((mmio + $1)) 32 $2; }; look() { echo $1 $(reg 0x378c) $(reg 0x8c34); }; "   \
+    "pci COMMAND=2; reg 0x8c34 0x55; look awake; "                                                        \
+    "pci CAP_PM+4.w=3; [ \"$(reg 0x378c)\" != 0x00000800 ] && echo asleep; "                              \
+    "pci CAP_PM+4.w=0; echo woken $(pci COMMAND) $(pci BASE_ADDRESS_5); "                                 \
+    "n=0; for bar in $bars; do pci BASE_ADDRESS_$n=$bar; n=$((n + 1)); done; pci COMMAND=2; look again; " \
+    "modprobe amdgpu && ./vector_add"
+
+// pm_test stops short of the processors and the machine. Devices go the whole way, into D3hot.
+#define SUSPENDS(name, state)                                                                                      \
+    {name,                                                                                                         \
+     "echo 1 >/sys/module/suspend/parameters/pm_test_delay; echo platform >/sys/power/pm_test; n=$(dmesg | wc -l)" \
+     "; echo " state " >/sys/power/state && echo suspended; dmesg | tail -n +$((n + 1)); ./vector_add",            \
+     0,                                                                                                            \
+     {"suspended\n", "PSP is resuming", "PASSED"},                                                                 \
+     {"ERROR", "failed", "FAILED"}}
+
+const std::vector<GuestCheck>& checks_at_the_end() {
+    static const std::vector<GuestCheck> checks = {
+        {"activity, temperature and power follow a kernel",
+         SENSORS
+         "echo before $(sensors); ./endless >/dev/null & for n in $(seq 200); do set -- $(sensors); "
+         "[ \"$1\" = 100 ] && [ \"$2\" -gt 35000 ] && [ \"$3\" -gt 5000000 ] && echo busy with $* && break; sleep 0.05; "
+         "kill -0 $! 2>/dev/null || break; done; wait; sleep 0.2; echo after $(sensors)",
+         0,
+         {"before 0 35000 5000000\n", "busy with 100", "after 0 35000 5000000\n"},
+         {},
+         180},
+        {"dmesg is clean after the programs", "! " DEVICE_LOG " | grep -vE '" FEW_SDMA_QUEUES "'", 0, {}, {}},
+        {"driver unloads and loads three times",
+         "for i in 1 2 3; do rmmod amdgpu && modprobe amdgpu && [ -e /dev/kfd ] || exit 1; done; rocminfo",
+         0,
+         {"gfx900"},
+         {},
+         300},
+        {"a program runs after that", "./vector_add", 0, {"PASSED"}, {"FAILED"}},
+        {"D3hot closes the BARs, and the way back is a reset",
+         D3HOT,
+         0,
+         {"awake 0x00000800 0x00000055\n", "asleep\n", "woken 0000 00000000\n", "again 0x00000800 0x00000000\n"},
+         {}},
+        SUSPENDS("the driver suspends and resumes, to idle", "freeze"),
+        SUSPENDS("the driver suspends and resumes, to memory", "mem"),
+        // QEMU without qemu-hw/patches/0002 loses this with several processors: a panic by int3.
+        {"the kernel replaces its instructions while all processors are busy",
+         "for n in $(seq $(nproc)); do while :; do read -r x </proc/loadavg; done & done; for n in $(seq 200); do "
+         "echo $((n % 2)) >/proc/sys/kernel/sched_schedstats; done; kill $(jobs -p); cat /proc/sys/kernel/sched_schedstats",
+         0,
+         {"0\n"},
+         {}},
+        {"dmesg is still clean", "! " DEVICE_LOG " | grep -vE '" FEW_SDMA_QUEUES "'", 0, {}, {}},
+    };
+    return checks;
+}
+
+// What the driver says of a queue or a GPU that it has to reset, and when there are more queues than slots.
+#define RESETS_AND_CROWDS                                                                                                      \
+    "Runlist is getting oversubscribed|Queue preemption failed|queue id 0x[0-9a-f]* at pasid 0x[0-9a-f]* is reset|"            \
+    "Queues reset on process|Failed to suspend process|qcm fence wait loop timeout|The cp might be in an unrecoverable state|" \
+    "Illegal opcode in command stream|Resetting wave fronts|Submitting 55555555|HIQ MQD.s queue_doorbell_id0 is not 0|"        \
+    "unmap queue failed"
+// A program of kfdtest-ports/guest/kfd, which prints PASSED when nothing is wrong.
+#define PROGRAM(name, program, arguments, ...) \
+    {name, "chmod +x *; ./" program " " arguments, 0, {program ": PASSED"}, {}, __VA_ARGS__}
+
+// Of tools/lyra/test/testdata/faults.hip: the runtime says what was wrong and ends the process.
+#define FAULT(name, kind, text) \
+    {name " ends the process with the runtime's word for it", "chmod +x faults; ./faults " kind, 134, {text}, {"goes on"}}
+
+const std::vector<GuestCheck>& checks_of_the_driver() {
+    static const std::vector<GuestCheck> checks = {
+        PROGRAM("twelve processes with four queues each make progress together", "oversubscribed", "", 300),
+        PROGRAM("a forgotten fence or flush is seen, one that is there is enough", "fences", "strict", 180),
+        PROGRAM("fifty killed processes leave nothing behind", "killed", "50", 300),
+        PROGRAM("debugfs shows queues, slots and run list as they are", "debugfs", "", 180),
+        PROGRAM("saved waves of a disabled queue", "wave_state", "wave_state.image", 180, "6.12"),
+        PROGRAM("a debugger lists and changes the waves of a HIP program", "debugger", "./debug_target", 180, "6.12"),
+        PROGRAM("checkpoint of a queue with running waves, and its restore in another process", "checkpoint", "", 180),
+        PROGRAM("a hung queue is reset, its neighbours go on", "hung_queue", "queue", 180, "6.12"),
+        PROGRAM("a hung queue makes the driver reset the GPU", "hung_queue", "gpu", 180, nullptr, "6.12"),
+        {"the log tells of nothing else", "! " DEVICE_LOG " | grep -vE '" RESETS_AND_CROWDS "'", 0, {}, {}},
+        PROGRAM("the GPU is reset by debugfs", "gpu_reset", "recover", 180),
+        PROGRAM("the GPU is reset when its scheduler hangs", "gpu_reset", "hang", 180),
+        {"a HIP program runs after that", "./vector_add", 0, {"PASSED"}, {"FAILED"}},
+        // A dump holds the module until somebody has read it.
+        {"the driver's dump of the hung GPU shows its slots",
+         "head -c 40000 /sys/class/devcoredump/devcd*/data",
+         0,
+         {"mmCP_HQD_ACTIVE", "IP Firmwares"},
+         {},
+         60,
+         "6.12"},
+        {"driver unloads and loads after resets",
+         "echo 1 | tee /sys/class/devcoredump/devcd*/data; rmmod amdgpu && modprobe amdgpu && "
+         "[ -e /dev/kfd ]",
+         0,
+         {},
+         {},
+         180},
+        PROGRAM("queues are shared after that", "oversubscribed", "100", 180),
+        {"the log still tells of nothing else", "! " DEVICE_LOG " | grep -vE '" RESETS_AND_CROWDS "'", 0, {}, {}},
+        {"the timing program for hardware times pre-emption and dispatch",
+         "chmod +x preempt_timing; ./preempt_timing --quick",
+         0,
+         {"\"idle_queue\",\"update_0_us\":{\"n\":20", "\"waves_per_cu\":4", "\"waves_per_cu\":16",
+          "\"first_wave_us\":{\"n\":20", "\"late_waves\":0,", "\"without\":[]", "\"bystander\",\"waves\":"},
+         {},
+         240,
+         "6.12"},
+        FAULT("a wrong store", "store", "Memory access fault by GPU"),
+        FAULT("a store where no address is", "aperture", "HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION"),
+        FAULT("a trap", "trap", "HSA_STATUS_ERROR_EXCEPTION"),
+        FAULT("an illegal instruction", "illegal", "HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION"),
+        {"a HIP program runs after those", "./vector_add", 0, {"PASSED"}, {"FAILED"}},
+    };
+    return checks;
+}
+
+#undef PROGRAM
+#undef FAULT
+#undef RESETS_AND_CROWDS
+#undef DEVICE_LOG
+#undef FEW_SDMA_QUEUES
+#undef SENSORS
+#undef D3HOT
+#undef SUSPENDS
+
+// A program of GoogleTest, longer than in the tests.
+#define GOLDEN(name, program, rounds)                                        \
+    {                                                                        \
+        name, program, {}, "[  PASSED  ]", { "LYRA_GOLDEN_ROUNDS=" #rounds } \
+    }
+// One optimising compiler each, so that they run side by side.
+#define COMPILERS(version)                                                \
+    {"one answer from clang-" version " at three levels, for both chips", \
+     "lyra_isa_compilers",                                                \
+     {"--clang", version},                                                \
+     " 0 wrong: PASSED"}
+#define DIVISION(pairs, seed) \
+    {"division, reciprocal and square root are IEEE's", "lyra_isa_division", {pairs, seed}, " 0 wrong: PASSED"}
+
+// The longest first.
+const std::vector<IsaProof>& isa_proofs() {
+    static const std::vector<IsaProof> proofs = {
+        {"decoding and text are LLVM's on random dwords", "gcn_llvm_random", {"100000000"}, ", 0 others, ", {}, true},
+        DIVISION("10000000", "1"),
+        COMPILERS("21"),
+        COMPILERS("19"),
+        COMPILERS("17"),
+        COMPILERS("15"),
+        {"random C programs answer as on the host", "lyra_isa_random", {"20", "1"}, " 0 wrong: PASSED"},
+        GOLDEN("vector operations equal the reference model", "gcn_golden_test", 3000),
+        GOLDEN("memory operations equal the reference model", "gcn_memory_golden_test", 1000),
+        GOLDEN("scalar operations equal the reference model", "gcn_scalar_golden_test", 5000),
+        GOLDEN("the reference model equals MPFR", "gcn_mpfr_test", 1000),
+        {"OpenCL's functions are within their bounds", "lyra_isa_ocml", {"16384"}, "PASSED"},
+    };
+    return proofs;
+}
+
+#undef GOLDEN
+#undef COMPILERS
+#undef DIVISION
+
+const std::vector<CommandCheck>& command_checks() {
+    static const std::vector<CommandCheck> checks = {
+        {"no verb is a usage error", {}, 2, "", "subcommand is required", 10},
+        {"an unknown option is a usage error", {"run", "--no-such-option=1", "examples/sum32.hip"}, 2, "", nullptr, 10},
+        {"a missing program is a usage error", {"run", "no-such-file.hip"}, 2, "", "no-such-file.hip", 10},
+        {"a wrong size of VRAM is a usage error", {"run", "--vram", "3G", "examples/sum32.hip"}, 2, "", "power of two", 10},
+        {"measure refuses what only the simulator can",
+         {"measure", "examples/measure/load.toml"},
+         2,
+         "",
+         "only lyra sim can",
+         10},
+        {"measure of a file that is not there is a usage error", {"measure", "no-such.toml"}, 2, "", "cannot read", 10},
+        {"an unknown kernel is a usage error", {"run", "--kernel", "5.10", "examples/sum32.hip"}, 2, "", "--kernel", 10},
+        {"an unknown release is a usage error", {"run", "--release", "potato", "examples/sum32.hip"}, 2, "", "--release", 10},
+        {"packages are names",
+         {"run", "--packages", "libhipcub-dev,$(x)", "examples/sum32.hip"},
+         2,
+         "",
+         "is not the name of a Debian package",
+         10},
+        {"a package that is not there fails with apt's words",
+         {"run", "--packages", "no-such-package", "examples/sum32.hip"},
+         2,
+         "",
+         "no-such-package",
+         300},
+        {"patches for another kernel are a usage error",
+         {"run", "--kfd", "lyra", "--kernel", "6.1", "examples/sum32.hip"},
+         2,
+         "",
+         "has no series for kernel 6.1",
+         10},
+        {"a driver that is not there is a usage error",
+         {"run", "--kfd", "no-such-tree", "examples/sum32.hip"},
+         2,
+         "",
+         "no such file",
+         10},
+        {"a kernel tree that is none is a usage error",
+         {"run", "--kernel-tree", "tools", "examples/sum32.hip"},
+         2,
+         "",
+         "tools is not the source tree of a kernel",
+         10},
+        {"what a kernel looks for wants a kernel of one's own",
+         {"run", "--debug", "lockdep", "examples/sum32.hip"},
+         2,
+         "",
+         "--debug requires --kernel-tree",
+         10},
+        {"deterministic with two processors is a usage error",
+         {"run", "--deterministic", "--smp", "2", "examples/sum32.hip"},
+         2,
+         "",
+         "one processor",
+         10},
+        {"kernel events without virtual time are a usage error",
+         {"run", "--trace", "x.pftrace", "--kernel-events", "amdkfd", "examples/sum32.hip"},
+         2,
+         "",
+         "--deterministic",
+         10},
+        {"kernel events are names",
+         {"run", "--deterministic", "--trace", "x.pftrace", "--kernel-events", "$(x)", "examples/sum32.hip"},
+         2,
+         "",
+         "SYSTEM:EVENT",
+         10},
+        {"an unknown timing parameter is a usage error",
+         {"run", "--deterministic", "--timing", "speed=3", "examples/sum32.hip"},
+         2,
+         "",
+         "there is no timing parameter 'speed'",
+         10},
+        {"a recording without virtual time is a usage error",
+         {"run", "--record", "x.rec", "examples/sum32.hip"},
+         2,
+         "",
+         "--record requires --deterministic",
+         10},
+        {"a recording into a folder that is not there is a usage error",
+         {"run", "--deterministic", "--record", "no/such/folder.rec", "examples/sum32.hip"},
+         2,
+         "",
+         "there is no folder",
+         10},
+        {"a replay of another file is a usage error", {"replay", "README.md"}, 2, "", "this is not a recording", 10},
+        {"a replay until nowhere is a usage error",
+         {"replay", "--until", "5x", "tools/inproc/testdata/sdma_packet.rec"},
+         2,
+         "",
+         "such as 5ms",
+         10},
+        {"waves of a missing file are a usage error", {"waves", "no-such-file"}, 2, "", "no-such-file", 10},
+        {"a soak beside a group is a usage error", {"test", "--soak", "5", "--group", "command"}, 2, "", "excludes", 10},
+        {"long proofs beside a group are a usage error", {"test", "--isa", "--group", "command"}, 2, "", "excludes", 10},
+        {"all libraries beside a group are a usage error",
+         {"test", "--libraries", "--group", "command"},
+         2,
+         "",
+         "excludes",
+         10},
+        {"disassembly of a missing file is a usage error", {"disasm", "no-such-file"}, 2, "", "no-such-file", 10},
+        {"disassembly of a text file is a usage error",
+         {"disasm", "README.md"},
+         2,
+         "",
+         "neither an ELF file nor an offload bundle",
+         10},
+        {"disassembly for an unknown chip is a usage error",
+         {"disasm", "--chip", "gfx1", "README.md"},
+         2,
+         "",
+         "unknown chip 'gfx1'",
+         10},
+        {"a text file is no program", {"run", "README.md"}, 2, "", "neither an executable nor a HIP source", 10},
+        {"a compile error is a usage error",
+         {"run", "tools/lyra/test/testdata/compile_error.hip"},
+         2,
+         "",
+         "does not compile",
+         60},
+        {"exit status and output of a program",
+         {"run", "--timeout", "150", "tools/lyra/test/testdata/exit_status.hip", "3", "two words", "it's"},
+         3,
+         "[3]\n[two words]\n[it's]\n",
+         "to standard error\n"},
+        {"a program that never ends times out",
+         {"run", "--timeout", "20", "tools/lyra/test/testdata/forever.sh"},
+         4,
+         nullptr,
+         "--timeout"},
+    };
+    return checks;
+}
+
+}  // namespace lyra::cli

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// The patched driver in a guest: its scheduler at work, and kfdtest as with Debian's.
+#pragma once
+
+#include "tools/lyra/guest/machine.h"
+#include "tools/lyra/test/report.h"
+
+namespace lyra::cli {
+
+/// Clients of two priorities under each policy, in one guest.
+void test_scheduler(const GuestOptions& options, Report& report);
+
+/// The driver's trace events and the device's are in one clock.
+void test_kernel_events(const GuestOptions& options, Report& report);
+
+/// What tools/hardware/preempt_timing sees of the firmware's choices.
+void test_firmware_probe(const GuestOptions& options, Report& report);
+
+/// The KUnit tests of the series, in User Mode Linux.
+void test_kunit(Report& report);
+
+/// Registers and fields of packets are where the driver's headers have them.
+void test_facts(Report& report);
+
+/// What docs/first_hour/scheduling_idea.md tells a user to do.
+void test_session(Report& report);
+
+}  // namespace lyra::cli
