@@ -259,11 +259,13 @@ sys.exit("no ELF file found in " + sys.argv[1])
 EOF
 )
 
-# The process that programs begin in when a guest goes on from a saved machine.
-compile_warm() (
+# The process that programs begin in when a guest goes on from a saved machine, and how one in virtual time gets its job.
+compile_programs() (
     set -e
     "$here/hipcc.sh" --cache "$cache" --release "$release" --packages "$packages" "$here/init/warm.cpp" "$work/warm" -O2 -ldl
-    install -m 755 "$work/warm" "$work/root/usr/lib/lyra/warm"
+    "$here/hipcc.sh" --cache "$cache" --release "$release" --packages "$packages" "$here/init/host.cpp" "$work/host" -O2 \
+        -x c++ -std=c++20 -no-hip-rt
+    install -m 755 "$work/warm" "$work/host" "$work/root/usr/lib/lyra/"
 )
 
 # What a guest of this image runs: the kernel's packages, then "NAME VERSION" of the userland's.
@@ -279,7 +281,7 @@ mkdir "$work/out"
 step "fetch $([ -n "$files" ] || echo "Debian's kernel $kernel and ")firmware" fetch
 step "unpack the kernel" unpack_kernel
 step "stage the root file system" stage_root
-step "compile what programs begin in" compile_warm
+step "compile programs of the guest" compile_programs
 step "unpack modules" stage_modules "$work/root" amdgpu 9p 9pnet_virtio overlay
 step "make the quick copy of the driver" quick_driver
 step "make the initramfs" make_initramfs

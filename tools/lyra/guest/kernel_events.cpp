@@ -68,7 +68,7 @@ std::vector<std::pair<std::string, std::string>> fields_of(std::string_view text
 
 }  // namespace
 
-std::string kernel_events_script(const std::vector<std::string>& events, const std::string& job, const std::string& port) {
+std::string kernel_events_script(const std::vector<std::string>& events, const std::string& command, const std::string& port) {
     std::string script = fmt::format(
         "#!/bin/sh\n"
         "t=/sys/kernel/tracing\n"
@@ -78,7 +78,7 @@ std::string kernel_events_script(const std::vector<std::string>& events, const s
         kBufferKb);
     for (const std::string& event : events)
         script += fmt::format("enable '{}{}'\n", event, event.find(':') == std::string::npos ? ":*" : "");
-    return script + fmt::format("./{}\nstatus=$?\necho 0 >$t/tracing_on\ncat $t/trace >{}\nexit $status\n", job, port);
+    return script + fmt::format("{}\necho 0 >$t/tracing_on\ncat $t/trace >{}\nexit $status\n", command, port);
 }
 
 KernelEvents read_kernel_events(std::string_view text) {

@@ -12,11 +12,10 @@
 namespace lyra::cli {
 
 /// @param events  as in tracefs: SYSTEM:EVENT, or SYSTEM for all of one
-/// @param job     the program in the guest's working directory
-/// @return a shell script that runs job while the kernel records events, then writes them to port; its exit status is job's, 70
-/// when
-///         there is no such event
-std::string kernel_events_script(const std::vector<std::string>& events, const std::string& job, const std::string& port);
+/// @param command  of the shell; it leaves the variable `status`
+/// @return a shell script that runs command while the kernel records events, then writes them to port, and exits with its
+///         status; 70 when there is no such event
+std::string kernel_events_script(const std::vector<std::string>& events, const std::string& command, const std::string& port);
 
 struct KernelEvents {
     std::vector<KernelEvent> events;

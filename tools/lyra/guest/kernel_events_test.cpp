@@ -42,7 +42,7 @@ TEST(KernelEvents, OtherLinesAreRefused) {
 }
 
 TEST(KernelEvents, ASystemStandsForAllOfItsEvents) {
-    const std::string script = kernel_events_script({"amdkfd", "sched:sched_switch"}, "job", "/dev/port");
+    const std::string script = kernel_events_script({"amdkfd", "sched:sched_switch"}, "./job\nstatus=$?", "/dev/port");
     EXPECT_NE(script.find("enable 'amdkfd:*'"), std::string::npos);
     EXPECT_NE(script.find("enable 'sched:sched_switch'"), std::string::npos);
     EXPECT_NE(script.find("./job\nstatus=$?"), std::string::npos);

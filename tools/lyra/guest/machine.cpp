@@ -36,7 +36,10 @@ constexpr size_t kKeptLogs = 20, kKeptVmcores = 2;
 /// Streams of every guest, in the order of their ports.
 constexpr const char* kPortNames[] = {"stdout", "stderr", "control", "dmesg"};
 constexpr size_t kControlPort = 2;
+constexpr const char* kTracePort = "trace";  ///< one more, for events of the kernel
 constexpr double kMakingSeconds = 90;  ///< for a machine to boot and be saved; otherwise guests boot
+constexpr double kMakingVirtualSeconds = 600;  ///< the same in virtual time, with what the job does before it is saved
+constexpr uint64_t kMakingSeed = 1;            ///< of a machine in virtual time that is to be saved
 
 /// A value of --accel, in QEMU's words. TCG runs each processor in a thread of its own.
 /// QEMU would keep up to 1 GB of translated code; with 96 MB it stays below 280 MB beside the memory of guest and GPU.
@@ -52,6 +55,7 @@ constexpr Accelerator kAccelerators[] = {
 constexpr const char* kDeterministicCpu = "max,la57=off,erms=off";
 /// The slot of the GPU. Linux 7.2 and later let KFD use PCIe atomic operations only below a root port.
 constexpr const char* kTerminal = "virtconsole,chardev=tty";
+constexpr const char* kStops = "pvpanic-pci,addr=1e.0";  ///< where tools/guest/init/host.cpp looks for it
 constexpr const char* kRootPort = "pcie-root-port,id=gpu,chassis=1,hotplug=off";
 constexpr const char* kFixedDate = "base=2025-01-01T00:00:00,clock=vm";
 
@@ -191,9 +195,7 @@ std::vector<std::string> GuestMachine::further_words(const fs::path& work) const
 }
 
 // Nothing that answers when the host has time: root and job are in memory, the ports write files and are served at once.
-std::vector<std::string> GuestMachine::deterministic_machine(const fs::path& work, const fs::path& job) const {
-    const fs::path initrd = work / "initrd";
-    write_guest_initrd(image_ / "initramfs", image_ / "root.erofs", job, initrd);
+std::vector<std::string> GuestMachine::deterministic_machine(const fs::path& work, const MemoryFiles* memory) const {
     std::vector<std::string> argv{
         (qemu_ / "bin/qemu-system-x86_64").string(),
         "-nodefaults",
@@ -202,7 +204,7 @@ std::vector<std::string> GuestMachine::deterministic_machine(const fs::path& wor
         "none",
         "-no-reboot",
         "-M",
-        "q35",
+        memory ? "q35,memory-backend=ram" : "q35",
         "-accel",
         "tcg,thread=single",
         "-cpu",
@@ -219,19 +221,36 @@ std::vector<std::string> GuestMachine::deterministic_machine(const fs::path& wor
         std::to_string(options_.seed),
         "-kernel",
         (image_ / "vmlinux").string(),
-        "-initrd",
-        initrd.string(),
         "-device",
         "virtio-serial-pci,ioeventfd=off",
-        "-serial",
-        "file:" + comma_safe((work / "serial").string()),
         "-device",
         kRootPort,
         "-device",
-        device_words() + ",stats=" + comma_safe((work / "stats").string()),
+        device_words(memory) + ",stats=" + comma_safe((work / "stats").string()),
     };
+    if (memory) {
+        const std::vector<std::string> words = memory->words(options_.mem, options_.vram);
+        argv.insert(argv.end(), words.begin(), words.end());
+        argv.insert(argv.end(), {"-device", kStops, "-action", "panic=pause"});
+    }
     const std::vector<std::string> further = further_words(work);
     argv.insert(argv.end(), further.begin(), further.end());
+    return argv;
+}
+
+/// Root and job of a guest without disks.
+std::vector<std::string> GuestMachine::with_initrd(const fs::path& work, const fs::path& job) const {
+    const fs::path initrd = work / "initrd";
+    write_guest_initrd(image_ / "initramfs", image_ / "root.erofs", job, initrd);
+    return {"-initrd", initrd.string()};
+}
+
+/// What a guest in virtual time reads after it was saved.
+std::vector<std::string> GuestMachine::with_job(const fs::path& work, const fs::path& job) const {
+    write_text(work / "seed", std::to_string(options_.seed));
+    std::vector<std::string> argv;
+    for (const auto& [name, file] : {std::pair("seed", work / "seed"), std::pair("job", job)})
+        argv.insert(argv.end(), {"-fw_cfg", fmt::format("name=opt/lyra/{},file={}", name, comma_safe(file.string()))});
     return argv;
 }
 
@@ -307,21 +326,38 @@ void GuestMachine::add_disk(std::vector<std::string>& argv, const std::string& i
 /// Nothing that is different each time may be in the machine before the job comes. What a boot says is of interest when it is
 /// traced, logged or debugged.
 bool GuestMachine::can_go_on(const GuestJob& job) const {
-    const bool plain =
-        tree_.empty() && options_.trace.empty() && options_.log.empty() && options_.qemu_words.empty() && !options_.gdb;
+    const bool boot_matters =
+        !job.base && (!tree_.empty() || !options_.trace.empty() || !options_.record.empty() || !options_.log.empty());
+    const bool plain = !boot_matters && options_.qemu_words.empty() && !options_.gdb;
     const auto& device = options_.device_options;
     const bool files =
         std::any_of(device.begin(), device.end(), [](const std::string& word) { return word.find('/') != std::string::npos; });
-    return options_.snapshot && !options_.deterministic && plain && !files && job.disks.empty();
+    return options_.snapshot && plain && !files && job.disks.empty();
 }
 
-GuestSnapshot GuestMachine::snapshot_of(uintmax_t job_bytes, bool warm) const {
-    GuestMachine same(*this);
+GuestMachine GuestMachine::fork(uint64_t seed, std::string trace, std::string record) const {
+    GuestMachine guest(*this);
+    guest.options_.seed = seed;
+    guest.options_.trace = std::move(trace);
+    guest.options_.record.clear();
+    guest.record_ = std::move(record);
+    return guest;
+}
+
+GuestSnapshot GuestMachine::snapshot_of(const SavedAs& as) const {
+    GuestMachine same = fork(kMakingSeed, "", "");
     if (!same.options_.share.empty()) same.options_.share = "/";
     const MemoryFiles memory;
-    std::string recipe = fmt::format("{}\n{} {}\n{}\n", fmt::join(same.machine("", "", &memory), " "), same.kernel_words(false),
-                                     job_bytes, driver_.string());
-    if (warm) recipe += "warm\n";
+    const std::vector<std::string> words =
+        options_.deterministic ? same.deterministic_machine("", &memory) : same.machine("", "", &memory);
+    std::string recipe =
+        fmt::format("{}\n{} {}\n{}\n", fmt::join(words, " "), same.kernel_words(false), as.job_bytes, driver_.string());
+    if (as.warm) recipe += "warm\n";
+    if (!options_.kernel_events.empty()) recipe += fmt::format("{}\n", kTracePort);
+    if (as.base) {
+        WorkDir work;
+        recipe += fmt::format("{:016x}\n", hash_text(read_text(pack(*as.base, work.path(), true, true))));
+    }
     const std::string library = read_text(library_dir() / "liblyra.so.1");
     recipe += fmt::format("{:016x}\n", hash_text(library));
     if (options_.accel == "kvm") {
@@ -332,35 +368,58 @@ GuestSnapshot GuestMachine::snapshot_of(uintmax_t job_bytes, bool warm) const {
     return GuestSnapshot(recipe);
 }
 
-bool GuestMachine::has_snapshot(const GuestSnapshot& snapshot, uintmax_t job_bytes, bool warm) const {
-    return snapshot.there() || make_snapshot(snapshot, job_bytes, warm);
+bool GuestMachine::has_snapshot(const GuestSnapshot& snapshot, const SavedAs& as) const {
+    return snapshot.there() || make_snapshot(snapshot, as);
 }
 
 /// @return there is one now
-bool GuestMachine::make_snapshot(const GuestSnapshot& snapshot, uintmax_t job_bytes, bool warm) const {
+bool GuestMachine::make_snapshot(const GuestSnapshot& snapshot, const SavedAs& as) const {
     GuestSnapshot::Making making(snapshot);
     if (making.needless()) return true;
     WorkDir work;
     const MemoryFiles memory = making.files();
-    const fs::path archive = pack({}, work.path());
-    fs::resize_file(archive, job_bytes);
-    GuestMachine same(*this);
+    const fs::path archive = pack(as.base ? *as.base : GuestJob(), work.path(), true, true);
+    const bool timed = options_.deterministic;
+    GuestMachine same = fork(kMakingSeed, "", "");
     if (!same.options_.share.empty()) same.options_.share = work.path().string();
-    std::vector<std::string> argv = same.machine(work.path(), memory.serial(), &memory);
-    add_disk(argv, "job", archive);
-    for (const char* name : {"tty", "stdout", "stderr", "dmesg"})
-        argv.insert(argv.end(), {"-chardev", fmt::format("null,id={}", name)});
-    argv.insert(argv.end(), {"-device", kTerminal});
-    for (const char* name : kPortNames)
-        argv.insert(argv.end(), {"-device", fmt::format("virtserialport,chardev={0},name=lyra.{0}", name)});
-    argv.insert(argv.end(),
-                {"-append", kernel_words(false) + " lyra.driver=amdgpu lyra.mode=snapshot" + (warm ? " lyra.warm=yes" : "")});
-    const std::string wrong = making.keep(argv, options_.timeout_s > 0 ? options_.timeout_s : kMakingSeconds);
+    std::vector<std::string> argv;
+    const auto add = [&](const std::vector<std::string>& words) { argv.insert(argv.end(), words.begin(), words.end()); };
+    if (timed) {
+        add(same.deterministic_machine(work.path(), &memory));
+        add(with_initrd(work.path(), archive));
+        add({"-serial", "file:" + comma_safe(memory.serial().string())});
+    } else {
+        fs::resize_file(archive, as.job_bytes);
+        add(same.machine(work.path(), memory.serial(), &memory));
+        add_disk(argv, "job", archive);
+        add({"-chardev", "null,id=tty", "-device", kTerminal});
+    }
+    std::vector<std::string> names(std::begin(kPortNames), std::end(kPortNames));
+    if (!options_.kernel_events.empty()) names.emplace_back(kTracePort);
+    for (const std::string& name : names) {
+        // To the guest nobody would listen at a null device; in virtual time it has all ports in the same state later.
+        if (timed)
+            add({"-chardev", fmt::format("file,id={},path=/dev/null", name)});
+        else if (name != kPortNames[kControlPort])
+            add({"-chardev", "null,id=" + name});
+        add({"-device", fmt::format("virtserialport,chardev={0},name=lyra.{0}", name)});
+    }
+    std::string words = kernel_words(false) + " lyra.driver=amdgpu";
+    if (!as.base) words += " lyra.mode=snapshot";
+    if (!as.base && timed) words += " lyra.host=fw_cfg";
+    if (as.warm) words += " lyra.warm=yes";
+    add({"-append", words});
+    const std::string wrong = making.keep(argv,
+                                          timed                    ? kMakingVirtualSeconds
+                                          : options_.timeout_s > 0 ? options_.timeout_s
+                                                                   : kMakingSeconds,
+                                          timed);
     if (!wrong.empty()) complain("no saved machine: " + wrong);
     return wrong.empty();
 }
 
-fs::path GuestMachine::pack(GuestJob job, const fs::path& work, bool with_driver) const {
+/// @param is_base  the job is what others begin as: only these are traced
+fs::path GuestMachine::pack(GuestJob job, const fs::path& work, bool with_driver, bool is_base) const {
     if (!driver_.empty() && with_driver) job.files.emplace_back("amdgpu.ko", driver_);
     const fs::path dir = work / "job";
     fs::create_directory(dir);
@@ -374,14 +433,18 @@ fs::path GuestMachine::pack(GuestJob job, const fs::path& work, bool with_driver
         for (const std::string& word : job.warm) words += word + '\0';
         write_text(dir / "arguments", words);
     }
-    if (options_.kernel_events.empty()) {
+    if (options_.kernel_events.empty() || is_base) {
         program("run", job.run);
     } else {
         program("run.traced", job.run);
-        program("run", kernel_events_script(options_.kernel_events, "run.traced", "/dev/virtio-ports/lyra.trace"));
+        program("run", kernel_events_script(options_.kernel_events, job.base ? ". ./run.traced" : "./run.traced\nstatus=$?",
+                                            "/dev/virtio-ports/lyra.trace"));
     }
     const fs::path archive = work / "job.tar";
-    const Captured result = capture({"tar", "-c", "-f", archive.string(), "--format=ustar", "-C", dir.string(), "."}, true);
+    // The same bytes for the same files: a guest in virtual time, and which machine was saved, depend on them.
+    const Captured result = capture({"tar", "-c", "-f", archive.string(), "--format=ustar", "--sort=name", "--mtime=@0",
+                                     "--owner=0", "--group=0", "--numeric-owner", "-C", dir.string(), "."},
+                                    true);
     if (result.status != 0) throw EnvironmentError("cannot pack the job: " + result.err);
     // In a very short disk the guest's kernel complains about the partition table.
     constexpr uintmax_t kUnit = 1 << 20;
@@ -399,48 +462,60 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
                             {kPortNames[1], err},
                             {kPortNames[kControlPort], keep_in(control)},
                             {kPortNames[3], keep_in(result.dmesg)}};
-    record_ = next_recording(options_.record);
+    if (!options_.record.empty()) record_ = next_recording(options_.record);
     std::string kernel_trace;
-    if (!options_.kernel_events.empty()) ports.push_back({"trace", keep_in(kernel_trace)});
+    if (!options_.kernel_events.empty()) ports.push_back({kTracePort, keep_in(kernel_trace)});
 
     Command command;
     const bool timed = options_.deterministic;
     std::optional<MemoryFiles> memory;
     bool goes_on = can_go_on(job);
-    fs::path archive = pack(job, work.path(), !goes_on);
+    fs::path archive = pack(job, work.path(), !goes_on && !job.base);
+    SavedAs as{0, !job.warm.empty(), job.base};
     if (goes_on) {
-        const bool warm = !job.warm.empty();
-        const uintmax_t bytes = std::max(kJobDiskBytes, std::bit_ceil(fs::file_size(archive)));
-        const GuestSnapshot snapshot = snapshot_of(bytes, warm);
-        goes_on = has_snapshot(snapshot, bytes, warm);
-        if (goes_on) {
+        if (!timed) as.job_bytes = std::max(kJobDiskBytes, std::bit_ceil(fs::file_size(archive)));
+        const GuestSnapshot snapshot = snapshot_of(as);
+        goes_on = has_snapshot(snapshot, as);
+        if (goes_on)
             memory = snapshot.files();
-            fs::resize_file(archive, bytes);
-        } else {
-            archive = pack(job, work.path());
-        }
+        else
+            archive = pack(job, work.path(), !job.base);
     }
-    command.argv = timed ? deterministic_machine(work.path(), archive)
-                         : machine(work.path(), work.path() / "serial", memory ? &*memory : nullptr);
-    const auto add = [&](std::initializer_list<std::string> words) { command.argv.insert(command.argv.end(), words); };
-    if (!timed) {
+    const MemoryFiles* const saved = memory ? &*memory : nullptr;
+    const auto add = [&](const std::vector<std::string>& words) {
+        command.argv.insert(command.argv.end(), words.begin(), words.end());
+    };
+    if (timed) {
+        add(deterministic_machine(work.path(), saved));
+        add({"-serial", "file:" + comma_safe((work.path() / "serial").string())});
+        if (memory || job.base) add(with_job(work.path(), archive));
+        if (!memory && job.base) {
+            fs::create_directory(work.path() / "base");
+            archive = pack(*job.base, work.path() / "base", true, true);
+        }
+        if (!memory) add(with_initrd(work.path(), archive));
+    } else {
+        add(machine(work.path(), work.path() / "serial", saved));
+        if (memory) fs::resize_file(archive, as.job_bytes);
         add_disk(command.argv, "job", archive);
         for (size_t i = 0; i < job.disks.size(); ++i) add_disk(command.argv, fmt::format("disk{}", i), job.disks[i]);
     }
     add({"-append", kernel_words() + " lyra.driver=amdgpu", "-d", "guest_errors,unimp", "-D",
          (work.path() / "device").string()});
-    if (memory) {
+    if (memory && !timed) {
         if (job.terminal)
             add({"-chardev", "stdio,id=tty,mux=on,signal=off", "-mon", "chardev=tty"});
         else
             add({"-chardev", "null,id=tty"});
         add({"-device", kTerminal});
+    }
+    std::optional<GoOn> go_on;
+    if (memory) {
         const auto [ours, theirs] = stream_pair();
         command.keep.push_back(theirs);
         add({"-chardev", fmt::format("socket,id=monitor,fd={}", theirs), "-mon", "chardev=monitor,mode=control"});
-        ports.push_back({nullptr, [](const char*, size_t) {}, ours, theirs});
-        const std::string words = memory->go_on();
-        (void)!send(ours, words.data(), words.size(), MSG_NOSIGNAL);
+        go_on.emplace(ours, *memory, timed);
+        ports.push_back({nullptr, [&](const char* data, size_t bytes) { go_on->feed(data, bytes); }, ours, theirs});
     }
     // A guest that stops for its debugger at a panic would not be the same, and in virtual time nobody reads a socket.
     std::optional<GuestMonitor> monitor;
@@ -483,7 +558,7 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
         for (Port& port : ports) {
             if (port.theirs >= 0) close(port.theirs);
         }
-        if (memory) {
+        if (memory && !timed) {
             const auto now =
                 std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
             const std::string words =
@@ -512,7 +587,7 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
     const bool began = control.find("start\n") != std::string::npos;
     if (memory && !began && result.end == GuestResult::End::Died) {
         complain("the saved machine does not go on: " + read_text(work.path() / "qemu"));
-        snapshot_of(fs::file_size(archive), !job.warm.empty()).remove();
+        snapshot_of(as).remove();
         if (job.terminal) return result;
         GuestMachine again(*this);
         again.options_.snapshot = false;

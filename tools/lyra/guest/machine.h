@@ -26,6 +26,9 @@ struct GuestJob {
     /// In the place of run, in a guest that goes on from a saved machine: a program as a shared object, in files as program.so,
     /// with the name and arguments that it gets. It is started in a process in which HIP is up.
     std::vector<std::string> warm{};
+    /// A job in virtual time that many others begin as: it calls `/usr/lib/lyra/host stop` where they part, as
+    /// tools/guest/PROTOCOL.md says. The machine is saved there, and `run` is what base sources next.
+    const GuestJob* base = nullptr;
     bool terminal = false;  ///< /dev/hvc0 is our terminal; only in a guest that goes on from a saved machine
     std::vector<std::filesystem::path> disks{};  ///< /dev/vdc, /dev/vdd, ..., read only; not in a deterministic guest
 };
@@ -60,25 +63,38 @@ public:
     void prepare();
     /// The options let a guest go on from a saved machine.
     bool may_go_on() const { return can_go_on({}); }
+    /// A prepared guest like this one, for a run in virtual time with another seed and files of its own. Several may run at a
+    /// time.
+    GuestMachine fork(uint64_t seed, std::string trace, std::string record) const;
     /// Boot, run, switch off.
     GuestResult run(const GuestJob& job, const OutputSink& out, const OutputSink& err);
     /// A shell on our terminal, in a saved machine if that is possible. @return exit code
     int shell();
 
 private:
+    /// What a machine is when it is saved, beside the options.
+    struct SavedAs {
+        uintmax_t job_bytes = 0;  ///< of its job's disk; none in virtual time
+        bool warm = false;  ///< with a process in which HIP is up
+        const GuestJob* base = nullptr;
+    };
     /// A saved machine has a disk for jobs of up to this size; twice, four times as much for a longer one.
     static constexpr uintmax_t kJobDiskBytes = uintmax_t{64} << 20;
-    std::filesystem::path pack(GuestJob job, const std::filesystem::path& work, bool with_driver = true) const;
+    std::filesystem::path pack(GuestJob job, const std::filesystem::path& work, bool with_driver = true,
+                               bool is_base = false) const;
     std::vector<std::string> machine(const std::filesystem::path& work, const std::filesystem::path& serial_log,
                                      const MemoryFiles* memory = nullptr) const;
     bool can_go_on(const GuestJob& job) const;
-    bool has_snapshot(const GuestSnapshot& snapshot, uintmax_t job_bytes, bool warm) const;
+    bool has_snapshot(const GuestSnapshot& snapshot, const SavedAs& as) const;
     int saved_shell();
     int booted_shell();
     void add_disk(std::vector<std::string>& argv, const std::string& id, const std::filesystem::path& file) const;
-    GuestSnapshot snapshot_of(uintmax_t job_bytes, bool warm) const;
-    bool make_snapshot(const GuestSnapshot& snapshot, uintmax_t job_bytes, bool warm) const;
-    std::vector<std::string> deterministic_machine(const std::filesystem::path& work, const std::filesystem::path& job) const;
+    GuestSnapshot snapshot_of(const SavedAs& as) const;
+    bool make_snapshot(const GuestSnapshot& snapshot, const SavedAs& as) const;
+    std::vector<std::string> deterministic_machine(const std::filesystem::path& work,
+                                                   const MemoryFiles* memory = nullptr) const;
+    std::vector<std::string> with_initrd(const std::filesystem::path& work, const std::filesystem::path& job) const;
+    std::vector<std::string> with_job(const std::filesystem::path& work, const std::filesystem::path& job) const;
     std::vector<std::string> further_words(const std::filesystem::path& work) const;
     std::string device_words(const MemoryFiles* memory = nullptr) const;
     std::string kernel_words(bool shares = true) const;

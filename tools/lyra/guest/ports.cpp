@@ -2,6 +2,7 @@
 #include "tools/lyra/guest/ports.h"
 
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,15 +55,20 @@ GuestResult::End pump_files(std::vector<Port>& ports, Child& child, double timeo
     bool running = true;
     while (true) {
         running = running && !child.ended();
+        pollfd monitor{-1, POLLIN, 0};
         for (Port& port : ports) {
+            const bool socket = port.name == nullptr;
             char chunk[65536];
-            for (ssize_t got; (got = read(port.ours, chunk, sizeof chunk)) > 0;) port.sink(chunk, static_cast<size_t>(got));
+            for (ssize_t got; (got = socket ? recv(port.ours, chunk, sizeof chunk, MSG_DONTWAIT)
+                                            : read(port.ours, chunk, sizeof chunk)) > 0;)
+                port.sink(chunk, static_cast<size_t>(got));
+            if (socket) monitor.fd = port.ours;
         }
         if (!running) return GuestResult::End::Finished;
         if (interrupted) return GuestResult::End::Interrupted;
         const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
         if (timeout_s > 0 && taken.count() > timeout_s) return GuestResult::End::TimedOut;
-        poll(nullptr, 0, 100);
+        poll(&monitor, 1, 100);
     }
 }
 

@@ -13,8 +13,8 @@ namespace fs = std::filesystem;
 
 int GuestMachine::shell() {
     if (options_.deterministic) throw UserError("--deterministic: what is typed into a shell comes at any time");
-    const GuestSnapshot snapshot = snapshot_of(kJobDiskBytes, false);
-    const bool saved = can_go_on({}) && has_snapshot(snapshot, kJobDiskBytes, false);
+    const SavedAs as{kJobDiskBytes};
+    const bool saved = can_go_on({}) && has_snapshot(snapshot_of(as), as);
     termios terminal{};
     const bool have_terminal = tcgetattr(STDIN_FILENO, &terminal) == 0;
     talk(saved ? "`exit` or Ctrl-A x ends the guest" : "the guest boots; `exit` or Ctrl-A x ends it");

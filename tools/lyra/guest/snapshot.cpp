@@ -30,6 +30,13 @@ const nlohmann::json kIgnoreShared = {
     {"execute", "migrate-set-capabilities"},
     {"arguments", {{"capabilities", nlohmann::json::array({{{"capability", "x-ignore-shared"}, {"state", true}}})}}}};
 
+const nlohmann::json kCapabilities = {{"execute", "qmp_capabilities"}};
+
+void say(int monitor, const nlohmann::json& message) {
+    const std::string text = message.dump();
+    (void)!send(monitor, text.data(), text.size(), MSG_NOSIGNAL);
+}
+
 constexpr size_t kLongestLine = size_t{1} << 20;
 constexpr size_t kKept = 6;  ///< saved machines; each takes some hundred MB
 
@@ -54,7 +61,8 @@ void prune(const fs::path& kept) {
 /// What a machine says while it boots and is saved.
 class Talk {
 public:
-    Talk(int control, int monitor) : control_(control), monitor_(monitor) {}
+    /// @param control  -1: the machine stops itself
+    Talk(int control, int monitor) : control_(control), monitor_(monitor) { say(monitor_, kCapabilities); }
 
     /// @return why the machine was not saved; empty when it was
     std::string run(Child& child, const fs::path& state, double seconds) {
@@ -69,12 +77,13 @@ public:
             if (poll(wait_for, 2, 50) > 0) {
                 if (wait_for[0].revents)
                     take_lines(control_, control_text_, [&](const std::string& line) { control(line, state); });
-                if (wait_for[1].revents) take_lines(monitor_, monitor_text_, [&](const std::string& line) { answer(line); });
+                if (wait_for[1].revents)
+                    take_lines(monitor_, monitor_text_, [&](const std::string& line) { answer(line, state); });
             } else if (saving_) {
-                say({{"execute", "query-migrate"}});
+                say(monitor_, {{"execute", "query-migrate"}});
             }
         }
-        say({{"execute", "quit"}});
+        say(monitor_, {{"execute", "quit"}});
         return child.wait(10) ? "" : "the machine does not end";
     }
 
@@ -91,22 +100,21 @@ private:
         if (text.size() > kLongestLine) error_ = "it says more than it should";
         for (size_t end; (end = text.find('\n')) != std::string::npos; text.erase(0, end + 1)) take(text.substr(0, end));
     }
-    void say(const nlohmann::json& message) const {
-        const std::string text = message.dump();
-        (void)!send(monitor_, text.data(), text.size(), MSG_NOSIGNAL);
-    }
     void control(const std::string& line, const fs::path& state) {
         if (line.starts_with("error ")) error_ = line.substr(6);
-        if (line != "ready" || saving_) return;
-        say({{"execute", "qmp_capabilities"}});
-        say(kIgnoreShared);
         // Not stopped before: it would be saved as one that is.
-        say({{"execute", "migrate"}, {"arguments", {{"uri", "file:" + state.string()}}}});
+        if (line == "ready") save(state);
+    }
+    void save(const fs::path& state) {
+        if (saving_) return;
+        say(monitor_, kIgnoreShared);
+        say(monitor_, {{"execute", "migrate"}, {"arguments", {{"uri", "file:" + state.string()}}}});
         saving_ = true;
     }
-    void answer(const std::string& line) {
+    void answer(const std::string& line, const fs::path& state) {
         const nlohmann::json message = nlohmann::json::parse(line, nullptr, false);
         if (!message.is_object()) return;
+        if (message.value("event", "") == "GUEST_PANICKED") save(state);
         if (message.contains("error")) error_ = message["error"].value("desc", line);
         if (!message.contains("return") || !message["return"].is_object()) return;
         const std::string status = message["return"].value("status", "");
@@ -132,9 +140,27 @@ std::vector<std::string> MemoryFiles::words(const std::string& mem, const std::s
     return argv;
 }
 
-std::string MemoryFiles::go_on() const {
-    return nlohmann::json({{"execute", "qmp_capabilities"}}).dump() + kIgnoreShared.dump() +
-           nlohmann::json({{"execute", "migrate-incoming"}, {"arguments", {{"uri", "file:" + state().string()}}}}).dump();
+GoOn::GoOn(int monitor, const MemoryFiles& memory, bool stopped) : monitor_(monitor), stopped_(stopped) {
+    say(monitor_, kCapabilities);
+    say(monitor_, kIgnoreShared);
+    say(monitor_, {{"execute", "migrate-set-capabilities"},
+                   {"arguments", {{"capabilities", nlohmann::json::array({{{"capability", "events"}, {"state", true}}})}}}});
+    say(monitor_, {{"execute", "migrate-incoming"}, {"arguments", {{"uri", "file:" + memory.state().string()}}}});
+}
+
+void GoOn::feed(const char* data, size_t bytes) {
+    if (!stopped_) return;
+    text_.append(data, bytes);
+    for (size_t end; (end = text_.find('\n')) != std::string::npos; text_.erase(0, end + 1)) {
+        const nlohmann::json message = nlohmann::json::parse(text_.substr(0, end), nullptr, false);
+        if (!message.is_object() || message.value("event", "") != "MIGRATION" ||
+            message["data"].value("status", "") != "completed")
+            continue;
+        say(monitor_, {{"execute", "cont"}});
+        stopped_ = false;
+        return;
+    }
+    if (text_.size() > kLongestLine) text_.clear();
 }
 
 GuestSnapshot::GuestSnapshot(std::string recipe)
@@ -174,26 +200,29 @@ GuestSnapshot::Making::~Making() {
     close(lock_);
 }
 
-std::string GuestSnapshot::Making::keep(std::vector<std::string> argv, double seconds) {
-    const auto [control, control_theirs] = stream_pair();
+std::string GuestSnapshot::Making::keep(std::vector<std::string> argv, double seconds, bool stops_itself) {
+    const auto [control, control_theirs] = stops_itself ? std::pair(-1, -1) : stream_pair();
     const auto [monitor, monitor_theirs] = stream_pair();
     Command command;
     command.argv = std::move(argv);
-    for (const auto& [id, descriptor] : {std::pair("control", control_theirs), std::pair("monitor", monitor_theirs)})
+    for (const auto& [id, descriptor] : {std::pair("control", control_theirs), std::pair("monitor", monitor_theirs)}) {
+        if (descriptor < 0) continue;
         command.argv.insert(command.argv.end(), {"-chardev", fmt::format("socket,id={},fd={}", id, descriptor)});
+        command.keep.push_back(descriptor);
+    }
     command.argv.insert(command.argv.end(), {"-mon", "chardev=monitor,mode=control"});
-    command.keep = {control_theirs, monitor_theirs};
     command.environment = {{"LD_LIBRARY_PATH", library_dir().string()}};
     command.err = open((folder_ / "qemu").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     command.out = command.err;
     std::string wrong;
     {
         Child child(command);
-        for (const int descriptor : {control_theirs, monitor_theirs, command.err}) close(descriptor);
+        for (const int descriptor : {control_theirs, monitor_theirs, command.err})
+            if (descriptor >= 0) close(descriptor);
         wrong = Talk(control, monitor).run(child, files().state(), seconds);
         child.stop();
     }
-    close(control);
+    if (control >= 0) close(control);
     close(monitor);
     if (!wrong.empty()) {
         const std::string said = read_text(folder_ / "qemu");

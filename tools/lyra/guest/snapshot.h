@@ -20,8 +20,21 @@ struct MemoryFiles {
     std::filesystem::path serial() const { return folder / "serial"; }
     /// Words of QEMU's command line that make memory backends `ram` and `vram`, with sizes in QEMU's spelling.
     std::vector<std::string> words(const std::string& mem, const std::string& vram_size) const;
-    /// What QEMU's monitor has to be told for the machine to go on.
-    std::string go_on() const;
+};
+
+/// Speaks with QEMU's monitor until a machine that was started with MemoryFiles::words() goes on.
+class GoOn {
+public:
+    /// @param monitor  our end of the socket
+    /// @param stopped  the machine had stopped itself when it was saved: it has to be told when it is there
+    GoOn(int monitor, const MemoryFiles& memory, bool stopped);
+    /// What QEMU says.
+    void feed(const char* data, size_t bytes);
+
+private:
+    int monitor_;
+    bool stopped_;
+    std::string text_;
 };
 
 /// A saved machine in the cache, by all that it is made of.
@@ -54,10 +67,11 @@ public:
     /// While this process waited for the lock another one has made it.
     bool needless() const { return needless_; }
     MemoryFiles files() const { return {folder_, false}; }
-    /// Let a machine boot until it says "ready" on its port lyra.control, save it and end it.
-    /// @param argv  QEMU's command line with files(); its chardev `control` is made here
+    /// Let a machine boot until it says "ready" on its port lyra.control, or in virtual time until it stops itself, save it and
+    /// end it.
+    /// @param argv  QEMU's command line with files(). Its chardev `control` is made here, unless the machine stops itself.
     /// @return why there is none; empty when it is kept
-    std::string keep(std::vector<std::string> argv, double seconds);
+    std::string keep(std::vector<std::string> argv, double seconds, bool stops_itself);
 
 private:
     const GuestSnapshot& snapshot_;
