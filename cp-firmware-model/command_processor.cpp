@@ -42,6 +42,8 @@ void CommandProcessor::reset() {
 
 Dispatcher& CommandProcessor::dispatcher() { return impl_->dispatcher; }
 
+void CommandProcessor::trace_queues(Tracer& tracer) { impl_->mec.trace_queues(tracer); }
+
 void CommandProcessor::visit(StateVisitor& v) {
     v("registers", impl_->registers);
     v("dispatcher", impl_->dispatcher);

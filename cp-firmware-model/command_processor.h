@@ -46,6 +46,8 @@ public:
     void reset();
     /// Between two calls of run() or run_until().
     void visit(StateVisitor& v);
+    /// What a trace that begins in the middle has to know: the queues that are mapped.
+    void trace_queues(Tracer& tracer);
     Dispatcher& dispatcher();
 
     struct Impl;

@@ -220,6 +220,13 @@ void Mec::activate(Hqd& hqd, QueueKind kind) {
     }
 }
 
+void Mec::trace_queues(Tracer& tracer) {
+    for (const Hqd& hqd : slots_) {
+        if (!hqd.active()) continue;
+        emit<event::queue_mapped>(tracer, env_.now_ns(), hqd.id(), hqd.vmid(), hqd.doorbell_bytes(), hqd.mqd_address());
+    }
+}
+
 /// Everything but place and registers.
 void Mec::forget(Hqd& hqd) {
     Hqd fresh;

@@ -73,6 +73,8 @@ public:
     bool has_waves(const Hqd& hqd) const { return dispatcher_.waves_live(hqd.id()) != 0; }
     /// Saved waves of a mapped queue have not yet come back to their programs.
     bool restoring() const;
+    /// An event for each queue that has a slot, as if it got it now.
+    void trace_queues(Tracer& tracer);
 
     /// The priority registers of an active queue have changed.
     void priority_changed(const Hqd& hqd);

@@ -433,7 +433,13 @@ bool lyra_load(lyra_device* device, const void* state, size_t bytes, char* error
         bool with_vram = false;
         device->visit(loader, with_vram);
         loader.finish();
-        if (loader.ok()) return std::string();
+        if (loader.ok()) {
+            // The reader of the trace has not seen how they were mapped. They are no events of the device: not in its hash.
+            Tracer begins_here;
+            begins_here.set_sink(device->trace.get());
+            device->soc.trace_queues(begins_here);
+            return std::string();
+        }
         const std::vector<uint8_t> env = before.take();
         StateLoader restorer(env);
         restorer("env", device->env);

@@ -39,6 +39,7 @@ public:
     uint64_t run_until(uint64_t ns);
     /// Virtual time: the host has touched registers or memory.
     void wake() { cp_.wake(); }
+    void trace_queues(Tracer& tracer) { cp_.trace_queues(tracer); }
 
     const Chip& chip() const { return chip_; }
     const GpuShape& shape() const { return shape_; }

@@ -2,9 +2,13 @@
 // lyra_save() and lyra_load() of the whole device: a run that goes on in another device is the run that was not disturbed.
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <set>
 
 #include "common/snapshot.h"
+#include "common/trace_text.h"
 #include "tools/inproc/two_queues.h"
 
 namespace lyra::inproc {
@@ -101,6 +105,31 @@ TEST(Snapshot, ARunInVirtualTimeGoesOnInAnotherDevice) {
     // And a run that is saved is not disturbed.
     EXPECT_EQ(counters(work.runner.device()), expected);
     EXPECT_EQ(save(work.runner.device().handle(), false), end);
+}
+
+TEST(Snapshot, ATraceThatBeginsHereNamesTheMappedQueues) {
+    TwoQueues work(small(true));
+    work.runner.device().run(100);
+    const Snapshot snapshot = take(work.runner.device());
+    InProcessOptions options = small(true);
+    options.trace_path = ::testing::TempDir() + "snapshot_trace.tsv";
+    {
+        const std::unique_ptr<InProcessDevice> other = put(options, snapshot);
+        EXPECT_EQ(other->stat("trace_hash"), work.runner.device().stat("trace_hash"));
+    }
+    std::ifstream trace(options.trace_path);
+    size_t mapped = 0;
+    std::set<uint64_t> queues, doorbells;
+    read_text_trace(trace, [&](const TraceRecord& record) {
+        if (record.id != EventId::queue_mapped) return;
+        ++mapped;
+        queues.insert(record.args[0]);
+        doorbells.insert(record.args[2]);
+    });
+    EXPECT_GE(queues.size(), 2u);
+    EXPECT_EQ(queues.size(), mapped);
+    EXPECT_EQ(doorbells.size(), mapped);
+    std::remove(options.trace_path.c_str());
 }
 
 TEST(Snapshot, AFreeRunningDeviceGoesOnInAnotherOne) {

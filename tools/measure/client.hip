@@ -2,16 +2,17 @@
 // A client of experiments that `lyra measure` runs in the guest: launches kernels as its arguments say, checks that each did
 // all of its work once, and prints a line of JSON after each experiment.
 //
-//   client NAME=VALUE...                          one experiment; the names are those of Options
-//   client NAME=VALUE... -- NAME=VALUE... [-- ...] what holds for all experiments, then each of them;
-//   tools/lyra/results/measure_job.cpp writes it client ... / ... [/ ...]                      several clients of one process,
-//   a thread and a stream each
+//   client NAME=VALUE... [/ NAME=VALUE... ...]    clients of one process, a thread and a stream each; the names are those of
+//                                                 Options
 //
 // A client runs its warm-up, makes the file ready=, and waits for the file start=. A latency-critical one makes a number of
-// kernels and then the file stop=; the others go on until that file is there. In experiment N of several the files are start.N
-// and stop.N, and the warm-up waits for warm.N.ID. Then ready.N.ID, done.N.ID, and stuck.N, when no client of the process has
-// finished a kernel for as long as watch_ms= says, are lines that it writes to the pipe `events`: who waits for them needs no
-// time of the processor. With halt.N each client ends after its kernel. Exit status 1: work was lost or done twice.
+// kernels and then the file stop=; the others go on until that file is there. With halt each client ends after its kernel. Exit
+// status 1: work was lost or done twice.
+//
+// With experiment=FILE (tools/lyra/results/measure_job.cpp) a client makes its queue and then waits for the file warm.ID; FILE
+// has more words, and the files are start and stop. Then up.ID, which says that the queue is there, ready.ID, done.ID, and
+// stuck, when no client of the process has finished a kernel for as long as watch_ms= says, are lines that it writes to the
+// pipe `events`: who waits for them needs no time of the processor.
 #include <fcntl.h>
 #include <hip/hip_runtime.h>
 #include <linux/kfd_ioctl.h>
@@ -30,6 +31,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <random>
@@ -549,7 +551,7 @@ void wait_for(const std::string& path) {
 }
 
 struct Files {
-    std::string ready, start, stop, halt, warm, done;
+    std::string ready, start, stop, halt, done;
     bool pipe = false;  ///< for ready and done
 };
 
@@ -566,12 +568,11 @@ pid_t pid_of(int id) {
 }
 
 std::atomic<uint64_t> kernels_of_all{0};  ///< what the watch looks at
-std::atomic<int> experiment_now{-1};  ///< the last one that a client of the process has begun to measure
+std::atomic<bool> measuring{false};  ///< a client of the process has begun to
+std::atomic<double> watch_ms{1000};
 
 /// @return work that was lost
-uint64_t experiment(const Options& options, Stream& stream, Links& links, Suspenders& suspenders, const Files& files,
-                    size_t number) {
-    if (!files.warm.empty()) wait_for(files.warm);
+uint64_t experiment(const Options& options, Stream& stream, Links& links, Suspenders& suspenders, const Files& files) {
     if (options.number("marks", 0) != 0) stream.mark_experiment();
     Client client(options, stream.get(), options.number("awaited", 0) != 0 ? link_of(links, options.text("id", "")) : nullptr);
     const auto warm_up = static_cast<uint64_t>(options.number("warm_up", 2));
@@ -579,7 +580,7 @@ uint64_t experiment(const Options& options, Stream& stream, Links& links, Suspen
     files.pipe ? tell(files.ready) : make_file(files.ready);
     wait_for(files.start);
 
-    experiment_now = static_cast<int>(number);
+    measuring = true;
     const auto samples = static_cast<uint64_t>(options.number("samples", 0));
     const auto ended = [&] { return there(files.halt) || there(files.stop); };
     Link* const waits_for = link_of(links, options.text("waits_for", ""));
@@ -601,9 +602,8 @@ uint64_t experiment(const Options& options, Stream& stream, Links& links, Suspen
     const double end = now_us();
     if (samples != 0) make_file(files.stop);
     std::printf(
-        "{\"experiment\":%zu,\"id\":%llu,\"client\":\"%s\",\"kernels\":%llu,\"lost_work\":%llu,\"seconds\":%.6f,\"sleeps\":%u,"
-        "\"late_us\":[",
-        number, static_cast<unsigned long long>(options.number("id", 0)), options.text("name", "").c_str(),
+        "{\"id\":%llu,\"client\":\"%s\",\"kernels\":%llu,\"lost_work\":%llu,\"seconds\":%.6f,\"sleeps\":%u,\"late_us\":[",
+        static_cast<unsigned long long>(options.number("id", 0)), options.text("name", "").c_str(),
         static_cast<unsigned long long>(client.kernels() - warm_up), static_cast<unsigned long long>(client.lost()),
         (end - start) / 1e6, client.sleeps());
     for (size_t n = 0; n < late_us.size(); ++n) std::printf(n == 0 ? "%.3f" : ",%.3f", late_us[n]);
@@ -613,32 +613,34 @@ uint64_t experiment(const Options& options, Stream& stream, Links& links, Suspen
     return client.lost();
 }
 
-/// Of one client: what holds for all its experiments, then each of them.
-using Experiments = std::vector<Options>;
+/// Words of a file, where there are no others of that name.
+void add_words(Options& options, const std::string& path) {
+    std::ifstream file(path);
+    for (std::string word; file >> word;) {
+        const size_t equals = word.find('=');
+        if (equals != std::string::npos) options.words.emplace(word.substr(0, equals), word.substr(equals + 1));
+    }
+}
 
-uint64_t run_client(Experiments& experiments, Stream& stream, Links& links) {
+uint64_t run_client(Options options, Stream& stream, Links& links) {
     Suspenders suspenders;
-    const Options& common = experiments.front();
-    if (FILE* file = std::fopen(pid_file(static_cast<int>(common.number("id", 0))).c_str(), "w")) {
+    const std::string id = options.text("id", "0"), words = options.text("experiment", "");
+    if (FILE* file = std::fopen(pid_file(std::atoi(id.c_str())).c_str(), "w")) {
         std::fprintf(file, "%d\n", getpid());
         std::fclose(file);
     }
-    if (experiments.size() == 1)
+    if (words.empty())
         return experiment(
-            common, stream, links, suspenders,
-            {common.text("ready", "ready"), common.text("start", "start"), common.text("stop", "stop"), "halt", "", "", false},
-            0);
-    uint64_t lost = 0;
-    for (size_t n = 1; n < experiments.size(); ++n) {
-        experiments[n].words.insert(common.words.begin(), common.words.end());
-        const std::string number = "." + std::to_string(n - 1), of_client = number + "." + common.text("id", "0");
-        lost += experiment(experiments[n], stream, links, suspenders,
-                           {"ready" + of_client, "start" + number, "stop" + number, "halt" + number, "warm" + of_client,
-                            "done" + of_client, true},
-                           n - 1);
-    }
-    // The end of the last experiment is marked when no other client runs any more.
-    if (common.number("marks", 0) != 0) {
+            options, stream, links, suspenders,
+            {options.text("ready", "ready"), options.text("start", "start"), options.text("stop", "stop"), "halt", "", false});
+    tell("up." + id);
+    wait_for("warm." + id);
+    add_words(options, words);
+    watch_ms = options.number("watch_ms", 1000);
+    const uint64_t lost =
+        experiment(options, stream, links, suspenders, {"ready." + id, "start", "stop", "halt", "done." + id, true});
+    // The end is marked when no other client runs any more.
+    if (options.number("marks", 0) != 0) {
         wait_for("end");
         stream.mark_experiment();
     }
@@ -646,20 +648,17 @@ uint64_t run_client(Experiments& experiments, Stream& stream, Links& links) {
 }
 
 /// Tells of an experiment in which nothing goes on any more.
-void watch(const std::atomic<bool>& over, double watch_ms) {
+void watch(const std::atomic<bool>& over) {
     uint64_t before = 0;
-    int of = -1;
     double since = now_us();
     while (!over) {
         usleep(10'000);
         const uint64_t kernels = kernels_of_all;
-        const int now = experiment_now;
-        if (kernels != before || now != of) {
+        if (kernels != before || !measuring) {
             before = kernels;
-            of = now;
             since = now_us();
-        } else if (now >= 0 && now_us() - since > watch_ms * 1000) {
-            tell("stuck." + std::to_string(now));
+        } else if (now_us() - since > watch_ms * 1000) {
+            tell("stuck");
             since = now_us();
         }
     }
@@ -668,19 +667,17 @@ void watch(const std::atomic<bool>& over, double watch_ms) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    std::vector<Experiments> clients(1, Experiments(1));
+    std::vector<Options> clients(1);
     for (int n = 1; n < argc; ++n) {
         const std::string word = argv[n];
         const size_t equals = word.find('=');
-        if (word == "--") {
-            clients.back().emplace_back();
-        } else if (word == "/") {
-            clients.emplace_back(1);
+        if (word == "/") {
+            clients.emplace_back();
         } else if (equals == std::string::npos) {
             std::fprintf(stderr, "client: %s is not NAME=VALUE\n", argv[n]);
             return 2;
         } else {
-            clients.back().back().words[word.substr(0, equals)] = word.substr(equals + 1);
+            clients.back().words[word.substr(0, equals)] = word.substr(equals + 1);
         }
     }
     // Otherwise the kernel lets each sleep end with the next timer within 50 us, which is often the scheduler's: arrivals would
@@ -688,16 +685,16 @@ int main(int argc, char** argv) {
     if (prctl(PR_SET_TIMERSLACK, 1ul) != 0) std::fprintf(stderr, "client: arrivals may be 50 us late\n");
     std::vector<Stream> streams;
     Links links;
-    for (const Experiments& each : clients) {
-        streams.emplace_back(each.front());
-        if (each.front().number("awaited", 0) != 0) links[each.front().text("id", "")];
+    for (const Options& each : clients) {
+        streams.emplace_back(each);
+        if (each.number("awaited", 0) != 0) links[each.text("id", "")];
     }
     std::atomic<uint64_t> lost{0};
     if (clients.size() == 1) {
         lost = run_client(clients[0], streams[0], links);
     } else {
         std::atomic<bool> over{false};
-        std::thread watcher([&] { watch(over, clients[0].front().number("watch_ms", 1000)); });
+        std::thread watcher([&] { watch(over); });
         std::vector<std::thread> threads;
         for (size_t n = 0; n < clients.size(); ++n)
             threads.emplace_back([&, n] { lost += run_client(clients[n], streams[n], links); });

@@ -3,13 +3,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
+#include <exception>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <sstream>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -38,7 +43,7 @@ struct Options {
     std::string spec, keep, trace, results, job;
     uint64_t samples = 0;
     std::optional<uint64_t> seed;  // 0 is one, too
-    unsigned seeds = 0;
+    unsigned seeds = 0, parallel = 0;
     bool json = false;
 };
 
@@ -57,28 +62,24 @@ struct Measured {
     std::map<uint64_t, Client> clients;  ///< by id: the order in which they warm up
 };
 
-void read_clients_lines(const std::string& out, std::vector<Measured>& measured) {
+void read_clients_lines(const std::string& out, Measured& m) {
     std::istringstream lines(out);
     for (std::string line; std::getline(lines, line);) {
         const auto wrong = [&] { return EnvironmentError("a client said something else than its results: " + line); };
-        if (size_t n = 0; std::sscanf(line.c_str(), "stuck %zu", &n) == 1 && n < measured.size()) {
-            measured[n].stuck = true;
+        if (line == "stuck") {
+            m.stuck = true;
             continue;
         }
         const ordered_json client = ordered_json::parse(line, nullptr, false);
         const auto number = [&](const char* key) { return client.contains(key) && client[key].is_number_unsigned(); };
-        if (!client.is_object() || !number("experiment") || !number("lost_work") || !number("kernels") || !number("id") ||
-            !client.contains("client") || !client["client"].is_string() || !client.contains("late_us") ||
-            !client["late_us"].is_array())
+        if (!client.is_object() || !number("lost_work") || !number("kernels") || !number("id") || !client.contains("client") ||
+            !client["client"].is_string() || !client.contains("late_us") || !client["late_us"].is_array())
             throw wrong();
         std::vector<double> late;
         for (const ordered_json& each : client["late_us"]) {
             if (!each.is_number()) throw wrong();
             late.push_back(each.get<double>());
         }
-        const auto experiment = client["experiment"].get<uint64_t>();
-        if (experiment >= measured.size()) throw wrong();
-        Measured& m = measured[experiment];
         m.lost_work += client["lost_work"].get<uint64_t>();
         m.clients[client["id"].get<uint64_t>()] = {client["client"].get<std::string>(), client["kernels"].get<uint64_t>(),
                                                    std::move(late)};
@@ -90,7 +91,17 @@ class Progress {
 public:
     Progress(size_t of, bool wanted) : of_(of), wanted_(wanted && isatty(STDERR_FILENO) != 0) {}
     void tell() {
-        if (!wanted_) return;
+        const std::lock_guard lock(lock_);
+        if (wanted_) print();
+    }
+    void done_with_one() {
+        const std::lock_guard lock(lock_);
+        ++done_;
+        if (wanted_) print();
+    }
+
+private:
+    void print() const {
         const double s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
         fmt::print(stderr, "\r{} of {} configurations, {:.0f} s", done_, of_, s);
         if (done_ > 0)
@@ -99,12 +110,8 @@ public:
         if (done_ == of_) fmt::print(stderr, "\n");
         std::fflush(stderr);
     }
-    void done_with_one() {
-        ++done_;
-        tell();
-    }
 
-private:
+    std::mutex lock_;
     size_t of_, done_ = 0;
     bool wanted_;
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -136,75 +143,116 @@ void place_arrivals(Measured& m) {
     }
 }
 
-/// Of experiments that are same_guest().
-std::vector<Measured> measure(const Options& options, const std::vector<const sim::Experiment*>& experiments,
-                              const fs::path& client, Progress& progress) {
-    const sim::Experiment& first = *experiments.front();
+/// @param number  of the run, from 0
+/// @param last    of all runs: the one whose traces are kept
+Measured measure(const Options& options, const sim::Experiment& experiment, size_t number, bool last, const fs::path& client) {
     WorkDir work;
     GuestOptions guest_options = options.guest;
     guest_options.deterministic = true;
-    if (guest_options.kfd.empty() && guest_options.kernel_tree.empty() && !first.stock_driver) guest_options.kfd = "lyra";
-    if (!first.firmware.empty())
-        guest_options.device_options.push_back(fmt::format("firmware={}", fmt::join(first.firmware, ",,")));
-    guest_options.seed = first.seed;
-    guest_options.cus = first.cus;
+    if (guest_options.kfd.empty() && guest_options.kernel_tree.empty() && !experiment.stock_driver) guest_options.kfd = "lyra";
+    if (!experiment.firmware.empty())
+        guest_options.device_options.push_back(fmt::format("firmware={}", fmt::join(experiment.firmware, ",,")));
+    guest_options.cus = experiment.cus;
     if (!options.trace.empty()) guest_options.kernel_events = {"amdkfd"};
-    guest_options.trace = (options.keep.empty() ? work.path() / "trace.tsv" : fs::path(options.keep)).string();
     const Timing defaults;
-    Timing timing = first.timing;
-    timing.vram_mb_per_s = std::max<uint64_t>(1, timing.vram_mb_per_s * first.cus / kExperimentCus);
-    timing.system_mb_per_s = std::max<uint64_t>(1, timing.system_mb_per_s * first.cus / kExperimentCus);
+    Timing timing = experiment.timing;
+    timing.vram_mb_per_s = std::max<uint64_t>(1, timing.vram_mb_per_s * experiment.cus / kExperimentCus);
+    timing.system_mb_per_s = std::max<uint64_t>(1, timing.system_mb_per_s * experiment.cus / kExperimentCus);
 #define TIMING(name, ...) \
     if (timing.name != defaults.name) guest_options.timing.push_back(fmt::format(#name "={}", timing.name));
 #include "common/timing.def"
 #undef TIMING
-    GuestMachine guest(guest_options);
-    guest.prepare();
-    const MeasureJob wanted = measure_job(experiments);
-    GuestJob job;
-    job.files.emplace_back("client", client);
+    const MeasureJob wanted = measure_job(experiment);
+    GuestJob base, job;
+    base.files.emplace_back("client", client);
+    base.run = wanted.base;
+    job.base = &base;
     for (const auto& [name, content] : wanted.files) {
         std::ofstream(work.path() / name) << content;
         job.files.emplace_back(name, work.path() / name);
     }
     job.run = wanted.run;
+    const std::string trace = (work.path() / "trace.tsv").string();
+    std::string record = options.guest.record;
+    if (!record.empty() && number != 0) record += fmt::format(".{}", number + 1);
+    GuestMachine unseeded(guest_options);
+    unseeded.prepare();
+    GuestMachine guest = unseeded.fork(experiment.seed, trace, record);
     std::string out, err;
-    progress.tell();
-    const GuestResult result = guest.run(
-        job, [&](const char* data, size_t n) { out.append(data, n); },
-        [&](const char* data, size_t n) {
-            err.append(data, n);
-            for (size_t at = 0; (at = std::string_view(data, n).find("measured ", at)) != std::string_view::npos; ++at)
-                progress.done_with_one();
-        });
+    const auto keep_in = [](std::string& text) { return [&text](const char* data, size_t n) { text.append(data, n); }; };
+    const GuestResult result = guest.run(job, keep_in(out), keep_in(err));
     if (result.end != GuestResult::End::Finished || result.status > 1 || !result.trace) {
         fmt::print(stderr, "{}", err);
         const int code = report(result, guest_options);
         if (code == kInterrupted) throw Interrupted();
         throw EnvironmentError(fmt::format("the experiment did not end well (status {})", result.status));
     }
-    std::vector<Measured> measured(experiments.size());
+    Measured measured;
     read_clients_lines(out, measured);
-    if (!options.trace.empty()) write_perfetto(guest_options.trace, result.kernel_events, options.trace);
-    std::ifstream trace(guest_options.trace);
+    if (last && !options.trace.empty()) write_perfetto(trace, result.kernel_events, options.trace);
+    if (last && !options.keep.empty()) fs::copy_file(trace, options.keep, fs::copy_options::overwrite_existing);
+    std::ifstream events(trace);
     try {
-        std::vector<std::vector<TimelineQueue>> expected;
-        for (const sim::Experiment* e : experiments) {
-            expected.emplace_back();
-            for (const Place& place : places_of(*e))
-                expected.back().push_back({e->clients[place.client].latency_critical, place.warm_up});
-        }
-        std::vector<Timeline> timelines = read_timelines(trace, expected);
-        for (size_t n = 0; n < measured.size(); ++n) {
-            measured[n].timeline = std::move(timelines[n]);
-            measured[n].hash = result.trace->hash;
-            place_arrivals(measured[n]);
-        }
+        std::vector<TimelineQueue> expected;
+        for (const Place& place : places_of(experiment))
+            expected.push_back({experiment.clients[place.client].latency_critical, place.warm_up});
+        measured.timeline = std::move(read_timelines(events, {expected}).front());
+        measured.hash = result.trace->hash;
+        place_arrivals(measured);
     } catch (const std::runtime_error& error) {
         throw EnvironmentError(error.what());
     }
     return measured;
 }
+
+/// Runs experiments side by side, each in a guest of its own. They are over in any order and taken in theirs.
+class Runs {
+public:
+    using Run = std::function<Measured(size_t)>;
+    Runs(size_t count, unsigned at_a_time, Run run) : run_(std::move(run)), measured_(count) {
+        for (size_t n = 0; n < std::min<size_t>(count, at_a_time); ++n) threads_.emplace_back([this] { work(); });
+    }
+    ~Runs() {
+        next_ = measured_.size();
+        for (std::thread& thread : threads_) thread.join();
+    }
+    Runs(const Runs&) = delete;
+    Runs& operator=(const Runs&) = delete;
+
+    /// Waits for that run. @throws what a run has thrown
+    Measured take(size_t number) {
+        std::unique_lock lock(lock_);
+        changed_.wait(lock, [&] { return measured_[number] || error_; });
+        if (!measured_[number]) std::rethrow_exception(error_);
+        Measured out = std::move(*measured_[number]);
+        measured_[number].reset();
+        return out;
+    }
+
+private:
+    void work() {
+        for (size_t n; (n = next_++) < measured_.size();) {
+            try {
+                Measured done = run_(n);
+                const std::lock_guard lock(lock_);
+                measured_[n] = std::move(done);
+            } catch (...) {
+                const std::lock_guard lock(lock_);
+                if (!error_) error_ = std::current_exception();
+                next_ = measured_.size();
+            }
+            changed_.notify_all();
+        }
+    }
+
+    Run run_;
+    std::mutex lock_;
+    std::condition_variable changed_;
+    std::vector<std::optional<Measured>> measured_;
+    std::exception_ptr error_;
+    std::atomic<size_t> next_{0};
+    std::vector<std::thread> threads_;
+};
 
 /// Throughput of an open-loop client: the kernels that came, over the time in which they were done, and in which they would be
 /// alone.
@@ -319,31 +367,28 @@ int measure_main(Options& options) {
             last.push_back(runs.size());
         }
         Progress progress(runs.size(), !options.json);
-        std::vector<Measured> measured;
-        size_t done = 0;
-        for (size_t begin = 0, end = 0; begin < runs.size(); begin = end) {
-            std::vector<const sim::Experiment*> together;
-            while (end < runs.size() && same_guest(runs[begin], runs[end])) together.push_back(&runs[end++]);
-            std::vector<Measured> of_guest = measure(options, together, work.path() / "client", progress);
-            std::move(of_guest.begin(), of_guest.end(), std::back_inserter(measured));
-            for (; done < configurations.size() && last[done] <= measured.size(); ++done) {
-                const size_t first = done == 0 ? 0 : last[done - 1];
-                const sim::Configuration& configuration = configurations[done];
-                std::vector<results::MeasuredRun> seeds;
-                for (size_t n = first; n < last[done]; ++n) seeds.push_back(describe(configuration.experiment, measured[n]));
-                const std::string raw = options.job.empty()
-                                            ? std::string()
-                                            : results::to_line(results::RawRun{configuration.experiment.samples, seeds[0].run});
-                const results::Configuration row = results::measured(configuration, std::move(seeds));
-                lost |= *row.lost_work != 0;
-                if (options.json)
-                    fmt::print("{}", results::to_line(row, false));
-                else
-                    print(row);
-                if (file_of_results) file_of_results->write(results::to_line(row) + raw);
-            }
+        const unsigned at_a_time = options.parallel != 0 ? options.parallel : std::max(1u, std::thread::hardware_concurrency());
+        Runs all(runs.size(), at_a_time, [&](size_t n) {
+            Measured done = measure(options, runs[n], n, n + 1 == runs.size(), work.path() / "client");
+            progress.done_with_one();
+            return done;
+        });
+        progress.tell();
+        for (size_t done = 0, n = 0; done < configurations.size(); ++done) {
+            const sim::Configuration& configuration = configurations[done];
+            std::vector<results::MeasuredRun> seeds;
+            for (; n < last[done]; ++n) seeds.push_back(describe(configuration.experiment, all.take(n)));
+            const std::string raw = options.job.empty()
+                                        ? std::string()
+                                        : results::to_line(results::RawRun{configuration.experiment.samples, seeds[0].run});
+            const results::Configuration row = results::measured(configuration, std::move(seeds));
+            lost |= *row.lost_work != 0;
+            if (options.json)
+                fmt::print("{}", results::to_line(row, false));
+            else
+                print(row);
+            if (file_of_results) file_of_results->write(results::to_line(row) + raw);
             std::fflush(stdout);
-            if (interrupted) throw Interrupted();
         }
         if (file_of_results) file_of_results->commit();
     } catch (const results::Error& error) {
@@ -377,6 +422,10 @@ std::function<int()> set_up_measure(CLI::App& app) {
         ->type_name("FILE.pftrace");
     app.add_option("--record", options->guest.record, "write a recording of everything that reaches the GPU, for lyra replay")
         ->type_name("FILE");
+    app.add_option("--parallel", options->parallel, "guests at a time (default: as many as the host has processors)")
+        ->check(CLI::Range(1, 256))
+        ->type_name("N");
+    add_snapshot_option(app, options->guest);
     app.add_flag("--json", options->json, "one JSON object a line for each configuration");
     app.add_option("--results", options->results, "write results there, for lyra report (docs/user/results.md)")
         ->type_name("FILE.jsonl");

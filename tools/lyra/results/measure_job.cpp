@@ -160,10 +160,9 @@ std::string words_of(const sim::Experiment& e, const std::vector<Place>& places,
 }
 
 /// Nothing happens for longer than any kernel takes.
-double watch_ms(const std::vector<const sim::Experiment*>& experiments) {
+double watch_ms(const sim::Experiment& e) {
     uint64_t longest = 0;
-    for (const sim::Experiment* e : experiments)
-        for (const sim::ClientClass& c : e->clients) longest = std::max(longest, c.kernel_ns);
+    for (const sim::ClientClass& c : e.clients) longest = std::max(longest, c.kernel_ns);
     return std::max(1000.0, 10 * us(longest) / 1000);
 }
 
@@ -211,66 +210,55 @@ std::vector<Place> places_of(const sim::Experiment& e) {
     return out;
 }
 
-bool same_guest(const sim::Experiment& a, const sim::Experiment& b) {
-#define TIMING(name, ...) \
-    if (a.timing.name != b.timing.name) return false;
-#include "common/timing.def"
-#undef TIMING
-    return a.cus == b.cus && a.stock_driver == b.stock_driver && a.firmware == b.firmware &&
-           std::equal(a.clients.begin(), a.clients.end(), b.clients.begin(), b.clients.end(),
-                      [](const sim::ClientClass& x, const sim::ClientClass& y) {
-                          return x.name == y.name && x.count == y.count && x.process == y.process &&
-                                 x.queue.priority == y.queue.priority && x.latency_critical == y.latency_critical &&
-                                 x.cu_mask == y.cu_mask;
-                      });
-}
-
-MeasureJob measure_job(const std::vector<const sim::Experiment*>& experiments) {
-    const sim::Experiment& first = *experiments.front();
-    const std::vector<Place> places = places_of(first);
+MeasureJob measure_job(const sim::Experiment& e) {
+    const std::vector<Place> places = places_of(e);
     MeasureJob job;
     std::map<std::string, std::string>
         processes;  // by the first place's number, as text of equal length, so that they start in that order
     std::map<std::string, std::string> key_of;
     for (const Place& place : places) {
-        const sim::ClientClass& client = first.clients[place.client];
+        const sim::ClientClass& client = e.clients[place.client];
         std::string key = fmt::format("{:05}", place.id);
         if (!client.process.empty()) key = key_of.try_emplace(client.process, key).first->second;
         std::string& process = processes[key];
-        process += fmt::format("{} id={} name={} priority={} cu_mask={} marks={} awaited={} watch_ms={}",
+        process += fmt::format("{} id={} name={} priority={} cu_mask={} marks={} awaited={} experiment=experiment.{}",
                                process.empty() ? "./client" : " /", place.id, shell_quote(client.name),
                                priority_word(client.queue.priority), client.cu_mask, place.id == 0 ? 1 : 0,
-                               awaited(first, client.name) ? 1 : 0, watch_ms(experiments));
-        for (const sim::Experiment* e : experiments) process += " -- " + words_of(*e, places, places_of(*e)[place.id]);
+                               awaited(e, client.name) ? 1 : 0, place.id);
+        job.files.emplace_back(fmt::format("experiment.{}", place.id),
+                               fmt::format("{} watch_ms={}\n", words_of(e, places, place), watch_ms(e)));
         if (client.arrival == sim::Arrival::Trace) {
             std::string times;
             for (const uint64_t ns : client.trace_ns) times += fmt::format("{}\n", us(ns));
             job.files.emplace_back(fmt::format("trace.{}", place.id), times);
         }
     }
-    job.run =
+    job.base =
         std::string("#!/bin/bash\n") +
-        (first.stock_driver ? "none() { :; }\n" : std::string(kFindScheduler) + "none() { echo none >$dir/policy; }\n") +
+        (e.stock_driver ? "none() { :; }\n" : std::string(kFindScheduler) + "none() { echo none >$dir/policy; }\n") +
         // Nobody polls while clients are measured: they say in a pipe what has happened.
         "mkfifo events; exec 3<>events; declare -A happened\n"
-        "alive() { for pid in $pids; do kill -0 $pid 2>/dev/null || exit 71; done; }\n"
+        "alive() { for pid in $pids; do kill -0 $pid 2>/dev/null || { cat err.* >&2; exit 71; }; done; }\n"
         "wait_for() { while ! [ \"${happened[$1]}\" ]; do if read -r -t 5 -u 3 event; then happened[$event]=1; stuck $event; "
         "else alive; fi; done; }\n"
         // An experiment in which nothing goes on is ended.
-        "stuck() { if [ $1 = stuck.$now ] && ! [ -e halt.$now ]; then echo stuck $now; touch halt.$now; none; fi; }\n";
+        "stuck() { if [ $1 = stuck ] && ! [ -e halt ]; then echo stuck; touch halt; none; fi; }\n";
     for (const auto& [key, process] : processes)
-        job.run += fmt::format("{} >out.{} 2>err.{} &\npids=\"$pids $!\"\n", process, key, key);
-    for (size_t n = 0; n < experiments.size(); ++n) {
-        job.run += fmt::format("now={}\n", n);
-        for (const Place& place : places) job.run += fmt::format("touch warm.{0}.{1}\nwait_for ready.{0}.{1}\n", n, place.id);
-        job.run += (first.stock_driver ? "" : settings(*experiments[n])) + fmt::format("touch start.{}\n", n);
-        for (const Place& place : places) job.run += fmt::format("wait_for done.{}.{}\n", n, place.id);
-        job.run += fmt::format("none\necho measured {} >&2\n", n);
-    }
-    job.run += "touch end\nstatus=0\nfor pid in $pids; do wait $pid || status=$?; done\ncat err.* >&2\ncat out.*\n";
-    if (!first.stock_driver)
+        job.base += fmt::format("{} >out.{} 2>err.{} &\npids=\"$pids $!\"\n", process, key, key);
+    for (const Place& place : places) job.base += fmt::format("wait_for up.{}\n", place.id);
+    job.base +=
+        "host=/usr/lib/lyra/host\n"
+        "$host stop\n"
+        "echo start >/dev/virtio-ports/lyra.control\n"
+        "$host read seed | $host seed && $host read job | tar -x || exit 70\n"
+        ". ./run\n"
+        "exit $status\n";
+    for (const Place& place : places) job.run += fmt::format("touch warm.{0}\nwait_for ready.{0}\n", place.id);
+    job.run += (e.stock_driver ? "" : settings(e)) + "touch start\n";
+    for (const Place& place : places) job.run += fmt::format("wait_for done.{}\n", place.id);
+    job.run += "none\ntouch end\nstatus=0\nfor pid in $pids; do wait $pid || status=$?; done\ncat err.* >&2\ncat out.*\n";
+    if (!e.stock_driver)
         job.run += "mount -t debugfs debugfs /sys/kernel/debug\nsed 's/^/sched: /' /sys/kernel/debug/kfd/sched >&2\n";
-    job.run += "exit $status\n";
     return job;
 }
 

@@ -15,12 +15,10 @@ inline constexpr unsigned kExperimentCus = 64;
 /// @throws UserError  what the simulator can and clients in the guest cannot
 void check_measurable(const sim::Experiment& experiment);
 
-/// Whether both can run in one guest one after the other: equal hardware, equal processes and queues.
-bool same_guest(const sim::Experiment& a, const sim::Experiment& b);
-
 struct MeasureJob {
-    std::string run;                                          ///< needs `client` beside it
-    std::vector<std::pair<std::string, std::string>> files;   ///< further ones, name and content
+    std::string base;  ///< script that starts the clients; it needs `client` beside it. Equal ones have equal clients.
+    std::string run;   ///< script that base sources when the machine goes on: one experiment
+    std::vector<std::pair<std::string, std::string>> files;  ///< beside run, name and content
 };
 
 /// The clients' queues in the order in which they begin: those of latency-critical ones first.
@@ -32,8 +30,7 @@ struct Place {
 };
 std::vector<Place> places_of(const sim::Experiment& experiment);
 
-/// Runs experiments that all are same_guest(). Its output is the clients' lines of JSON, and "stuck N" for an experiment in
-/// which nothing went on any more and which was ended; its errors have "measured N" when an experiment is over.
-MeasureJob measure_job(const std::vector<const sim::Experiment*>& experiments);
+/// Its output is the clients' lines of JSON, and "stuck" when nothing went on any more and the experiment was ended.
+MeasureJob measure_job(const sim::Experiment& experiment);
 
 }  // namespace lyra::cli

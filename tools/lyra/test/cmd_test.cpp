@@ -335,19 +335,27 @@ void test_deterministic(const Options& options, Report& report) {
     std::vector<std::string> lines;
     std::string why;
     const std::string recording = (work.path() / "recording").string();
-    for (const auto& [seed, record] : {std::pair(1, ""), std::pair(1, recording.c_str()), std::pair(2, "")}) {
-        guest.seed = static_cast<uint64_t>(seed);
-        guest.record = record;
+    struct Run {
+        uint64_t seed;
+        bool saved;
+        std::string record;
+    };
+    for (const Run& run :
+         std::initializer_list<Run>{{1, false, ""}, {1, false, recording}, {1, true, ""}, {1, true, ""}, {2, true, ""}}) {
+        guest.seed = run.seed;
+        guest.snapshot = run.saved;
+        guest.record = run.record;
         const auto trace = deterministic_run(guest, work.path() / "program", why);
         if (trace) lines.push_back(trace_summary(trace->hash, trace->events, trace->virtual_ns));
     }
-    const bool ran = lines.size() == 3 && why.empty();
+    const bool ran = lines.size() == 5 && why.empty();
     const std::string all = fmt::format("{}{}", why, fmt::join(lines, "\n"));
     const auto check = [&](const char* name, bool good) {
         report.add("deterministic", name, ran && good ? Verdict::Passed : Verdict::Failed, ran && good ? "" : all);
     };
     check("equal runs have equal traces, one of them recorded", ran && lines[0] == lines[1]);
-    check("another seed has another trace", ran && lines[0] != lines[2]);
+    check("equal runs from a saved machine have equal traces", ran && lines[2] == lines[3]);
+    check("another seed has another trace", ran && lines[2] != lines[4]);
     const Captured replay = capture({own_program().string(), "replay", "--check", "--json", recording}, true);
     const auto replayed = nlohmann::json::parse(replay.out, nullptr, false);
     const bool same = ran && replay.status == 0 && !replayed.is_discarded() &&
