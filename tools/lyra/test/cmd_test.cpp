@@ -401,6 +401,7 @@ void test_patched_driver(const Options& options, Report& report) {
     test_facts(report);
     test_kernel_events(options.guest, report);
     test_firmware_probe(options.guest, report);
+    test_measure(options.guest, report);
     test_session(report);
     GuestOptions guest = options.guest;
     if (guest.kernel_tree.empty()) guest.kfd = "lyra";

@@ -467,6 +467,38 @@ void test_facts(Report& report) {
                result.status == 0 ? Verdict::Passed : Verdict::Failed, result.out + result.err);
 }
 
+void test_measure(const GuestOptions& options, Report& report) {
+    WorkDir work;
+    const auto measured = [&](std::vector<std::string> more) {
+        std::vector<std::string> argv{own_program().string(),
+                                      "measure",
+                                      (source_dir() / "examples/measure/session.toml").string(),
+                                      "--samples",
+                                      "5",
+                                      "--json",
+                                      "--kernel",
+                                      options.kernel};
+        argv.insert(argv.end(), more.begin(), more.end());
+        Captured result = capture(argv, true);
+        if (interrupted) throw Interrupted();
+        return result;
+    };
+    const std::string recording = (work.path() / "recording").string();
+    const Captured two = measured({"--seeds", "2"}), again = measured({"--seeds", "2", "--parallel", "1"}),
+                   second = measured({"--seed", "2", "--record", recording}),
+                   replayed = capture({own_program().string(), "replay", "--check", recording}, true);
+    const std::string all = two.out + two.err + again.out + again.err + second.out + second.err + replayed.out + replayed.err;
+    const auto check = [&](const char* name, bool good) {
+        report.add("scheduler", name, good ? Verdict::Passed : Verdict::Failed, good ? "" : all);
+    };
+    check("lyra measure: the same seeds give the same results, one at a time or several",
+          two.status == 0 && two.out == again.out && two.out.find("\"lost_work\":0,") != std::string::npos &&
+              two.out.find("\"samples\":10,") != std::string::npos);
+    check("lyra measure: a fork is recorded, and replayed to the same trace",
+          second.status == 0 && second.out != two.out && replayed.status == 0 &&
+              replayed.out.find("as recorded") != std::string::npos);
+}
+
 void test_session(Report& report) {
     const Captured result =
         capture({"python3", (source_dir() / "tools/checks/session.py").string(), source_dir().string()}, true);

@@ -22,6 +22,9 @@ void test_kunit(Report& report);
 /// Registers and fields of packets are where the driver's headers have them.
 void test_facts(Report& report);
 
+/// Experiments are forks of one saved machine.
+void test_measure(const GuestOptions& options, Report& report);
+
 /// What docs/first_hour/scheduling_idea.md tells a user to do.
 void test_session(Report& report);
 
