@@ -16,7 +16,7 @@ struct Options {
     GuestOptions guest;
     std::string filter = "*", junit;
     bool all = false, excluded = false, json = false, list = false;
-    unsigned watchdog_s = 300;
+    unsigned watchdog_s = 300, parallel = 1;
 };
 
 const char* word(KfdtestOutcome outcome) {
@@ -131,7 +131,9 @@ int run(const Options& options) {
     }
     if (options.list) return kOk;
     if (chosen.empty() && results.empty()) throw UserError(fmt::format("no case matches --filter {}", options.filter));
-    if (!chosen.empty()) run_kfdtest(options.guest, chosen, options.watchdog_s, keep);
+    if (options.parallel > 1 && (!options.guest.trace.empty() || !options.guest.log.empty() || options.guest.gdb))
+        throw UserError("--parallel: several guests cannot have one --trace, --log or --gdb");
+    if (!chosen.empty()) run_kfdtest(options.guest, chosen, options.watchdog_s, keep, "", options.parallel);
     if (options.json)
         fmt::print("{}\n", to_json(results, totals).dump(2));
     else
@@ -152,6 +154,10 @@ std::function<int()> set_up_kfdtest(CLI::App& app) {
     app.add_flag("--excluded", options->excluded,
                  "try the excluded cases, too; most of them fail, for the reason that the table gives");
     app.add_flag("--list", options->list, "print the table of expectations and run nothing");
+    app.add_option("--parallel", options->parallel, "guests at a time, each with a share of the cases")
+        ->check(CLI::Range(1, 256))
+        ->capture_default_str()
+        ->type_name("N");
     app.add_flag("--json", options->json, "print the results as JSON");
     app.add_option("--junit", options->junit, "write the results as JUnit XML")->type_name("FILE");
     app.add_option("--watchdog", options->watchdog_s, "seconds for one case (slow ones: 3000 at least)")

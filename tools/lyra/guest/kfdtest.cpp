@@ -6,10 +6,13 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <exception>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
+#include <thread>
 
 #include "tools/lyra/cli/artefact.h"
 #include "tools/lyra/guest/kernel_log.h"
@@ -200,15 +203,42 @@ void run_in_one_kind(const GuestOptions& options, const fs::path& program, const
     }
 }
 
+/// The same in several guests at a time, the cases dealt out among them.
+void run_side_by_side(const GuestOptions& options, const fs::path& program, const std::vector<KfdtestCase>& cases,
+                      unsigned watchdog_s, unsigned guests, const std::function<void(const KfdtestResult&)>& done,
+                      const std::string& before) {
+    std::vector<std::vector<KfdtestCase>> shares(std::min<size_t>(guests, cases.size()));
+    for (size_t n = 0; n < cases.size(); ++n) shares[n % shares.size()].push_back(cases[n]);
+    std::mutex lock;
+    std::exception_ptr error;
+    std::vector<std::thread> threads;
+    for (const std::vector<KfdtestCase>& share : shares) {
+        threads.emplace_back([&] {
+            try {
+                const auto one_at_a_time = [&](const KfdtestResult& result) {
+                    const std::lock_guard guard(lock);
+                    done(result);
+                };
+                run_in_one_kind(options, program, share, watchdog_s, one_at_a_time, before);
+            } catch (...) {
+                const std::lock_guard guard(lock);
+                if (!error) error = std::current_exception();
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    if (error) std::rethrow_exception(error);
+}
+
 }  // namespace
 
 void run_kfdtest(const GuestOptions& options, const std::vector<KfdtestCase>& cases, unsigned watchdog_s,
-                 const std::function<void(const KfdtestResult&)>& done, const std::string& before) {
+                 const std::function<void(const KfdtestResult&)>& done, const std::string& before, unsigned parallel) {
     const fs::path program = build_artefact("kfdtest-ports/guest/build_kfdtest.sh", {"--release", options.release}) / "kfdtest";
     std::map<std::string, std::vector<KfdtestCase>> kinds;
     for (const KfdtestCase& test : cases) kinds[test.guest].push_back(test);
     for (const auto& [needs, group] : kinds)
-        run_in_one_kind(guest_for(options, needs), program, group, watchdog_s, done, before);
+        run_side_by_side(guest_for(options, needs), program, group, watchdog_s, parallel, done, before);
 }
 
 }  // namespace lyra::cli

@@ -32,8 +32,9 @@ std::vector<KfdtestCase> read_kfdtest_cases(const std::string& kernel);
 
 /// Run the cases, one process each under a watchdog, in as few guests as possible (one per kind of guest): a guest that dies or
 /// hangs fails the case it was at, and another guest goes on with the rest; also after a case that the watchdog had to end.
-/// done is called for each case as it ends. Each guest begins with the shell text before.
+/// done is called for each case as it ends, by one thread at a time. Each guest begins with the shell text before.
+/// @param parallel  guests at a time, each with a share of the cases
 void run_kfdtest(const GuestOptions& options, const std::vector<KfdtestCase>& cases, unsigned watchdog_s,
-                 const std::function<void(const KfdtestResult&)>& done, const std::string& before = "");
+                 const std::function<void(const KfdtestResult&)>& done, const std::string& before = "", unsigned parallel = 1);
 
 }  // namespace lyra::cli
