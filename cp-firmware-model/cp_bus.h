@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "common/memory_port.h"
+#include "facts/chips.h"
 #include "facts/register_fields.h"
-#include "gcn-interp/isa/inst.h"
 
 namespace lyra {
 
@@ -94,8 +94,8 @@ constexpr RunState busier(RunState a, RunState b) { return a < b ? a : b; }
 struct GpuShape {
     unsigned shader_engines = 4;
     unsigned cus_per_engine = 2;
-    unsigned max_scratch_slots_per_cu = 32;
-    gcn::Chip chip = gcn::Chip::gfx900;  ///< the instruction set
+    unsigned max_scratch_slots_per_cu = facts_of(Chip::gfx900).scratch_slots_per_cu;
+    Chip chip = Chip::gfx900;
     unsigned threads = 1;  ///< of the host, that run compute units; nothing that the chip could see. Virtual time has one
     unsigned cus() const { return shader_engines * cus_per_engine; }
 };

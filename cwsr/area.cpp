@@ -6,13 +6,16 @@
 
 #include "common/bits.h"
 #include "cwsr/layout.h"
+#include "facts/chips.h"
 
 namespace lyra::cwsr {
 
 namespace {
 constexpr uint32_t kPage = 4096;
-constexpr uint32_t kWavesPerCu = 40;
-constexpr uint32_t kVgprsPerCu = 0x40000, kSgprsPerCu = 0x4000, kLdsPerCu = 0x10000, kHwregsPerCu = 0x1000;
+// The driver takes these numbers for all GFX9 chips before gfx908, also where a compute unit has less.
+constexpr uint32_t kWavesPerCu = kSimdsPerCu * same_for_all_chips(&ChipFacts::waves_per_simd);
+constexpr uint32_t kVgprsPerCu = kSimdsPerCu * same_for_all_chips(&ChipFacts::vgprs_per_simd) * kVgprBytes;
+constexpr uint32_t kSgprsPerCu = 0x4000, kLdsPerCu = same_for_all_chips(&ChipFacts::lds_bytes), kHwregsPerCu = 0x1000;
 constexpr uint32_t kStackBytesPerWave = 8, kDebuggerBytesPerWave = 32;
 }  // namespace
 

@@ -13,7 +13,7 @@ struct AreaSizes {
     uint32_t total() const { return control_stack + wave_data; }  ///< what the driver calls cwsr_size
 };
 
-/// For gfx900 and gfx906. @source Linux 6.12 kfd_queue.c kfd_queue_ctx_save_restore_size()
+/// @source Linux 6.12 kfd_queue.c kfd_queue_ctx_save_restore_size()
 AreaSizes area_sizes(uint32_t compute_units, uint32_t shader_engines);
 
 /// Waves that a control stack of the driver's size has room for, and that may therefore be resident on one shader engine.

@@ -4,13 +4,16 @@
 #include "cwsr/control_stack.h"
 
 #include "cwsr/layout.h"
+#include "facts/chips.h"
 
 namespace lyra::cwsr {
 
 namespace {
 
 constexpr uint32_t kTtmpBlock = 16;  ///< TTMPs, counted as SGPRs
-constexpr uint32_t kLdsBlock = 512;
+constexpr uint32_t kVgprBlock = same_for_all_chips(&ChipFacts::vgpr_granule);
+constexpr uint32_t kSgprBlock = same_for_all_chips(&ChipFacts::sgpr_granule);
+constexpr uint32_t kLdsBlock = same_for_all_chips(&ChipFacts::lds_granule);
 
 /// SET_SH_REG of COMPUTE_RELAUNCH. Nobody reads it.
 constexpr uint32_t kRelaunchRegister = 0x222;
@@ -18,8 +21,8 @@ uint32_t packet_header(size_t words) { return 0xc0007600u | static_cast<uint32_t
 
 uint32_t state_word(const SavedGroup& group) {
     uint32_t word = kStateBit;
-    word = StateWord::Vgprs::set(word, group.vgprs / 4 - 1);
-    word = StateWord::Sgprs::set(word, (group.sgprs + kTtmpBlock) / 16 - 1);
+    word = StateWord::Vgprs::set(word, group.vgprs / kVgprBlock - 1);
+    word = StateWord::Sgprs::set(word, (group.sgprs + kTtmpBlock) / kSgprBlock - 1);
     return StateWord::LdsBlocks::set(word, group.lds_bytes / kLdsBlock);
 }
 
@@ -104,9 +107,9 @@ Fault parse(std::span<const uint32_t> words, const Area& area, std::vector<Saved
         if (state == 0 || open == (WaveWord::First::get(word) != 0)) return Fault::SavedImage;
         if (!open) {
             SavedGroup group;
-            group.vgprs = (StateWord::Vgprs::get(state) + 1) * 4;
+            group.vgprs = (StateWord::Vgprs::get(state) + 1) * kVgprBlock;
             if (StateWord::Sgprs::get(state) == 0) return Fault::SavedImage;
-            group.sgprs = (StateWord::Sgprs::get(state) + 1) * 16 - kTtmpBlock;
+            group.sgprs = (StateWord::Sgprs::get(state) + 1) * kSgprBlock - kTtmpBlock;
             group.lds_bytes = StateWord::LdsBlocks::get(state) * kLdsBlock;
             group.engine = WaveWord::Engine::get(word);
             groups.push_back(group);

@@ -9,14 +9,16 @@
 #include <iterator>
 #include <span>
 
+#include "facts/chips.h"
+
 namespace lyra::regs {
 
 /// Whoever has reads and writes of a register. Storage: nobody, it keeps what is written.
 enum class Owner : uint8_t { Storage, Nbio, Hdp, Ih, GfxHub, MmHub, Grbm, Psp, Smu, Notify, Counters, Cp, Sdma0, Sdma1 };
 inline constexpr unsigned kOwners = 14;
 
-/// First dword of an SDMA engine. @source the IP bases of the discovery table
-inline constexpr uint32_t kSdmaBase[] = {0x1260, 0x1860};
+/// First dword of an SDMA engine, the same on all chips.
+inline constexpr uint32_t kSdmaBase[] = {ip_block(Chip::gfx900, "SDMA0").base[0], ip_block(Chip::gfx900, "SDMA1").base[0]};
 /// Dwords from an engine's first register to that of its first ring, and from a ring to the next: GFX, PAGE, RLC0, RLC1.
 inline constexpr uint32_t kSdmaRings = 0x80, kSdmaRingStride = 0x60;
 

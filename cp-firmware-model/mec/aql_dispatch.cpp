@@ -12,7 +12,7 @@ namespace lyra {
 namespace {
 
 constexpr uint32_t kMaxGroupItems = 1024;
-constexpr uint32_t kLdsGranule = 512;
+constexpr uint32_t kLdsGranule = same_for_all_chips(&ChipFacts::lds_granule);  ///< bytes per unit of RSRC2.LDS_SIZE
 constexpr uint64_t kEntryAlignment = 256, kDescriptorAlignment = 64;
 constexpr unsigned kMaxUserSgprs = 16;
 

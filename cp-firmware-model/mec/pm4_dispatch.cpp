@@ -17,7 +17,7 @@ constexpr size_t kMaxDispatches = flight::kMaxDispatches;
 constexpr uint32_t kNumberMask = 0x1ffffff;  ///< TTMP6 has 25 bits
 
 namespace start = field::COMPUTE_DISPATCH_INITIATOR;
-constexpr uint32_t kLdsGranule = 512;  ///< bytes per unit of RSRC2.LDS_SIZE
+constexpr uint32_t kLdsGranule = same_for_all_chips(&ChipFacts::lds_granule);  ///< bytes per unit of RSRC2.LDS_SIZE
 
 void take_program(DispatchRequest& request, const Hqd& hqd) {
     const auto& compute = hqd.compute;

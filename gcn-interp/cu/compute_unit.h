@@ -16,14 +16,14 @@
 
 namespace lyra::gcn {
 
-inline constexpr unsigned kSimdsPerCu = 4;
-inline constexpr unsigned kWaveSlots = 40;              ///< 10 per SIMD
-inline constexpr unsigned kMaxWorkgroupsPerCu = 40;
+using lyra::kSimdsPerCu;
+inline constexpr unsigned kWaveSlots = kSimdsPerCu * same_for_all_chips(&ChipFacts::waves_per_simd);
+inline constexpr unsigned kMaxWorkgroupsPerCu = kWaveSlots;
 inline constexpr unsigned kBarrierSlots = 16;           ///< work-groups of more than one wave
 inline constexpr unsigned kMaxWavesPerWorkgroup = 16;
-inline constexpr uint32_t kLdsBytes = 64 * 1024;
-inline constexpr unsigned kVgprsPerSimd = 256;
-inline constexpr unsigned kSgprsPerSimd = 800;
+inline constexpr uint32_t kLdsBytes = same_for_all_chips(&ChipFacts::lds_bytes);
+inline constexpr unsigned kVgprsPerSimd = same_for_all_chips(&ChipFacts::vgprs_per_simd);
+inline constexpr unsigned kSgprsPerSimd = same_for_all_chips(&ChipFacts::sgprs_per_simd);
 
 /// s_sendmsg ids that leave the wave. @source LLVM AMDGPU SIDefines.h SendMsg
 enum class Message : uint8_t { Interrupt = 1, SaveWave = 4, GetDoorbell = 10 };

@@ -12,10 +12,8 @@
 
 namespace lyra::gcn {
 
-inline constexpr unsigned kVgprGranule = 4;
-inline constexpr unsigned kSgprGranule = 16;
 inline constexpr unsigned kTtmps = 16;  ///< trap registers, which a wave with a trap handler takes of the SGPRs
-inline constexpr uint32_t kLdsGranule = 512;
+inline constexpr uint32_t kLdsGranule = same_for_all_chips(&ChipFacts::lds_granule);
 inline constexpr unsigned kLdsGranules = kLdsBytes / kLdsGranule;
 static_assert(kVgprsPerSimd / kVgprGranule == 64, "one SIMD's VGPR map is one word");
 

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "facts/chips.h"
+
 namespace lyra::gcn {
 
 /// The encoding an instruction was found in. @source AMD Vega ISA document, chapter "Microcode formats"; LLVM 19
@@ -37,9 +39,7 @@ enum class Format : uint8_t {
 };
 
 /// Whose instruction set: gfx906 has the dot products and two more operations, and fused v_fma_mix for v_mad_mix.
-enum class Chip : uint8_t { gfx900, gfx906 };
-inline constexpr Chip kAllChips[] = {Chip::gfx900, Chip::gfx906};
-inline constexpr const char* kChipNames[] = {"gfx900", "gfx906"};
+using lyra::Chip;
 
 /// One enumerator per row of the .def tables: the base operation, whatever its encoding (v_add_f32 for e32, e64, SDWA, DPP).
 /// FLAT rows are one per opcode; Inst::seg tells flat, scratch or global.

@@ -18,7 +18,7 @@ namespace lyra::gcn::test {
 /// Compares words; counts known differences and all others.
 class LlvmComparer {
 public:
-    explicit LlvmComparer(Chip chip = Chip::gfx900) : chip_(chip), oracle_(kChipNames[static_cast<std::size_t>(chip)]) {}
+    explicit LlvmComparer(Chip chip = Chip::gfx900) : chip_(chip), oracle_(facts_of(chip).name) {}
 
     /// @return true when both accept the words and print the same text
     bool compare(const uint32_t (&words)[3]) {
@@ -37,8 +37,8 @@ public:
             ++by_name_[row->name];
         } else if (++unknown_ <= kShown) {
             examples_.push_back(fmt::format("{:08x} {:08x} {:08x} on {}\n  LLVM {} bytes: {}\n  ours {} bytes: {}", words[0],
-                                            words[1], words[2], kChipNames[static_cast<std::size_t>(chip_)], c.llvm.size,
-                                            c.llvm.text, c.ours.size, c.ours.text));
+                                            words[1], words[2], facts_of(chip_).name, c.llvm.size, c.llvm.text, c.ours.size,
+                                            c.ours.text));
         }
         return false;
     }

@@ -73,7 +73,7 @@ TEST_P(EveryOpcode, AgreesWithLlvm) {
     }
 }
 
-const char* name_of(Chip chip) { return kChipNames[static_cast<std::size_t>(chip)]; }
+const char* name_of(Chip chip) { return facts_of(chip).name; }
 std::string opcode_test_name(const testing::TestParamInfo<std::tuple<Chip, unsigned>>& parameter) {
     return fmt::format("{}_{}", name_of(std::get<0>(parameter.param)), kFormats[std::get<1>(parameter.param)].name);
 }

@@ -15,11 +15,11 @@ uint32_t status(const Wave& wave) {
     return StatusBits::VccZ::set(value, wave.vcc() == 0);
 }
 
-/// Sizes are given as hardware encodes them: VGPR blocks of 4 minus 1, SGPR blocks of 16 minus 1.
+/// Sizes are given as hardware encodes them: granules minus 1.
 uint32_t gpr_alloc(const Wave& wave) {
     uint32_t value = 0;
-    value = Bits<8, 6>::set(value, wave.vgpr_count / 4 - 1u);
-    return Bits<24, 4>::set(value, wave.sgpr_count / 16 - 1u);
+    value = Bits<8, 6>::set(value, wave.vgpr_count / kVgprGranule - 1u);
+    return Bits<24, 4>::set(value, wave.sgpr_count / kSgprGranule - 1u);
 }
 
 /// LDS_BASE and LDS_SIZE count 64 dwords.

@@ -7,11 +7,14 @@
 
 #include "common/bits.h"
 #include "common/snapshot.h"
+#include "facts/chips.h"
 
 namespace lyra::gcn {
 
 inline constexpr unsigned kLanes = 64;
-inline constexpr unsigned kMaxSgprs = 112;  ///< allocation granule 16, the most a wave can own
+inline constexpr unsigned kVgprGranule = same_for_all_chips(&ChipFacts::vgpr_granule);
+inline constexpr unsigned kSgprGranule = same_for_all_chips(&ChipFacts::sgpr_granule);
+inline constexpr unsigned kMaxSgprs = 112;  ///< the most a wave can own
 inline constexpr unsigned kMaxVgprs = 256;
 
 /// One VGPR: 64 lanes of 32 bits.
@@ -125,8 +128,8 @@ struct Wave {
     bool restoring = false;  ///< runs the trap handler's restore entry, until it returns
     bool stepped = false;  ///< has executed an instruction under MODE.DEBUG_EN; the trap comes before the next one
     bool user_gpr_idx = false;  ///< MODE.GPR_IDX_EN of the code a trap interrupted; off until the trap handler sets its own
-    uint16_t sgpr_count = 0;  ///< allocated, without TTMPs; multiple of 16
-    uint16_t vgpr_count = 0;  ///< allocated; multiple of 4
+    uint16_t sgpr_count = 0;  ///< allocated, without TTMPs; multiple of kSgprGranule
+    uint16_t vgpr_count = 0;  ///< allocated; multiple of kVgprGranule
     uint32_t lds_base = 0;  ///< bytes from the start of the CU's LDS
     uint32_t lds_bytes = 0;  ///< size of the work-group's LDS allocation
     uint64_t private_base = 0;  ///< private (scratch) aperture base, SH_MEM_BASES[15:0] << 48

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kfdtest-ports/shim/process.h"
+#include "qemu-hw/include/lyra.h"
 
 namespace lyra::kfd {
 
@@ -12,7 +13,7 @@ namespace {
 
 // 64-bit doorbells of an engine's queues; odd ones lie in the mirror. @source allocate_doorbell(), amdgpu_doorbell.h
 constexpr uint32_t kSdmaDoorbell = 0xf0, kSdmaDoorbellStep = 2, kMirror = 512;
-constexpr uint32_t kShaderEngines = 4, kCusPerEngine = 16;
+constexpr uint32_t kShaderEngines = LYRA_SHADER_ENGINES, kCusPerEngine = LYRA_CUS_MAX / LYRA_SHADER_ENGINES;
 constexpr uint32_t kMinRingBytes = 1024;
 constexpr uint32_t kMaxQueues = 4096;
 

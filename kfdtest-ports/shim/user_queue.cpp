@@ -6,12 +6,12 @@
 #include <cstring>
 
 #include "cwsr/area.h"
+#include "qemu-hw/include/lyra.h"
 
 namespace lyra::kfd {
 
 namespace {
 constexpr uint32_t kEopBytes = 4096;
-constexpr uint32_t kShaderEngines = 4;
 }  // namespace
 
 bool UserQueue::allocate(QueueProperties& q, uint32_t bytes) {
@@ -28,7 +28,7 @@ bool UserQueue::allocate(QueueProperties& q, uint32_t bytes) {
     q.eop_size = kEopBytes;
     if (!eop_) return false;
     if (!process_->tba()) return true;
-    const cwsr::AreaSizes sizes = cwsr::area_sizes(process_->gpu().options().compute_units, kShaderEngines);
+    const cwsr::AreaSizes sizes = cwsr::area_sizes(process_->gpu().options().compute_units, LYRA_SHADER_ENGINES);
     save_area_ = process_->allocate(sizes.total() + sizes.debugger);
     q.ctx_save_address = save_area_.va;
     q.ctx_save_size = sizes.total();

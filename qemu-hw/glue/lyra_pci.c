@@ -59,11 +59,6 @@ enum {
     LYRA_DVSEC_REGISTER = 0x0c,
 };
 
-#define LYRA_VRAM_MIN (256 * MiB)
-#define LYRA_VRAM_MAX (64 * GiB)
-#define LYRA_CUS_MAX 64u
-#define LYRA_THREADS_MAX 64u
-
 /* ---- BAR accesses ---- */
 
 static uint64_t lyra_registers_read(void *opaque, hwaddr offset, unsigned size)
@@ -218,13 +213,17 @@ static void lyra_pci_reset(DeviceState *dev)
 static bool lyra_check_properties(LyraState *s, Error **errp)
 {
     if (s->vram_bytes < LYRA_VRAM_MIN || s->vram_bytes > LYRA_VRAM_MAX || !is_power_of_2(s->vram_bytes)) {
-        error_setg(errp, "vram=%" PRIu64 "M is not possible: it must be a power of two from 256M to 64G", s->vram_bytes / MiB);
+        error_setg(
+            errp, "vram=%" PRIu64 "M is not possible: it must be a power of two from " LYRA_VRAM_RANGE, s->vram_bytes / MiB);
         return false;
     }
-    if (s->compute_units < 1 || s->compute_units > LYRA_CUS_MAX || (s->compute_units > 4 && s->compute_units % 4)) {
+    if (s->compute_units < 1 || s->compute_units > LYRA_CUS_MAX ||
+        (s->compute_units > LYRA_SHADER_ENGINES && s->compute_units % LYRA_SHADER_ENGINES)) {
         error_setg(errp,
-                   "cus=%u is not possible: it must be from 1 to 4, or a multiple of 4 up to %u",
+                   "cus=%u is not possible: it must be from 1 to %u, or a multiple of %u up to %u",
                    s->compute_units,
+                   LYRA_SHADER_ENGINES,
+                   LYRA_SHADER_ENGINES,
                    LYRA_CUS_MAX);
         return false;
     }
@@ -490,7 +489,7 @@ static const struct {
     const char *name;
     const char *text;
 } lyra_descriptions[] = {
-    {"vram", "Size of the video memory, a power of two from 256M to 64G"},
+    {"vram", "Size of the video memory, a power of two from " LYRA_VRAM_RANGE},
     {"cus", "Number of compute units, 1 to 4 or a multiple of 4 up to 64"},
     {"threads", "Host threads that run waves (default 0: as many as the host has processors, 8 at most); pump=virtual: 1"},
     {"chip", "Chip to be, a row of the chip table (default gfx900)"},

@@ -34,6 +34,14 @@ extern "C" {
 
 #define LYRA_DEFAULT_THREADS_MAX 8
 
+/** What lyra_create() takes at most and at least; the range of VRAM also as text for messages. */
+#define LYRA_VRAM_MIN (256ull << 20)
+#define LYRA_VRAM_MAX (64ull << 30)
+#define LYRA_VRAM_RANGE "256M to 64G"
+#define LYRA_SHADER_ENGINES 4u
+#define LYRA_CUS_MAX 64u
+#define LYRA_THREADS_MAX 64u
+
 /** Sizes of the PCI BARs, in bytes. BAR0 is VRAM and has the size that the configuration asks for. */
 #define LYRA_DOORBELL_BAR_BYTES (2u << 20)
 #define LYRA_REGISTER_BAR_BYTES (512u << 10)
@@ -78,8 +86,8 @@ typedef struct lyra_host_ops {
 typedef struct lyra_config {
     uint32_t abi_version;      /**< LYRA_ABI_VERSION */
     const char *chip;          /**< row of the chip table, such as "gfx900" */
-    uint64_t vram_bytes;       /**< power of two, 256 MiB..64 GiB */
-    uint32_t compute_units;    /**< 1 to 4, one in each shader engine, or a multiple of 4 up to 64 */
+    uint64_t vram_bytes;       /**< power of two, LYRA_VRAM_MIN..LYRA_VRAM_MAX */
+    uint32_t compute_units;    /**< multiple of LYRA_SHADER_ENGINES, or fewer: one in each */
     const char *trace_path;    /**< Perfetto trace file to write, or NULL */
     /**
      * The device has its own clock, and everything that it does takes the time that the timing parameters say. It is then
@@ -88,9 +96,9 @@ typedef struct lyra_config {
     bool virtual_time;
     const char *timing;        /**< timing parameters to replace, "name=value,name=value", or NULL */
     /**
-     * Host threads that run waves, that which does lyra_run() among them: 1..64. 0: as many as the process has processors,
-     * LYRA_DEFAULT_THREADS_MAX at most. What the device does is the same; which of two work-groups does it first is open.
-     * With virtual time, and while a trace or a commit log is written, one thread does everything.
+     * Host threads that run waves, that which does lyra_run() among them: 1..LYRA_THREADS_MAX. 0: as many as the process has
+     * processors, LYRA_DEFAULT_THREADS_MAX at most. What the device does is the same; which of two work-groups does it first is
+     * open. With virtual time, and while a trace or a commit log is written, one thread does everything.
      */
     uint32_t threads;
     /**

@@ -109,8 +109,7 @@ struct lyra_device {
     lyra_device(const lyra_config& config, const lyra_host_ops* ops, void* opaque, void* vram)
         : host(ops, opaque), has_clock(ops && ops->now_ns), env(host), timed(prepare(config)),
           slice(kSliceInstructions * shape_of(config).threads),
-          soc(env, *find_chip(config.chip), shape_of(config), static_cast<uint8_t*>(vram), config.vram_bytes),
-          rom(vbios_image()) {
+          soc(env, shape_of(config), static_cast<uint8_t*>(vram), config.vram_bytes), rom(vbios_image()) {
         soc.set_posted_doorbells([this] { take_doorbells(); });
     }
 
@@ -195,7 +194,7 @@ struct lyra_device {
             v.require(value == own || !v.loads(), fmt::format("{} is {}, not {}", name, value, own));
         };
         same("format", kStateFormat);
-        const uint8_t* const gc = soc.chip().gc;
+        const auto& gc = ip_block(soc.shape().chip, "GC").version;
         same("chip", uint64_t{gc[0]} << 16 | uint64_t{gc[1]} << 8 | gc[2]);
         same("vram_bytes", env.vram_bytes);
         same("shader_engines", soc.shape().shader_engines);
@@ -274,7 +273,7 @@ extern "C" {
 void lyra_config_init(lyra_config* config) {
     *config = {};
     config->abi_version = LYRA_ABI_VERSION;
-    config->chip = "gfx900";
+    config->chip = facts_of(Chip::gfx900).name;
     config->vram_bytes = uint64_t{2} << 30;
     config->compute_units = 8;
     config->threads = 1;

@@ -8,14 +8,15 @@
 
 #include <fmt/format.h>
 
-#include "qemu-hw/soc/discovery.h"
+#include "facts/chips.h"
 
 namespace lyra {
 
 namespace {
 
-constexpr uint64_t kMinVram = uint64_t{256} << 20, kMaxVram = uint64_t{64} << 30;
-constexpr uint32_t kMaxComputeUnits = 64, kShaderEngines = 4, kMaxThreads = 64;
+constexpr uint32_t kShaderEngines = LYRA_SHADER_ENGINES, kMaxComputeUnits = LYRA_CUS_MAX, kMaxThreads = LYRA_THREADS_MAX;
+static_assert(kShaderEngines == same_for_all_chips(&ChipFacts::engines));
+static_assert(kMaxComputeUnits == kShaderEngines * same_for_all_chips(&ChipFacts::cus_per_engine));
 
 unsigned threads_of(const lyra_config& config) {
     if (config.virtual_time || config.commit_log_path || config.histogram) return 1;
@@ -33,7 +34,9 @@ std::optional<FpExceptions> fp_exceptions_of(const lyra_config& config) {
 
 GpuShape shape_of(const lyra_config& config) {
     GpuShape shape;
-    shape.chip = find_chip(config.chip)->isa;
+    const ChipFacts& chip = *find_chip(config.chip);
+    shape.chip = chip.chip;
+    shape.max_scratch_slots_per_cu = chip.scratch_slots_per_cu;
     shape.shader_engines = std::min(kShaderEngines, config.compute_units);
     shape.cus_per_engine = config.compute_units / shape.shader_engines;
     shape.threads = std::min(threads_of(config), shape.cus());
@@ -44,9 +47,9 @@ std::string check_config(const lyra_config& config) {
     if (config.abi_version != LYRA_ABI_VERSION)
         return fmt::format("interface version {} is asked for, this library has {}", config.abi_version, LYRA_ABI_VERSION);
     if (!config.chip || !find_chip(config.chip))
-        return fmt::format("unknown chip '{}'; known: gfx900, gfx906", config.chip ? config.chip : "");
-    if (config.vram_bytes < kMinVram || config.vram_bytes > kMaxVram || !std::has_single_bit(config.vram_bytes))
-        return fmt::format("VRAM of {} bytes: must be a power of two from 256M to 64G", config.vram_bytes);
+        return fmt::format("unknown chip '{}'; known: {}", config.chip ? config.chip : "", fmt::join(kChipNames, ", "));
+    if (config.vram_bytes < LYRA_VRAM_MIN || config.vram_bytes > LYRA_VRAM_MAX || !std::has_single_bit(config.vram_bytes))
+        return fmt::format("VRAM of {} bytes: must be a power of two from " LYRA_VRAM_RANGE, config.vram_bytes);
     if (config.compute_units < 1 || config.compute_units > kMaxComputeUnits ||
         (config.compute_units > kShaderEngines && config.compute_units % kShaderEngines != 0))
         return fmt::format("{} compute units: must be 1 to {}, or a multiple of {} up to {}", config.compute_units,

@@ -2,27 +2,14 @@
 // Builds the IP-discovery table. @source Linux 6.12 amd/include/discovery.h, amdgpu_discovery.c
 #include "qemu-hw/soc/discovery.h"
 
-#include <cstring>
-#include <initializer_list>
+#include <algorithm>
+#include <iterator>
 
-#include "facts/registers.h"
+#include "facts/chips.h"
 
 namespace lyra {
 
 namespace {
-
-constexpr Chip kChips[] = {
-#define CHIP(name, gc0, gc1, gc2, sdma0, sdma1, sdma2, waves, granule) \
-    {#name, {gc0, gc1, gc2}, {sdma0, sdma1, sdma2}, waves, granule, gcn::Chip::name},
-#include "qemu-hw/soc/chips.def"
-#undef CHIP
-};
-
-struct IpEntry {
-    uint16_t hardware_id;
-    uint8_t version[3];
-    std::initializer_list<uint32_t> bases;  ///< dword numbers
-};
 
 class Bytes {
 public:
@@ -43,38 +30,41 @@ constexpr uint32_t kBinarySignature = 0x28211407, kDiscoverySignature = 0x534450
 constexpr size_t kBinaryHeaderBytes = 12 + 6 * 8;
 constexpr size_t kDiscoveryHeaderBytes = 4 + 2 + 2 + 4 + 2 + 16 * 4 + 2;
 
-// VCN 2.0.3 is a version that the driver knows but adds no block for: no multimedia. A table without VCN is refused. Without a
-// block for the SMU (MP1 11.0.8) the driver would fall over its own feet in a GPU reset; 13.0.1 is one that asks for little.
-void put_ip_list(Bytes& b, const Chip& chip) {
-    const IpEntry list[] = {
-        {11, {chip.gc[0], chip.gc[1], chip.gc[2]}, {0x2000, 0xa000, 0, 0}},
-        {34, {9, 3, 0}, {0x1a000}},
-        {35, {9, 0, 0}, {0xc20}},
-        {108, {7, 4, 1}, {0x0, 0x14, 0xd20, 0x10400}},
-        {41, {4, 0, 0}, {0xf20}},
-        {40, {4, 0, 0}, {0x10a0}},
-        {42, {chip.sdma[0], chip.sdma[1], chip.sdma[2]}, {regs::kSdmaBase[0]}},
-        {43, {chip.sdma[0], chip.sdma[1], chip.sdma[2]}, {regs::kSdmaBase[1]}},
-        {255, {11, 0, 2}, {0x16000}},
-        {1, {13, 0, 1}, {0x16000}},
-        {4, {11, 0, 2}, {0x16800, 0x16a00}},
-        {12, {2, 0, 3}, {0x7800, 0x7e00}},
-    };
+void put_ip_list(Bytes& b, Chip chip) {
+    const auto of_chip = [chip](const IpBlock& block) { return (block.chips & only(chip)) != 0; };
     b.u16(0);  // die id
-    b.u16(static_cast<uint32_t>(std::size(list)));
-    for (const IpEntry& ip : list) {
-        b.u16(ip.hardware_id);
+    b.u16(static_cast<uint32_t>(std::count_if(std::begin(kIpBlocks), std::end(kIpBlocks), of_chip)));
+    for (const IpBlock& block : kIpBlocks) {
+        if (!of_chip(block)) continue;
+        b.u16(block.hardware_id);
+        b.u8(0);  // instance
+        b.u8(block.segments);
+        for (const uint8_t part : block.version) b.u8(part);
         b.u8(0);
-        b.u8(static_cast<uint32_t>(ip.bases.size()));
-        for (uint8_t part : ip.version) b.u8(part);
-        b.u8(0);
-        for (uint32_t base : ip.bases) b.u32(base);
+        for (unsigned n = 0; n < block.segments; ++n) b.u32(block.base[n]);
     }
 }
 
-void put_gc_info(Bytes& b, const Chip& chip, const GpuShape& shape) {
-    const uint32_t values[] = {shape.shader_engines, shape.cus_per_engine,           1,  4, 16, 256, 32, 32, 1792, 2048, 1, 64,
-                               chip.waves_per_simd,  shape.max_scratch_slots_per_cu, 64, 1, 2};
+/// What compute does not need is that of a Vega10. @source Linux 6.12 include/discovery.h struct gc_info_v1_0 (order)
+void put_gc_info(Bytes& b, const GpuShape& shape) {
+    const ChipFacts& chip = facts_of(shape.chip);
+    const uint32_t values[] = {shape.shader_engines,
+                               shape.cus_per_engine,
+                               1,  // shader arrays of an engine
+                               4,  // render backends of an engine
+                               16,  // TCCs
+                               chip.vgprs_per_simd,
+                               32,
+                               32,
+                               1792,
+                               2048,
+                               1,
+                               64,
+                               chip.waves_per_simd,
+                               shape.max_scratch_slots_per_cu,
+                               chip.lds_bytes / 1024,
+                               1,
+                               2};
     b.u32(kGcSignature);
     b.u16(2);
     b.u16(0);
@@ -84,13 +74,7 @@ void put_gc_info(Bytes& b, const Chip& chip, const GpuShape& shape) {
 
 }  // namespace
 
-const Chip* find_chip(const char* name) {
-    for (const Chip& chip : kChips)
-        if (std::strcmp(chip.name, name) == 0) return &chip;
-    return nullptr;
-}
-
-std::vector<uint8_t> discovery_table(const Chip& chip, const GpuShape& shape) {
+std::vector<uint8_t> discovery_table(const GpuShape& shape) {
     Bytes b;
     b.u32(kBinarySignature);
     b.u16(1), b.u16(0);   // version
@@ -105,10 +89,10 @@ std::vector<uint8_t> discovery_table(const Chip& chip, const GpuShape& shape) {
     b.u16(0);
     b.u16(static_cast<uint32_t>(ip_at + kDiscoveryHeaderBytes));
     b.zeros(15 * 4 + 2);
-    put_ip_list(b, chip);
+    put_ip_list(b, shape.chip);
     const size_t gc_at = b.data.size();
     b.put16(ip_at + 6, static_cast<uint32_t>(gc_at - ip_at));
-    put_gc_info(b, chip, shape);
+    put_gc_info(b, shape);
     const size_t end = b.data.size();
     const size_t table[2][2] = {{ip_at, gc_at}, {gc_at, end}};
     for (size_t i = 0; i < 2; ++i) {

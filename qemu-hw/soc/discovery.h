@@ -9,22 +9,10 @@
 
 namespace lyra {
 
-struct Chip {
-    const char* name;
-    uint8_t gc[3];
-    uint8_t sdma[3];
-    uint32_t waves_per_simd;
-    uint32_t vgpr_granule;
-    gcn::Chip isa;
-};
-
-/// Row of chips.def, or nullptr.
-const Chip* find_chip(const char* name);
-
 /// Distance of the table from the end of VRAM, in bytes. @source Linux 6.12 amdgpu_discovery.h DISCOVERY_TMR_OFFSET
 inline constexpr uint64_t kDiscoveryOffset = 64 * 1024;
 
 /// The table as it lies in VRAM; below 4096 bytes, the most that the 6.1 driver reads.
-std::vector<uint8_t> discovery_table(const Chip& chip, const GpuShape& shape);
+std::vector<uint8_t> discovery_table(const GpuShape& shape);
 
 }  // namespace lyra

@@ -22,8 +22,8 @@ constexpr uint32_t kSdmaSpan = 0x300;
 
 }  // namespace
 
-Soc::Soc(Env& env, const Chip& chip, const GpuShape& shape, uint8_t* vram, uint64_t vram_bytes)
-    : env_(env), chip_(chip), shape_(shape), registers_(env), bus_(env, vram, vram_bytes), ih_(env, registers_, bus_),
+Soc::Soc(Env& env, const GpuShape& shape, uint8_t* vram, uint64_t vram_bytes)
+    : env_(env), shape_(shape), registers_(env), bus_(env, vram, vram_bytes), ih_(env, registers_, bus_),
       gfxhub_(
           env, registers_, bus_, kGfxHub, [this](const Interrupt& i) { interrupt(i); },
           [this](uint32_t vmid, bool mm) { return ih_.pasid_of(vmid, mm); },
@@ -77,7 +77,7 @@ void Soc::set_fb_location() {
 }
 
 void Soc::write_discovery_table() {
-    const std::vector<uint8_t> table = discovery_table(chip_, shape_);
+    const std::vector<uint8_t> table = discovery_table(shape_);
     std::memcpy(bus_.vram(bus_.vram_bytes() - kDiscoveryOffset, table.size()), table.data(), table.size());
 }
 

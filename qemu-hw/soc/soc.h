@@ -28,7 +28,7 @@ namespace lyra {
 
 class Soc : public CpBus, public BarTarget, public RegisterBlock {
 public:
-    Soc(Env& env, const Chip& chip, const GpuShape& shape, uint8_t* vram, uint64_t vram_bytes);
+    Soc(Env& env, const GpuShape& shape, uint8_t* vram, uint64_t vram_bytes);
 
     void reset();
     /// The state of the chip without VRAM, and without what its host says: the map of memory, where the BARs are, bus
@@ -41,7 +41,6 @@ public:
     void wake() { cp_.wake(); }
     void trace_queues(Tracer& tracer) { cp_.trace_queues(tracer); }
 
-    const Chip& chip() const { return chip_; }
     const GpuShape& shape() const { return shape_; }
     RegisterFile& registers() { return registers_; }
     BusMemory& bus() { return bus_; }
@@ -89,7 +88,6 @@ private:
     void set_fb_location();
 
     Env& env_;
-    const Chip& chip_;
     GpuShape shape_;
     RegisterFile registers_;
     BusMemory bus_;

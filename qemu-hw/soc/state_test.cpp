@@ -19,7 +19,7 @@ struct TestChip {
     TestChip() : vram(kVram), ram(1 << 16) {
         env.strict = {true, true, true};
         shape.cus_per_engine = 1;
-        soc = std::make_unique<Soc>(env, *find_chip("gfx900"), shape, vram.data(), kVram);
+        soc = std::make_unique<Soc>(env, shape, vram.data(), kVram);
         soc->set_ram_map({{kRamBus, ram.size(), ram.data(), false}});
     }
     /// VMID 8 with one table, of which one page is RAM.

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <thread>
 
+#include "facts/chips.h"
 #include "facts/register_fields.h"
 
 namespace lyra::inproc {
@@ -75,7 +76,7 @@ void AqlQueue::write_record() {
     queue.group_segment_aperture_base_hi = high(kSharedBase);
     queue.private_segment_aperture_base_hi = high(kPrivateBase);
     queue.max_cu_id = device_.options().compute_units - 1;
-    queue.max_wave_id = 40 * device_.options().compute_units - 1;
+    queue.max_wave_id = facts_of(Chip::gfx900).waves_per_cu() * device_.options().compute_units - 1;
     queue.queue_properties = 1u << 1 | 1u << 3;  // 64-bit, profiling
     queue.queue_inactive_signal = inactive_signal_;
     std::memcpy(record_.host, &queue, sizeof queue);
@@ -128,7 +129,7 @@ bool AqlQueue::set_scratch(uint32_t bytes_per_lane) {
     if (bytes_per_lane == 0 || bytes_per_lane <= record()->scratch_wave64_lane_byte_size) return true;
     const uint64_t wave_bytes = (uint64_t{bytes_per_lane} * 64 + 1023) / 1024 * 1024;
     if (wave_bytes / 1024 > 0x1fff) return false;  // width of WAVESIZE
-    constexpr uint64_t kEngines = 4, kWavesPerCu = 32;
+    constexpr uint64_t kEngines = LYRA_SHADER_ENGINES, kWavesPerCu = same_for_all_chips(&ChipFacts::scratch_slots_per_cu);
     const uint64_t units = (device_.options().compute_units + kEngines - 1) / kEngines * kEngines;
     uint64_t waves = std::min<uint64_t>(units * kWavesPerCu, 0xfff / kEngines * kEngines);
     waves = std::clamp(kMaxScratchBytes / wave_bytes / kEngines * kEngines, kEngines, waves);

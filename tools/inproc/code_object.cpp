@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "facts/chips.h"
 #include "tools/inproc/elf_file.h"
 
 namespace lyra::inproc {
@@ -20,19 +21,22 @@ namespace {
 constexpr uint32_t kNoteMetadata = 32;                        // NT_AMDGPU_METADATA
 constexpr uint64_t kMaxImageBytes = uint64_t{512} << 20;      // a program larger than this is a broken file
 
-/// EF_AMDGPU_MACH values of e_flags 7:0. @source LLVM ELF.h
+/// EF_AMDGPU_MACH values of e_flags 7:0 of chips that the model does not have, for messages. @source LLVM ELF.h
 struct Machine {
     uint8_t id;
     const char* chip;
 };
-constexpr Machine kMachines[] = {
-    {0x2c, "gfx900"}, {0x2d, "gfx902"},  {0x2e, "gfx904"},  {0x2f, "gfx906"}, {0x30, "gfx908"}, {0x31, "gfx909"},
-    {0x32, "gfx90c"}, {0x33, "gfx1010"}, {0x36, "gfx1030"}, {0x3f, "gfx90a"}, {0x40, "gfx940"}, {0x41, "gfx1100"},
-    {0x4c, "gfx942"}, {0x20, "gfx600"},  {0x22, "gfx700"},  {0x28, "gfx801"}, {0x29, "gfx802"}, {0x2a, "gfx803"},
+constexpr Machine kOtherMachines[] = {
+    {0x2d, "gfx902"},  {0x2e, "gfx904"}, {0x30, "gfx908"}, {0x31, "gfx909"},  {0x32, "gfx90c"}, {0x33, "gfx1010"},
+    {0x36, "gfx1030"}, {0x3f, "gfx90a"}, {0x40, "gfx940"}, {0x41, "gfx1100"}, {0x4c, "gfx942"}, {0x20, "gfx600"},
+    {0x22, "gfx700"},  {0x28, "gfx801"}, {0x29, "gfx802"}, {0x2a, "gfx803"},
 };
 
 std::string machine_name(uint8_t id) {
-    for (const Machine& machine : kMachines) {
+    for (const ChipFacts& chip : kChips) {
+        if (chip.elf_machine == id) return chip.name;
+    }
+    for (const Machine& machine : kOtherMachines) {
         if (machine.id == id) return machine.chip;
     }
     char text[24];

@@ -71,8 +71,7 @@ std::unique_ptr<Replayer> Replayer::create(const RecordingReader& recording, con
     config.histogram = options.histogram;
     config.log_packets = options.log_packets;
 
-    constexpr uint64_t kMaxVram = uint64_t{64} << 30;
-    std::unique_ptr<Replayer> made(new Replayer(options, std::clamp<uint64_t>(config.vram_bytes, kPageBytes, kMaxVram)));
+    std::unique_ptr<Replayer> made(new Replayer(options, std::clamp<uint64_t>(config.vram_bytes, kPageBytes, LYRA_VRAM_MAX)));
     if (!made->vram_.data()) {
         error = "the host gives no memory for VRAM";
         return nullptr;

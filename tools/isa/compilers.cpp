@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "facts/chips.h"
 #include "tools/inproc/kernel_runner.h"
 #include "tools/isa/host_program.h"
 
@@ -40,7 +41,6 @@ constexpr Compiler kCompilers[] = {
     {"19", "clang-19", LYRA_DEVICE_LIBRARY},
     {"21", "%P/guest_clang.sh --release sid", "/usr/lib/llvm-21/lib/clang/21/amdgcn/bitcode"},
 };
-constexpr const char* kChips[] = {"gfx900", "gfx906"};
 constexpr const char* kCommon = "-ffp-contract=off -fwrapv -w";
 
 struct Source {
@@ -120,8 +120,8 @@ public:
             if (!chosen.empty() && std::find(chosen.begin(), chosen.end(), compiler.name) == chosen.end()) continue;
             for (const Level& level : kLevels) {
                 if (options_.quick && !level.quick) continue;
-                for (const char* chip : kChips) {
-                    if (options_.quick && chip != kChips[level.options[2] == '3']) continue;
+                for (const char* chip : kChipNames) {
+                    if (options_.quick && chip != kChipNames[level.options[2] == '3']) continue;
                     for (const Source& source : kSources) configuration(compiler, level, chip, source);
                 }
             }

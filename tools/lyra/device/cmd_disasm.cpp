@@ -9,6 +9,7 @@
 #include "gcn-interp/isa/format_names.h"
 #include "gcn-interp/isa/op.h"
 #include "tools/inproc/code_object.h"
+#include "tools/lyra/cli/chip_option.h"
 #include "tools/lyra/cli/cli.h"
 #include "tools/lyra/device/exec_argument.h"
 #include "tools/lyra/device/histogram.h"
@@ -17,22 +18,15 @@ namespace lyra::cli {
 
 namespace {
 
-using gcn::Chip;
 using gcn::Format;
 using gcn::Inst;
 using inproc::CodeSection;
 using inproc::CodeSymbol;
 
 struct Options {
-    std::string file, kernel, chip = "gfx900";
+    std::string file, kernel, chip;
     bool histogram = false, json = false;
 };
-
-Chip chip_of(const std::string& name) {
-    for (const Chip chip : gcn::kAllChips)
-        if (name == gcn::kChipNames[static_cast<size_t>(chip)]) return chip;
-    throw UserError(fmt::format("unknown chip '{}'; known: {}", name, fmt::join(gcn::kChipNames, ", ")));
-}
 
 /// A stretch of a section that begins with a symbol, or with the section.
 struct Stretch {
@@ -161,7 +155,7 @@ void print_listing(const Options& options, const std::vector<Stretch>& parts, Ch
 }
 
 int disassemble(const Options& options) {
-    const Chip chip = chip_of(options.chip);
+    const Chip chip = chip_named(options.chip);
     std::string error;
     inproc::CodeObject code;
     inproc::Bytes elf = inproc::extract_code_object(read_file(options.file), options.chip, error);
@@ -196,9 +190,7 @@ std::function<int()> set_up_disasm(CLI::App& app) {
         ->required()
         ->type_name("FILE");
     app.add_option("--kernel", options->kernel, "only this kernel")->type_name("NAME");
-    app.add_option("--chip,--mcpu", options->chip, "whose code it is: gfx900 or gfx906")
-        ->capture_default_str()
-        ->type_name("gfx900|gfx906");
+    add_chip_option(app, options->chip);
     app.add_flag("--histogram", options->histogram, "count instructions by operation and encoding instead");
     app.add_flag("--json", options->json, "the histogram as JSON");
     return [options] { return disassemble(*options); };

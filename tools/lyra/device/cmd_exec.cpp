@@ -11,6 +11,7 @@
 #include "tools/inproc/aql_queue.h"
 #include "tools/inproc/code_object.h"
 #include "tools/inproc/kernarg.h"
+#include "tools/lyra/cli/chip_option.h"
 #include "tools/lyra/cli/cli.h"
 #include "tools/lyra/device/exec_argument.h"
 #include "tools/lyra/device/histogram.h"
@@ -22,7 +23,7 @@ namespace {
 using namespace lyra::inproc;
 
 struct Options {
-    std::string file, kernel, trace, record, commit_log, chip = "gfx900", fp_exceptions = "auto";
+    std::string file, kernel, trace, record, commit_log, chip, fp_exceptions = "auto";
     std::vector<uint32_t> grid, block{1, 1, 1}, threads;
     std::vector<std::string> arguments;
     uint32_t lds_bytes = 0, compute_units = 8, host_threads = 1;
@@ -197,8 +198,9 @@ private:
             }
         }
         shape_.dynamic_group_bytes = lds - kernel_->group_bytes + options_.lds_bytes;
-        if (kernel_->group_bytes + shape_.dynamic_group_bytes > 65536)
-            throw UserError("more than 65536 bytes of LDS are needed");
+        constexpr uint32_t kLdsBytes = same_for_all_chips(&ChipFacts::lds_bytes);
+        if (kernel_->group_bytes + shape_.dynamic_group_bytes > kLdsBytes)
+            throw UserError(fmt::format("more than {} bytes of LDS are needed", kLdsBytes));
         return values;
     }
 
@@ -338,9 +340,7 @@ std::function<int()> set_up_exec(CLI::App& app) {
         ->required()
         ->type_name("FILE.co");
     app.add_option("--kernel", options->kernel, "kernel to run; not needed when the file has one")->type_name("NAME");
-    app.add_option("--chip,--mcpu", options->chip, "whose code it is: gfx900 or gfx906")
-        ->capture_default_str()
-        ->type_name("gfx900|gfx906");
+    add_chip_option(app, options->chip);
     app.add_option("--grid", options->grid, "number of work-groups")
         ->delimiter(',')
         ->expected(1, 3)

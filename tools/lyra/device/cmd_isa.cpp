@@ -7,6 +7,7 @@
 #include "gcn-interp/exec/exec.h"
 #include "gcn-interp/isa/format_names.h"
 #include "gcn-interp/isa/op.h"
+#include "tools/lyra/cli/chip_option.h"
 #include "tools/lyra/cli/cli.h"
 #include "tools/lyra/cli/work_dir.h"
 #include "tools/lyra/device/isa_coverage.h"
@@ -15,13 +16,12 @@ namespace lyra::cli {
 
 namespace {
 
-using gcn::Chip;
 using gcn::Format;
 using gcn::InstInfo;
 using gcn::Op;
 
 struct Options {
-    std::string format, executed, chip = "gfx900";
+    std::string format, executed, chip;
     bool coverage = false, missing = false, json = false;
 };
 
@@ -47,14 +47,6 @@ struct Form {
     bool done;
 };
 
-const char* name_of(Chip chip) { return gcn::kChipNames[static_cast<size_t>(chip)]; }
-
-Chip chip_of(const Options& options) {
-    for (const Chip chip : gcn::kAllChips)
-        if (options.chip == name_of(chip)) return chip;
-    throw UserError(fmt::format("unknown chip '{}'; known: {}", options.chip, fmt::join(gcn::kChipNames, ", ")));
-}
-
 // Every (instruction, encoding) of the chip.
 std::vector<Form> all_forms(Chip chip) {
     std::vector<Form> forms;
@@ -73,7 +65,7 @@ std::vector<Form> all_forms(Chip chip) {
 
 int list(const Options& options) {
     nlohmann::json rows = nlohmann::json::array();
-    for (const Form& form : all_forms(chip_of(options))) {
+    for (const Form& form : all_forms(chip_named(options.chip))) {
         const InstInfo& info = gcn::info(form.op);
         if (!options.format.empty() && options.format != gcn::name_of(form.format)) continue;
         if (options.missing && form.done) continue;
@@ -130,11 +122,11 @@ int coverage(const Options& options) {
     const std::set<std::string> executed = recorded_operations(options);
     if (options.json) {
         nlohmann::json result;
-        for (const Chip chip : gcn::kAllChips) result[name_of(chip)] = coverage_of(chip, executed);
+        for (const ChipFacts& chip : kChips) result[chip.name] = coverage_of(chip.chip, executed);
         fmt::print("{}\n", result.dump(2));
         return kOk;
     }
-    const nlohmann::json result = coverage_of(chip_of(options), executed);
+    const nlohmann::json result = coverage_of(chip_named(options.chip), executed);
     fmt::print("{:<12}{:>7}{:>7}{:>7}\n", "format", "forms", "done", "todo");
     const auto row = [](const std::string& name, unsigned forms, unsigned done) {
         fmt::print("{:<12}{:>7}{:>7}{:>7}\n", name, forms, done, forms - done);
@@ -155,7 +147,7 @@ int coverage(const Options& options) {
 std::function<int()> set_up_isa(CLI::App& app) {
     auto options = std::make_shared<Options>();
     app.add_flag("--coverage", options->coverage, "count the instructions that are executed, by format");
-    app.add_option("--chip,--mcpu", options->chip, "gfx900 or gfx906")->type_name("gfx900|gfx906")->capture_default_str();
+    add_chip_option(app, options->chip);
     app.add_option("--executed", options->executed,
                    "folder of the records of executed operations (default: those of the last lyra test)")
         ->type_name("DIR");

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "facts/chips.h"
 #include "tools/lyra/cli/cli.h"
 
 namespace lyra::cli {
@@ -166,7 +167,8 @@ const Form kForms[] = {
      [](ExecArgument& a, const Fields& f) {
          a.kind = ExecArgument::Kind::Lds;
          const uint64_t bytes = number(a, f[0], "the size");
-         if (bytes > 65536) refuse(a, "LDS has 65536 bytes");
+         constexpr uint32_t kMost = same_for_all_chips(&ChipFacts::lds_bytes);
+         if (bytes > kMost) refuse(a, fmt::format("LDS has {} bytes", kMost));
          a.lds_bytes = static_cast<uint32_t>(bytes);
      }},
     {"bytes", 1, 0, "bytes:HEX", "a value of any size, first byte first (structures)",

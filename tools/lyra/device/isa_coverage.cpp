@@ -13,7 +13,6 @@ namespace lyra::cli {
 
 namespace {
 
-using gcn::Chip;
 using gcn::Format;
 using gcn::InstInfo;
 using gcn::Op;

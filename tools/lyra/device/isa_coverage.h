@@ -8,7 +8,7 @@
 #include <system_error>
 #include <vector>
 
-#include "gcn-interp/isa/inst.h"
+#include "facts/chips.h"
 
 namespace lyra::cli {
 
@@ -20,7 +20,7 @@ struct IsaCoverage {
     size_t implemented() const { return total - missing.size(); }
     size_t executed() const { return implemented() - untested.size(); }
 };
-IsaCoverage isa_coverage(gcn::Chip chip, const std::set<std::string>& executed);
+IsaCoverage isa_coverage(Chip chip, const std::set<std::string>& executed);
 
 /// Names in all records of a folder. @source gcn-interp/exec/executed.h
 std::set<std::string> executed_operations(const std::filesystem::path& folder, std::error_code& error);

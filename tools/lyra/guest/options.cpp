@@ -7,6 +7,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "qemu-hw/include/lyra.h"
 #include "tools/lyra/guest/kernel_tree.h"
 
 namespace lyra::cli {
@@ -16,8 +17,8 @@ namespace {
 /// Refuses, before anything is started, what the device would refuse.
 std::string check_vram(const std::string& text) {
     const uint64_t bytes = bytes_of(text);
-    const bool good = std::has_single_bit(bytes) && bytes >= uint64_t{256} << 20 && bytes <= uint64_t{64} << 30;
-    return good ? "" : "the size of VRAM is a power of two from 256M to 64G, such as 2G, not " + text;
+    const bool good = std::has_single_bit(bytes) && bytes >= LYRA_VRAM_MIN && bytes <= LYRA_VRAM_MAX;
+    return good ? "" : "the size of VRAM is a power of two from " LYRA_VRAM_RANGE ", such as 2G, not " + text;
 }
 
 std::string check_mem(const std::string& text) {

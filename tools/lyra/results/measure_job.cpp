@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "facts/chips.h"
 #include "tools/lyra/cli/cli.h"
 #include "tools/lyra/cli/work_dir.h"
 
@@ -14,8 +15,8 @@ namespace {
 
 /// What a wave of tools/measure/client.hip has to save: 24 VGPRs, its SGPRs and hardware registers.
 constexpr uint64_t kWaveBytes = 24 * 256 + 512 + 128;
-constexpr unsigned kMostWaves = 40;       ///< of a compute unit
-constexpr unsigned kLdsBytes = 65536, kLdsGranule = 512;  ///< of a compute unit
+constexpr ChipFacts kChip = facts_of(Chip::gfx900);
+constexpr unsigned kMostWaves = kChip.waves_per_cu(), kLdsBytes = kChip.lds_bytes, kLdsGranule = kChip.lds_granule;
 constexpr unsigned kMostGroupWaves = 16;  ///< of a work-group
 constexpr unsigned kHighPriority = 11, kLowPriority = 6;  ///< KFD's, as ROCr maps HIP's three priorities to them
 /// In fields of CP_IQ_WAIT_TIME2, for which 0 is no end.

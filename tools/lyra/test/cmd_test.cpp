@@ -132,11 +132,10 @@ void run_ctest(const Options& options, Report& report, const char* group, const 
 void test_coverage(const fs::path& records, Report& report) {
     std::error_code error;
     const std::set<std::string> executed = executed_operations(records, error);
-    for (const gcn::Chip chip : gcn::kAllChips) {
-        const IsaCoverage coverage = isa_coverage(chip, executed);
+    for (const ChipFacts& chip : kChips) {
+        const IsaCoverage coverage = isa_coverage(chip.chip, executed);
         const bool all = coverage.total != 0 && coverage.executed() == coverage.total;
-        report.add("in process",
-                   fmt::format("every base operation of {} was executed", gcn::kChipNames[static_cast<size_t>(chip)]),
+        report.add("in process", fmt::format("every base operation of {} was executed", chip.name),
                    all ? Verdict::Passed : Verdict::Failed,
                    all ? ""
                        : fmt::format("{} of {}; not implemented: {}; not executed: {}\n", coverage.executed(), coverage.total,

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// What differs from chip to chip, one row each (facts/chips.def), and the hardware blocks of each (facts/ip_blocks.def).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <string_view>
+
+namespace lyra {
+
+enum class Chip : uint8_t {
+#define CHIP(name, ...) name,
+#include "facts/chips.def"
+#undef CHIP
+};
+
+/// A compute unit of every GFX9 chip. @source AMD Vega ISA document
+inline constexpr unsigned kSimdsPerCu = 4;
+
+struct ChipFacts {
+    const char* name;
+    Chip chip;
+    uint8_t elf_machine;            ///< e_flags 7:0 of its code objects
+    unsigned engines;               ///< shader engines
+    unsigned cus_per_engine;        ///< the most that an engine has
+    unsigned scratch_slots_per_cu;  ///< waves of a compute unit that may have scratch
+    unsigned waves_per_simd;
+    unsigned vgprs_per_simd;        ///< rows of 64 lanes of 32 bits
+    unsigned vgpr_granule;          ///< waves get multiples of so many; RSRC1.VGPRS and saved waves count them
+    unsigned sgprs_per_simd;
+    unsigned sgpr_granule;
+    uint32_t lds_bytes;             ///< of a compute unit
+    uint32_t lds_granule;           ///< bytes; RSRC2.LDS_SIZE and saved waves count them
+
+    constexpr unsigned waves_per_cu() const { return kSimdsPerCu * waves_per_simd; }
+    constexpr unsigned most_cus() const { return engines * cus_per_engine; }
+};
+
+inline constexpr ChipFacts kChips[] = {
+#define CHIP(chip_name, ...) {.name = #chip_name, .chip = Chip::chip_name, __VA_ARGS__},
+#include "facts/chips.def"
+#undef CHIP
+};
+
+constexpr const ChipFacts& facts_of(Chip chip) { return kChips[static_cast<size_t>(chip)]; }
+
+/// Row of a name such as "gfx900", nullptr without one.
+constexpr const ChipFacts* find_chip(std::string_view name) {
+    for (const ChipFacts& row : kChips)
+        if (name == row.name) return &row;
+    return nullptr;
+}
+
+inline constexpr auto kAllChips = [] {
+    std::array<Chip, std::size(kChips)> chips{};
+    for (size_t i = 0; i < chips.size(); ++i) chips[i] = kChips[i].chip;
+    return chips;
+}();
+
+/// For lists in messages.
+inline constexpr auto kChipNames = [] {
+    std::array<const char*, std::size(kChips)> names{};
+    for (size_t i = 0; i < names.size(); ++i) names[i] = kChips[i].name;
+    return names;
+}();
+
+/// A bit for each chip.
+using ChipMask = uint8_t;
+static_assert(std::size(kChips) <= 8 * sizeof(ChipMask));
+constexpr ChipMask only(Chip chip) { return static_cast<ChipMask>(1u << static_cast<unsigned>(chip)); }
+inline constexpr ChipMask kEveryChip = (1u << std::size(kChips)) - 1;
+
+/// A fact that must be the same for all chips where it is used. A new row with another value does not compile: that place then
+/// has to ask facts_of() the chip that it works for.
+template <class T>
+consteval T same_for_all_chips(T ChipFacts::* fact) {
+    for (const ChipFacts& row : kChips)
+        if (row.*fact != kChips[0].*fact) throw "chips differ";
+    return kChips[0].*fact;
+}
+
+/// The largest value that any chip has, for room that is reserved.
+template <class T>
+consteval T most_of_all_chips(T ChipFacts::* fact) {
+    T most = 0;
+    for (const ChipFacts& row : kChips) most = row.*fact > most ? row.*fact : most;
+    return most;
+}
+
+/// One hardware block of the chips in the mask.
+struct IpBlock {
+    uint16_t hardware_id;
+    const char* name;
+    ChipMask chips;
+    std::array<uint8_t, 3> version;  ///< major, minor, revision
+    uint8_t segments;
+    std::array<uint32_t, 4> base;    ///< first dword of each register segment
+};
+
+inline constexpr IpBlock kIpBlocks[] = {
+#define IP_BLOCK(id, name, chips, major, minor, revision, ...) \
+    {id, #name, chips, {major, minor, revision}, std::initializer_list<uint32_t>{__VA_ARGS__}.size(), {__VA_ARGS__}},
+#include "facts/ip_blocks.def"
+#undef IP_BLOCK
+};
+
+/// The block of a chip by its name; every chip has each of them (facts/chips_test.cpp).
+constexpr const IpBlock& ip_block(Chip chip, std::string_view name) {
+    for (const IpBlock& row : kIpBlocks)
+        if (name == row.name && (row.chips & only(chip)) != 0) return row;
+    throw "no such block";
+}
+
+}  // namespace lyra
