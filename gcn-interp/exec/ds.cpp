@@ -368,7 +368,7 @@ void ds_ordered_count(ExecContext& ctx, Wave& wave, const Inst& inst) {
 }  // namespace
 
 void register_ds(ExecTable& table) {
-#define DS(opcode, name, profile, flags) enter_ds<Op::name, row::name>(table);
+#define DS(opcode, name, profile, flags, ...) enter_ds<Op::name, row::name>(table);
 #include "gcn-interp/isa/ds.def"
 #undef DS
 }

@@ -205,7 +205,7 @@ constexpr WaveFn flat_function() {
 }  // namespace
 
 void register_flat(ExecTable& table) {
-#define FLAT(opcode, name, profile, flags) enter_moves<opcode, flat_function<opcode>()>(table, Op::name, Format::FLAT);
+#define FLAT(opcode, name, profile, flags, ...) enter_moves<opcode, flat_function<opcode>()>(table, Op::name, Format::FLAT);
 #include "gcn-interp/isa/flat.def"
 #undef FLAT
 }

@@ -159,7 +159,7 @@ constexpr WaveFn mimg_function() {
 }  // namespace
 
 void register_mimg(ExecTable& table) {
-#define MIMG(opcode, name, profile, flags) enter<mimg_function<opcode>()>(table, Op::name, Format::MIMG);
+#define MIMG(opcode, name, profile, flags, ...) enter<mimg_function<opcode>()>(table, Op::name, Format::MIMG);
 #include "gcn-interp/isa/mimg.def"
 #undef MIMG
 }

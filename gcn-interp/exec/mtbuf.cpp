@@ -36,7 +36,7 @@ constexpr WaveFn mtbuf_function() {
 }  // namespace
 
 void register_mtbuf(ExecTable& table) {
-#define MTBUF(opcode, name, profile, flags) enter<mtbuf_function<opcode>()>(table, Op::name, Format::MTBUF);
+#define MTBUF(opcode, name, profile, flags, ...) enter<mtbuf_function<opcode>()>(table, Op::name, Format::MTBUF);
 #include "gcn-interp/isa/mtbuf.def"
 #undef MTBUF
 }

@@ -175,7 +175,7 @@ constexpr WaveFn mubuf_function() {
 }  // namespace
 
 void register_mubuf(ExecTable& table) {
-#define MUBUF(opcode, name, profile, flags) enter_moves<opcode, mubuf_function<opcode>()>(table, Op::name, Format::MUBUF);
+#define MUBUF(opcode, name, profile, flags, ...) enter_moves<opcode, mubuf_function<opcode>()>(table, Op::name, Format::MUBUF);
 #include "gcn-interp/isa/mubuf.def"
 #undef MUBUF
 }

@@ -151,7 +151,7 @@ ATOMIC(dec, Dec)
 }  // namespace
 
 void register_smem(ExecTable& table) {
-#define SMEM(opcode, name, profile, flags) enter<row::name>(table, Op::name, Format::SMEM);
+#define SMEM(opcode, name, profile, flags, ...) enter<row::name>(table, Op::name, Format::SMEM);
 #include "gcn-interp/isa/smem.def"
 #undef SMEM
 }

@@ -248,7 +248,7 @@ WITHOUT_SCC(s_bitreplicate_b64_b32, U32, replicate(a))
 }  // namespace
 
 void register_sop1(ExecTable& table) {
-#define SOP1(opcode, name, profile, flags) enter<row::name>(table, Op::name, Format::SOP1);
+#define SOP1(opcode, name, profile, flags, ...) enter<row::name>(table, Op::name, Format::SOP1);
 #include "gcn-interp/isa/sop1.def"
 #undef SOP1
 }

@@ -186,7 +186,7 @@ WITHOUT_SCC(s_pack_hh_b32_b16, U32, U32, (a >> 16) | (b & 0xffff0000))
 }  // namespace
 
 void register_sop2(ExecTable& table) {
-#define SOP2(opcode, name, profile, flags) enter<row::name>(table, Op::name, Format::SOP2);
+#define SOP2(opcode, name, profile, flags, ...) enter<row::name>(table, Op::name, Format::SOP2);
 #include "gcn-interp/isa/sop2.def"
 #undef SOP2
 }

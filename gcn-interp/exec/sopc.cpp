@@ -68,7 +68,7 @@ COMPARE(s_cmp_lg_u64, U64, U64, a != b)
 }  // namespace
 
 void register_sopc(ExecTable& table) {
-#define SOPC(opcode, name, profile, flags) enter<row::name>(table, Op::name, Format::SOPC);
+#define SOPC(opcode, name, profile, flags, ...) enter<row::name>(table, Op::name, Format::SOPC);
 #include "gcn-interp/isa/sopc.def"
 #undef SOPC
 }

@@ -88,7 +88,7 @@ COMPARE(s_cmpk_le_u32, unsigned, U32, <=)
 }  // namespace
 
 void register_sopk(ExecTable& table) {
-#define SOPK(opcode, name, profile, flags) enter<row::name>(table, Op::name, Format::SOPK);
+#define SOPK(opcode, name, profile, flags, ...) enter<row::name>(table, Op::name, Format::SOPK);
 #include "gcn-interp/isa/sopk.def"
 #undef SOPK
 }

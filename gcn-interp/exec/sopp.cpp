@@ -90,7 +90,7 @@ void s_set_gpr_idx_mode(ExecContext&, Wave& wave, const Inst& inst) {
 }  // namespace
 
 void register_sopp(ExecTable& table) {
-#define SOPP(opcode, name, profile, flags) enter<row::name>(table, Op::name, Format::SOPP);
+#define SOPP(opcode, name, profile, flags, ...) enter<row::name>(table, Op::name, Format::SOPP);
 #include "gcn-interp/isa/sopp.def"
 #undef SOPP
 }

@@ -20,7 +20,7 @@ TEST(ValuTable, EveryGfx900RowHasAHandlerInEveryEncoding) {
     for (std::size_t i = 1; i < kOpCount; ++i) {
         const Op op = static_cast<Op>(i);
         const InstInfo& row = info(op);
-        if (!is_vector(row.format) || row.has(flag::OnlyGfx906)) continue;
+        if (!is_vector(row.format) || !row.on(Chip::gfx900)) continue;
         const ExecTable& t = vector_table();
         ++rows;
         EXPECT_NE(t.get(op, row.format), nullptr) << row.name;

@@ -139,7 +139,7 @@ template <>
 inline constexpr bool kCostly<&lane::v_cos_f32> = true;
 
 void register_vop1(ExecTable& table) {
-#define VOP1(opcode, name, profile, flags) add<Op::name, lane::name>(table);
+#define VOP1(opcode, name, profile, flags, ...) add<Op::name, lane::name>(table);
 #include "gcn-interp/isa/vop1.def"
 #undef VOP1
 }

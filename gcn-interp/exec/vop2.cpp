@@ -131,7 +131,7 @@ constexpr auto v_min_i16 = &min_i16;
 }  // namespace lane
 
 void register_vop2(ExecTable& table) {
-#define VOP2(opcode, name, profile, flags) add<Op::name, lane::name>(table);
+#define VOP2(opcode, name, profile, flags, ...) add<Op::name, lane::name>(table);
 #include "gcn-interp/isa/vop2.def"
 #undef VOP2
 }

@@ -324,7 +324,7 @@ constexpr Todo v_interp_p2_f16;
 }  // namespace lane
 
 void register_vop3(ExecTable& table) {
-#define VOP3(opcode, name, profile, flags) add<Op::name, lane::name>(table);
+#define VOP3(opcode, name, profile, flags, ...) add<Op::name, lane::name>(table);
 #include "gcn-interp/isa/vop3.def"
 #undef VOP3
 }

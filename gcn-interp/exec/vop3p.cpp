@@ -218,7 +218,7 @@ LYRA_FOR_EACH_BACKEND(DEFINE)
 #undef DEFINE
 
 void register_vop3p(ExecTable& table) {
-#define VOP3P(opcode, name, profile, flags) add_packed<lane::name>(table, Op::name);
+#define VOP3P(opcode, name, profile, flags, ...) add_packed<lane::name>(table, Op::name);
 #include "gcn-interp/isa/vop3p.def"
 #undef VOP3P
 }

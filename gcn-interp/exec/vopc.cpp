@@ -136,7 +136,7 @@ constexpr auto v_cmpx_class_f16 = &v_cmp_class_f16;
 }  // namespace lane
 
 void register_vopc(ExecTable& table) {
-#define VOPC(opcode, name, profile, flags) add<Op::name, lane::name>(table);
+#define VOPC(opcode, name, profile, flags, ...) add<Op::name, lane::name>(table);
 #include "gcn-interp/isa/vopc.def"
 #undef VOPC
 }

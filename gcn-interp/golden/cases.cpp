@@ -204,7 +204,9 @@ std::vector<Format> formats_of(Op op) {
     return formats;
 }
 
-Chip chip_of(Op op) { return info(op).has(absent_flag(Chip::gfx900)) ? Chip::gfx906 : Chip::gfx900; }
+Chip chip_of(Op op) {
+    return *std::find_if(kAllChips.begin(), kAllChips.end(), [op](Chip chip) { return info(op).on(chip); });
+}
 
 Inst random_inst(Op op, Format format, Random& random) {
     Inst inst;

@@ -3,6 +3,7 @@
 // Op by opcode. Two rows with one opcode do not compile.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 
@@ -21,17 +22,25 @@ inline constexpr auto kFormatByTop = [] {
     return table;
 }();
 
+/// What make() gives for each chip, by its number.
+template <class Make>
+constexpr auto for_each_chip(Make make) {
+    std::array<decltype(make(Chip{})), kAllChips.size()> each{};
+    for (const Chip chip : kAllChips) each[static_cast<std::size_t>(chip)] = make(chip);
+    return each;
+}
+
 /// Op by opcode, one table per format, of one chip.
 constexpr auto ops_of(Chip chip) {
     std::array<std::array<Op, 256>, static_cast<std::size_t>(Format::Invalid)> table{};
     for (std::size_t i = 1; i < kOpCount; ++i) {
         const InstInfo& row = kInstInfo[i];
-        if (row.format == Format::VOP3 || row.has(absent_flag(chip))) continue;
+        if (row.format == Format::VOP3 || !row.on(chip)) continue;
         table[static_cast<std::size_t>(row.format)][row.opcode] = static_cast<Op>(i);
     }
     return table;
 }
-inline constexpr std::array kOps = {ops_of(Chip::gfx900), ops_of(Chip::gfx906)};
+inline constexpr auto kOps = for_each_chip(ops_of);
 
 constexpr unsigned vop3_base(Format format) {
     switch (format) {
@@ -48,19 +57,19 @@ constexpr auto vop3_ops_of(Chip chip) {
         const InstInfo& row = kInstInfo[i];
         const bool vector = row.format == Format::VOPC || row.format == Format::VOP1 || row.format == Format::VOP2 ||
                             row.format == Format::VOP3 || row.format == Format::VINTRP;
-        if (!vector || row.has(absent_flag(chip) | flag::NoE64)) continue;
+        if (!vector || !row.on(chip) || row.has(flag::NoE64)) continue;
         table[row.opcode + vop3_base(row.format)] = static_cast<Op>(i);
     }
     return table;
 }
-inline constexpr std::array kVop3Ops = {vop3_ops_of(Chip::gfx900), vop3_ops_of(Chip::gfx906)};
+inline constexpr auto kVop3Ops = for_each_chip(vop3_ops_of);
 
 /// No two rows of one chip share an opcode, and every opcode fits its field.
-constexpr bool rows_are_distinct(uint64_t other_chip) {
+constexpr bool rows_are_distinct(Chip chip) {
     std::array<std::array<bool, 1024>, static_cast<std::size_t>(Format::Invalid)> seen{};
     for (std::size_t i = 1; i < kOpCount; ++i) {
         const InstInfo& row = kInstInfo[i];
-        if (row.has(other_chip)) continue;
+        if (!row.on(chip)) continue;
         for (const FormatInfo& format : kFormats)
             if (format.format == row.format && row.opcode >> format.op_bits) return false;
         bool& mark = seen[static_cast<std::size_t>(row.format)][row.opcode];
@@ -69,6 +78,6 @@ constexpr bool rows_are_distinct(uint64_t other_chip) {
     }
     return true;
 }
-static_assert(rows_are_distinct(flag::OnlyGfx900) && rows_are_distinct(flag::OnlyGfx906));
+static_assert(std::all_of(kAllChips.begin(), kAllChips.end(), rows_are_distinct));
 
 }  // namespace lyra::gcn

@@ -37,7 +37,7 @@ class EveryOpcode : public testing::TestWithParam<std::tuple<Chip, unsigned>> {}
 bool has_row(Chip chip, Format format, unsigned opcode) {
     for (std::size_t i = 1; i < kOpCount; ++i) {
         const InstInfo& row = kInstInfo[i];
-        if (row.has(absent_flag(chip))) continue;
+        if (!row.on(chip)) continue;
         if (row.format == format && row.opcode == opcode) return true;
         if (format != Format::VOP3 || row.has(flag::NoE64)) continue;
         if ((row.format == Format::VOPC && row.opcode + kVop3OfVopc == opcode) ||
@@ -94,7 +94,7 @@ TEST_P(OnChip, SecondDwordAgreesWithLlvm) {
     for (std::size_t i = 1; i < kOpCount; ++i) {
         const InstInfo& row = kInstInfo[i];
         const bool vop1 = row.format == Format::VOP1, vopc = row.format == Format::VOPC;
-        if ((!vop1 && !vopc && row.format != Format::VOP2) || row.has(absent_flag(GetParam()))) continue;
+        if ((!vop1 && !vopc && row.format != Format::VOP2) || !row.on(GetParam())) continue;
         const uint32_t base = vop1 ? 0x7e000000u | row.opcode << 9 : vopc ? 0x7c000000u | row.opcode << 17 : row.opcode << 25;
         const uint32_t variable = vop1 ? 0xffu << 17 : vopc ? 0xffu << 9 : 0xffffu << 9;
         for (const unsigned selector : {unsigned{kSrcSdwa}, unsigned{kSrcDpp}}) {

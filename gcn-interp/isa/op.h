@@ -12,13 +12,13 @@ namespace lyra::gcn {
 
 enum class Op : uint16_t {
     Invalid = 0,
-#define ROW(format, op, name, profile, flags) name,
+#define ROW(format, op, name, ...) name,
 #include "gcn-interp/isa/rows.inc"
 };
 
 /// Number of Op values, Invalid among them: the length of arrays keyed by Op.
 inline constexpr std::size_t kOpCount = 1
-#define ROW(format, op, name, profile, flags) +1
+#define ROW(format, op, name, ...) +1
 #include "gcn-interp/isa/rows.inc"
     ;
 
@@ -65,7 +65,7 @@ namespace profile {
 #undef PROFILE
 }  // namespace profile
 
-/// Facts beyond operand types, or'ed in the last column of the rows.
+/// Facts beyond operand types, or'ed in the fourth column of the rows.
 namespace flag {
 enum Flag : uint64_t {
     Clamp = 1ull << 0,           ///< VOP3 clamp bit allowed
@@ -105,19 +105,19 @@ enum Flag : uint64_t {
     SegFlat = 1ull << 34,        ///< the opcode exists as flat_
     SegScratch = 1ull << 35,     ///< ... scratch_
     SegGlobal = 1ull << 36,      ///< ... global_
-    OnlyGfx900 = 1ull << 37,
-    OnlyGfx906 = 1ull << 38,
-    NoGds = 1ull << 39,          ///< DS: LDS only
+    NoGds = 1ull << 37,          ///< DS: LDS only
 };
 }  // namespace flag
 
 struct InstInfo {
     const char* name;        ///< LLVM's mnemonic without _e32, _e64, _sdwa, _dpp; flat_ for FLAT rows
     Format format;           ///< the row's own format: SOP2 ... EXP, never an SDWA or DPP one
+    ChipMask chips;          ///< that have the row
     uint16_t opcode;         ///< in that format; VOP3 opcode of VOPC +0, VOP2 +0x100, VOP1 +0x140, VINTRP +0x270
     const Profile* profile;
     uint64_t flags;
     constexpr bool has(uint64_t f) const { return (flags & f) != 0; }
+    constexpr bool on(Chip chip) const { return (chips & only(chip)) != 0; }
     constexpr unsigned dst_dwords() const { return info(profile->dst).dwords; }
     constexpr unsigned src_dwords(unsigned n) const { return info(profile->src[n]).dwords; }
     /// Source n takes neg and abs.
@@ -129,9 +129,12 @@ struct InstInfo {
 
 namespace detail {
 using namespace flag;
+/// The last column of a row; nothing means every chip.
+constexpr ChipMask chips() { return kEveryChip; }
+constexpr ChipMask chips(ChipMask mask) { return mask; }
 inline constexpr InstInfo kInstInfo[kOpCount] = {
-    {"invalid", Format::Invalid, 0, &profile::NONE, 0},
-#define ROW(format, op, name, prof, flags) {#name, Format::format, op, &profile::prof, flags},
+    {"invalid", Format::Invalid, 0, 0, &profile::NONE, 0},
+#define ROW(format, op, name, prof, flags, ...) {#name, Format::format, chips(__VA_ARGS__), op, &profile::prof, flags},
 #include "gcn-interp/isa/rows.inc"
 };
 }  // namespace detail
@@ -144,9 +147,6 @@ template <Op kOp>
 struct OpTraits {
     static constexpr const InstInfo& kInfo = kInstInfo[op_index(kOp)];
 };
-
-/// The flag of rows that a chip lacks.
-constexpr uint64_t absent_flag(Chip chip) { return chip == Chip::gfx900 ? flag::OnlyGfx906 : flag::OnlyGfx900; }
 
 /// Decode one instruction.
 /// @param words      code, little endian dwords

@@ -54,7 +54,7 @@ std::vector<Form> all_forms(Chip chip) {
     for (size_t i = 1; i < gcn::kOpCount; ++i) {
         const Op op = static_cast<Op>(i);
         const InstInfo& info = gcn::info(op);
-        if (info.has(gcn::absent_flag(chip))) continue;
+        if (!info.on(chip)) continue;
         add(op, info.format);
         for (const DerivedForm& each : kDerived) {
             if (each.base == info.format && !info.has(each.absent_if)) add(op, each.derived);

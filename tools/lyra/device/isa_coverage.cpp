@@ -23,7 +23,7 @@ std::map<std::string, bool> base_operations(Chip chip) {
     for (size_t i = 1; i < gcn::kOpCount; ++i) {
         const Op op = static_cast<Op>(i);
         const InstInfo& info = gcn::info(op);
-        if (info.has(gcn::absent_flag(chip)) || info.format == Format::MIMG || info.format == Format::EXP) continue;
+        if (!info.on(chip) || info.format == Format::MIMG || info.format == Format::EXP) continue;
         constexpr uint64_t kSegments[] = {gcn::flag::SegFlat, gcn::flag::SegScratch, gcn::flag::SegGlobal};
         for (unsigned seg = 0; seg < std::size(kSegments); ++seg) {
             if (info.format == Format::FLAT ? info.has(kSegments[seg]) : seg == 0)
