@@ -5,6 +5,7 @@
 #include "gcn-interp/exec/buffer_address.h"
 #include "gcn-interp/exec/buffer_format.h"
 #include "gcn-interp/exec/exec.h"
+#include "gcn-interp/isa/memory_shape.h"
 
 namespace lyra::gcn {
 
@@ -14,6 +15,8 @@ struct TypedShape {
     bool d16;             ///< two 16-bit components per register
     bool hi;              ///< the one component is in the high half; the other half stays
 };
+
+constexpr TypedShape typed(const MemoryShape& move) { return {move.count, move.d16, move.hi}; }
 
 void load_typed(ExecContext& ctx, Wave& wave, const Inst& inst, const BufferAccess& buffer, const BufferFormat& format,
                 TypedShape shape);

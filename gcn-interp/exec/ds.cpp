@@ -13,7 +13,6 @@ namespace {
 
 using namespace lane_memory;
 using U32 = uint32_t;
-using U64 = uint64_t;
 
 /// The offset of instructions with one address, bytes. Those with two have imm and imm2, in elements.
 U32 offset16(const Inst& inst) { return static_cast<U32>(inst.imm) & 0xffff; }
@@ -204,119 +203,19 @@ void lds_or_gds(ExecContext& ctx, Wave& wave, const Inst& inst) {
     kFn(ctx, wave, inst);
 }
 
-template <Op kOp, WaveFn kFn>
-void enter_ds(ExecTable& table) {
-    constexpr bool kAddressInM0 = kOp == Op::ds_append || kOp == Op::ds_consume;
-    if constexpr (OpTraits<kOp>::kInfo.has(flag::Gws))
-        enter<kFn>(table, kOp, Format::DS);
-    else
-        enter_lanes<lds_or_gds<kFn, kAddressInM0>>(table, kOp, Format::DS);
-}
+void nop(ExecContext&, Wave&, const Inst&) {}
 
-namespace row {
-
-void ds_nop(ExecContext&, Wave&, const Inst&) {}
-
-constexpr WaveFn ds_read_b32 = read_one<Shape{4}>;
-constexpr WaveFn ds_read_b64 = read_one<Shape{8}>;
-constexpr WaveFn ds_read_b96 = read_one<Shape{12}>;
-constexpr WaveFn ds_read_b128 = read_one<Shape{16}>;
-constexpr WaveFn ds_read_i8 = read_one<Shape{1, true}>;
-constexpr WaveFn ds_read_u8 = read_one<Shape{1}>;
-constexpr WaveFn ds_read_i16 = read_one<Shape{2, true}>;
-constexpr WaveFn ds_read_u16 = read_one<Shape{2}>;
-constexpr WaveFn ds_read_u8_d16 = read_one<Shape{1, false, true}>;
-constexpr WaveFn ds_read_u8_d16_hi = read_one<Shape{1, false, true, true}>;
-constexpr WaveFn ds_read_i8_d16 = read_one<Shape{1, true, true}>;
-constexpr WaveFn ds_read_i8_d16_hi = read_one<Shape{1, true, true, true}>;
-constexpr WaveFn ds_read_u16_d16 = read_one<Shape{2, false, true}>;
-constexpr WaveFn ds_read_u16_d16_hi = read_one<Shape{2, false, true, true}>;
-constexpr WaveFn ds_read2_b32 = read_two<4, 1>;
-constexpr WaveFn ds_read2st64_b32 = read_two<4, 64>;
-constexpr WaveFn ds_read2_b64 = read_two<8, 1>;
-constexpr WaveFn ds_read2st64_b64 = read_two<8, 64>;
-
-constexpr WaveFn ds_write_b8 = write_one<Shape{1}>;
-constexpr WaveFn ds_write_b16 = write_one<Shape{2}>;
-constexpr WaveFn ds_write_b32 = write_one<Shape{4}>;
-constexpr WaveFn ds_write_b64 = write_one<Shape{8}>;
-constexpr WaveFn ds_write_b96 = write_one<Shape{12}>;
-constexpr WaveFn ds_write_b128 = write_one<Shape{16}>;
-constexpr WaveFn ds_write_b8_d16_hi = write_one<Shape{1, false, false, true}>;
-constexpr WaveFn ds_write_b16_d16_hi = write_one<Shape{2, false, false, true}>;
-constexpr WaveFn ds_write2_b32 = write_two<4, 1>;
-constexpr WaveFn ds_write2st64_b32 = write_two<4, 64>;
-constexpr WaveFn ds_write2_b64 = write_two<8, 1>;
-constexpr WaveFn ds_write2st64_b64 = write_two<8, 64>;
-constexpr WaveFn ds_wrxchg2_rtn_b32 = exchange_two<U32, 1>;
-constexpr WaveFn ds_wrxchg2st64_rtn_b32 = exchange_two<U32, 64>;
-constexpr WaveFn ds_wrxchg2_rtn_b64 = exchange_two<U64, 1>;
-constexpr WaveFn ds_wrxchg2st64_rtn_b64 = exchange_two<U64, 64>;
-
-#define MODIFY(name, type, op, T)                                         \
-    constexpr WaveFn ds_##name##_##type = modify<AtomicOp::op, T, false>; \
-    constexpr WaveFn ds_##name##_rtn_##type = modify<AtomicOp::op, T, true>;
-#define MODIFY_SRC2(name, type, op, T) constexpr WaveFn ds_##name##_src2_##type = modify_src2<AtomicOp::op, T>;
-#define MODIFY_ALL(name, type, op, T) MODIFY(name, type, op, T) MODIFY_SRC2(name, type, op, T)
-
-MODIFY_ALL(add, u32, Add, U32)
-MODIFY_ALL(sub, u32, Sub, U32)
-MODIFY_ALL(rsub, u32, RSub, U32)
-MODIFY_ALL(inc, u32, Inc, U32)
-MODIFY_ALL(dec, u32, Dec, U32)
-MODIFY_ALL(min, i32, SMin, U32)
-MODIFY_ALL(max, i32, SMax, U32)
-MODIFY_ALL(min, u32, UMin, U32)
-MODIFY_ALL(max, u32, UMax, U32)
-MODIFY_ALL(and, b32, And, U32)
-MODIFY_ALL(or, b32, Or, U32)
-MODIFY_ALL(xor, b32, Xor, U32)
-MODIFY(mskor, b32, MaskOr, U32)
-MODIFY(cmpst, b32, CmpSwap, U32)
-MODIFY(cmpst, f32, FCmpSwap, U32)
-MODIFY_ALL(min, f32, FMin, U32)
-MODIFY_ALL(max, f32, FMax, U32)
-MODIFY_ALL(add, f32, FAdd, U32)
-MODIFY_ALL(add, u64, Add, U64)
-MODIFY_ALL(sub, u64, Sub, U64)
-MODIFY_ALL(rsub, u64, RSub, U64)
-MODIFY_ALL(inc, u64, Inc, U64)
-MODIFY_ALL(dec, u64, Dec, U64)
-MODIFY_ALL(min, i64, SMin, U64)
-MODIFY_ALL(max, i64, SMax, U64)
-MODIFY_ALL(min, u64, UMin, U64)
-MODIFY_ALL(max, u64, UMax, U64)
-MODIFY_ALL(and, b64, And, U64)
-MODIFY_ALL(or, b64, Or, U64)
-MODIFY_ALL(xor, b64, Xor, U64)
-MODIFY(mskor, b64, MaskOr, U64)
-MODIFY(cmpst, b64, CmpSwap, U64)
-MODIFY(cmpst, f64, FCmpSwap, U64)
-MODIFY_ALL(min, f64, FMin, U64)
-MODIFY_ALL(max, f64, FMax, U64)
-MODIFY_SRC2(write, b32, Swap, U32)
-MODIFY_SRC2(write, b64, Swap, U64)
-
-#undef MODIFY
-#undef MODIFY_SRC2
-#undef MODIFY_ALL
-
-constexpr WaveFn ds_wrxchg_rtn_b32 = modify<AtomicOp::Swap, U32, true>;
-constexpr WaveFn ds_wrxchg_rtn_b64 = modify<AtomicOp::Swap, U64, true>;
-constexpr WaveFn ds_wrap_rtn_b32 = modify<AtomicOp::Wrap, U32, true>;
-constexpr WaveFn ds_condxchg32_rtn_b64 = modify<AtomicOp::CondSwap, U64, true>;
-
-void ds_swizzle_b32(ExecContext&, Wave& wave, const Inst& inst) {
+void swizzle(ExecContext&, Wave& wave, const Inst& inst) {
     const U32 offset = offset16(inst);
     gather(wave, inst.dst, vgpr_read_row(wave, inst.vaddr), [&](unsigned lane) { return swizzle_source(lane, offset); });
 }
-void ds_bpermute_b32(ExecContext&, Wave& wave, const Inst& inst) {
+void bpermute(ExecContext&, Wave& wave, const Inst& inst) {
     const uint32_t* address = vgpr_read_row(wave, inst.vaddr);
     const U32 offset = offset16(inst);
     gather(wave, inst.dst, vgpr_read_row(wave, inst.vdata),
            [&](unsigned lane) { return (address[lane] + offset) / 4 % kLanes; });
 }
-void ds_permute_b32(ExecContext&, Wave& wave, const Inst& inst) {
+void permute(ExecContext&, Wave& wave, const Inst& inst) {
     const uint32_t* address = vgpr_read_row(wave, inst.vaddr);
     const uint32_t* data = vgpr_read_row(wave, inst.vdata);
     VgprRow sent{};
@@ -326,24 +225,16 @@ void ds_permute_b32(ExecContext&, Wave& wave, const Inst& inst) {
     for_lanes(wave.exec, [&](unsigned lane) { out[lane] = sent.lane[lane]; });
 }
 
-constexpr WaveFn ds_append = count_lanes<true>;
-constexpr WaveFn ds_consume = count_lanes<false>;
-void ds_read_addtid_b32(ExecContext& ctx, Wave& wave, const Inst& inst) {
+void read_addtid(ExecContext& ctx, Wave& wave, const Inst& inst) {
     load_lds<Shape{4}>(ctx, wave, thread_addresses(wave, inst), inst.dst, false);
 }
-void ds_write_addtid_b32(ExecContext& ctx, Wave& wave, const Inst& inst) {
+void write_addtid(ExecContext& ctx, Wave& wave, const Inst& inst) {
     store_lds<Shape{4}>(ctx, wave, thread_addresses(wave, inst), inst.vdata, false);
 }
 
-constexpr WaveFn ds_gws_sema_release_all = global_sync<GwsOp::SemaReleaseAll, false>;
-constexpr WaveFn ds_gws_init = global_sync<GwsOp::Init, true>;
-constexpr WaveFn ds_gws_sema_v = global_sync<GwsOp::SemaV, false>;
-constexpr WaveFn ds_gws_sema_br = global_sync<GwsOp::SemaBr, true>;
-constexpr WaveFn ds_gws_sema_p = global_sync<GwsOp::SemaP, false>;
-constexpr WaveFn ds_gws_barrier = global_sync<GwsOp::Barrier, true>;
 /// Adds to a dword of the GDS at M0[15:0], or exchanges it. Waves come in the order in which they execute it. offset1 5:4:
 /// which.
-void ds_ordered_count(ExecContext& ctx, Wave& wave, const Inst& inst) {
+void ordered_count(ExecContext& ctx, Wave& wave, const Inst& inst) {
     const GdsWindow window = ctx.services->gds(wave.vmid);
     if (!window.ordered) {
         ctx.fault = Fault::GwsRange;
@@ -364,11 +255,73 @@ void ds_ordered_count(ExecContext& ctx, Wave& wave, const Inst& inst) {
     for_lanes(wave.exec, [&](unsigned lane) { out[lane] = old; });
 }
 
-}  // namespace row
+/// What is not told by the row.
+constexpr WaveFn special(Op op) {
+    switch (op) {
+        case Op::ds_nop: return nop;
+        case Op::ds_swizzle_b32: return swizzle;
+        case Op::ds_permute_b32: return permute;
+        case Op::ds_bpermute_b32: return bpermute;
+        case Op::ds_append: return count_lanes<true>;
+        case Op::ds_consume: return count_lanes<false>;
+        case Op::ds_read_addtid_b32: return read_addtid;
+        case Op::ds_write_addtid_b32: return write_addtid;
+        case Op::ds_gws_sema_release_all: return global_sync<GwsOp::SemaReleaseAll, false>;
+        case Op::ds_gws_init: return global_sync<GwsOp::Init, true>;
+        case Op::ds_gws_sema_v: return global_sync<GwsOp::SemaV, false>;
+        case Op::ds_gws_sema_br: return global_sync<GwsOp::SemaBr, true>;
+        case Op::ds_gws_sema_p: return global_sync<GwsOp::SemaP, false>;
+        case Op::ds_gws_barrier: return global_sync<GwsOp::Barrier, true>;
+        case Op::ds_ordered_count: return ordered_count;
+        default: return nullptr;
+    }
+}
+
+template <Op kOp, class T>
+constexpr WaveFn atomic_function() {
+    constexpr MemoryShape kMove = memory_shape(kOp);
+    constexpr const InstInfo& kRow = info(kOp);
+    if constexpr (kMove.count == 2) {
+        return exchange_two < T, kRow.has(flag::TwoSt64) ? 64 : 1 > ;
+    } else if constexpr (kRow.has(flag::Src2)) {
+        return modify_src2<kMove.op, T>;
+    } else {
+        return modify<kMove.op, T, kMove.returns>;
+    }
+}
+
+template <Op kOp>
+constexpr WaveFn ds_function() {
+    constexpr MemoryShape kMove = memory_shape(kOp);
+    constexpr unsigned kScale = info(kOp).has(flag::TwoSt64) ? 64 : 1;
+    if constexpr (special(kOp) != nullptr) {
+        return special(kOp);
+    } else if constexpr (kMove.direction == Direction::Load) {
+        return kMove.count == 2 ? read_two<kMove.bytes, kScale> : read_one<element(kMove)>;
+    } else if constexpr (kMove.direction == Direction::Store) {
+        return kMove.count == 2 ? write_two<kMove.bytes, kScale> : write_one<element(kMove)>;
+    } else if constexpr (kMove.bytes == 8) {
+        return atomic_function<kOp, uint64_t>();
+    } else {
+        static_assert(kMove.direction == Direction::Atomic && kMove.bytes == 4);
+        return atomic_function<kOp, uint32_t>();
+    }
+}
+
+template <Op kOp>
+void enter_ds(ExecTable& table) {
+    constexpr WaveFn kFn = ds_function<kOp>();
+    constexpr bool kAddressInM0 = kOp == Op::ds_append || kOp == Op::ds_consume;
+    if constexpr (OpTraits<kOp>::kInfo.has(flag::Gws))
+        enter<kFn>(table, kOp, Format::DS);
+    else
+        enter_lanes<lds_or_gds<kFn, kAddressInM0>>(table, kOp, Format::DS);
+}
+
 }  // namespace
 
 void register_ds(ExecTable& table) {
-#define DS(opcode, name, profile, flags, ...) enter_ds<Op::name, row::name>(table);
+#define DS(opcode, name, profile, flags, ...) enter_ds<Op::name>(table);
 #include "gcn-interp/isa/ds.def"
 #undef DS
 }

@@ -152,9 +152,8 @@ template <Shape kShape>
     load_to_lds<kShape>(ctx, wave, inst, a.active, false, [&](unsigned lane, unsigned i) { return a.va[lane] + i; });
 }
 
-template <unsigned kOpcode>
+template <Shape kShape>
 void load_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
-    constexpr Shape kShape = shape_of(kOpcode);
     ctx.pages->begin();
     if constexpr (kShape.bytes <= 4) {
         if (inst.lds) return load_lanes_to_lds<kShape>(ctx, wave, inst);
@@ -166,9 +165,8 @@ void load_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
     load<kShape>(ctx, wave, a, inst.dst);
 }
 
-template <unsigned kOpcode>
+template <Shape kShape>
 void store_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
-    constexpr Shape kShape = shape_of(kOpcode);
     ctx.pages->begin();
     if (store_run<kShape>(ctx, wave, inst)) return;
     if (inst.seg != kSegGlobal) return store_anywhere<kShape>(ctx, wave, inst);
@@ -187,25 +185,25 @@ void atomic_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
         [&](const SwizzledAddresses& a) { atomic_swizzled<kOp, T>(ctx, wave, a, inst.vdata, inst.dst, inst.glc); });
 }
 
-template <unsigned kOpcode>
+template <Op kOp>
 constexpr WaveFn flat_function() {
-    if constexpr (kOpcode >= 64 && kOpcode <= 76) {
-        return atomic_op<static_cast<AtomicOp>(kOpcode - 64), uint32_t>;
-    } else if constexpr (kOpcode >= 96 && kOpcode <= 108) {
-        return atomic_op<static_cast<AtomicOp>(kOpcode - 96), uint64_t>;
-    } else if constexpr (kOpcode >= 24 && kOpcode <= 31) {
-        return store_op<kOpcode>;
-    } else if constexpr (shape_of(kOpcode).bytes != 0) {
-        return load_op<kOpcode>;
+    constexpr MemoryShape kMove = memory_shape(kOp);
+    if constexpr (kMove.direction == Direction::Load) {
+        return load_op<element(kMove)>;
+    } else if constexpr (kMove.direction == Direction::Store) {
+        return store_op<element(kMove)>;
+    } else if constexpr (kMove.bytes == 8) {
+        return atomic_op<kMove.op, uint64_t>;
     } else {
-        return nullptr;
+        static_assert(kMove.direction == Direction::Atomic && kMove.bytes == 4);
+        return atomic_op<kMove.op, uint32_t>;
     }
 }
 
 }  // namespace
 
 void register_flat(ExecTable& table) {
-#define FLAT(opcode, name, profile, flags, ...) enter_moves<opcode, flat_function<opcode>()>(table, Op::name, Format::FLAT);
+#define FLAT(opcode, name, profile, flags, ...) enter_moves<Op::name, flat_function<Op::name>()>(table, Format::FLAT);
 #include "gcn-interp/isa/flat.def"
 #undef FLAT
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "gcn-interp/exec/exec.h"
-#include "gcn-interp/isa/op.h"
+#include "gcn-interp/isa/memory_shape.h"
 
 namespace lyra::gcn {
 
@@ -39,13 +39,14 @@ void enter_lanes(ExecTable& table, Op op, Format format) {
     if constexpr (kFn != nullptr) table.set(op, format, OnLanes<kFn>::on(table.backend()));
 }
 
-/// FLAT and MUBUF number their loads and stores alike; of the others no time is spent in loops over lanes.
-template <unsigned kOpcode, WaveFn kFn>
-void enter_moves(ExecTable& table, Op op, Format format) {
-    if constexpr (kOpcode >= 16 && kOpcode <= 37) {
-        enter_lanes<kFn>(table, op, format);
+/// Of loads and stores; in what else FLAT and MUBUF have no time is spent in loops over lanes.
+template <Op kOp, WaveFn kFn>
+void enter_moves(ExecTable& table, Format format) {
+    constexpr MemoryShape kMove = memory_shape(kOp);
+    if constexpr (kMove.bytes != 0 && (kMove.direction == Direction::Load || kMove.direction == Direction::Store)) {
+        enter_lanes<kFn>(table, kOp, format);
     } else {
-        enter<kFn>(table, op, format);
+        enter<kFn>(table, kOp, format);
     }
 }
 

@@ -11,6 +11,7 @@
 #include "gcn-interp/exec/page_cache.h"
 #include "gcn-interp/exec/traffic.h"
 #include "gcn-interp/exec/watch.h"
+#include "gcn-interp/isa/memory_shape.h"
 #include "gcn-interp/wave/lanes.h"
 
 namespace lyra::gcn::lane_memory {
@@ -24,34 +25,8 @@ struct Shape {
     constexpr unsigned words() const { return (bytes + 3u) / 4; }
 };
 
-/// Shapes of the opcodes 16..37 that FLAT and MUBUF have in common.
-constexpr Shape shape_of(unsigned opcode) {
-    switch (opcode) {
-        case 16: return {1};
-        case 17: return {1, true};
-        case 18: return {2};
-        case 19: return {2, true};
-        case 20:
-        case 28: return {4};
-        case 21:
-        case 29: return {8};
-        case 22:
-        case 30: return {12};
-        case 23:
-        case 31: return {16};
-        case 24: return {1};
-        case 25: return {1, false, false, true};
-        case 26: return {2};
-        case 27: return {2, false, false, true};
-        case 32: return {1, false, true};
-        case 33: return {1, false, true, true};
-        case 34: return {1, true, true};
-        case 35: return {1, true, true, true};
-        case 36: return {2, false, true};
-        case 37: return {2, false, true, true};
-        default: return {0};
-    }
-}
+/// One element of what an instruction moves.
+constexpr Shape element(const MemoryShape& move) { return {move.bytes, move.sign, move.d16, move.hi}; }
 
 /// Addresses of the lanes in active; the others are not looked at.
 struct LaneAddresses {

@@ -135,31 +135,31 @@ void sample(ExecContext& ctx, Wave& wave, const Inst& inst) {
     image_sample<kKind, kGather>(ctx, wave, inst);
 }
 
-template <unsigned kOpcode>
+template <Op kOp>
 constexpr WaveFn mimg_function() {
-    switch (kOpcode) {
-        case 0: return load<false>;
-        case 1: return load<true>;
-        case 8: return store<false>;
-        case 9: return store<true>;
-        case 14: return get_resinfo;
-        case 32: return sample<SampleKind::Implicit, false>;
-        case 34: return sample<SampleKind::Derivatives, false>;
-        case 36: return sample<SampleKind::Lod, false>;
-        case 39: return sample<SampleKind::LevelZero, false>;
-        case 64: return sample<SampleKind::Implicit, true>;
-        case 68: return sample<SampleKind::Lod, true>;
-        case 71: return sample<SampleKind::LevelZero, true>;
+    switch (kOp) {
+        case Op::image_load: return load<false>;
+        case Op::image_load_mip: return load<true>;
+        case Op::image_store: return store<false>;
+        case Op::image_store_mip: return store<true>;
+        case Op::image_get_resinfo: return get_resinfo;
+        case Op::image_sample: return sample<SampleKind::Implicit, false>;
+        case Op::image_sample_d: return sample<SampleKind::Derivatives, false>;
+        case Op::image_sample_l: return sample<SampleKind::Lod, false>;
+        case Op::image_sample_lz: return sample<SampleKind::LevelZero, false>;
+        case Op::image_gather4: return sample<SampleKind::Implicit, true>;
+        case Op::image_gather4_l: return sample<SampleKind::Lod, true>;
+        case Op::image_gather4_lz: return sample<SampleKind::LevelZero, true>;
         default: break;
     }
-    if constexpr (kOpcode >= 16 && kOpcode <= 28) return atomic_op<static_cast<AtomicOp>(kOpcode - 16)>;
+    if constexpr (memory_shape(kOp).direction == Direction::Atomic) return atomic_op<memory_shape(kOp).op>;
     return nullptr;
 }
 
 }  // namespace
 
 void register_mimg(ExecTable& table) {
-#define MIMG(opcode, name, profile, flags, ...) enter<mimg_function<opcode>()>(table, Op::name, Format::MIMG);
+#define MIMG(opcode, name, profile, flags, ...) enter<mimg_function<Op::name>()>(table, Op::name, Format::MIMG);
 #include "gcn-interp/isa/mimg.def"
 #undef MIMG
 }

@@ -7,36 +7,30 @@
 namespace lyra::gcn {
 namespace {
 
-template <unsigned kComponents, bool kD16>
+template <TypedShape kShape>
 void load(ExecContext& ctx, Wave& wave, const Inst& inst) {
     ctx.pages->begin();
     const BufferAccess buffer(wave, inst);
-    load_typed(ctx, wave, inst, buffer, buffer_format(inst.dfmt, inst.nfmt), {kComponents, kD16, false});
+    load_typed(ctx, wave, inst, buffer, buffer_format(inst.dfmt, inst.nfmt), kShape);
 }
 
-template <unsigned kComponents, bool kD16>
+template <TypedShape kShape>
 void store(ExecContext& ctx, Wave& wave, const Inst& inst) {
     ctx.pages->begin();
     const BufferAccess buffer(wave, inst);
-    store_typed(ctx, wave, inst, buffer, buffer_format(inst.dfmt, inst.nfmt), {kComponents, kD16, false});
+    store_typed(ctx, wave, inst, buffer, buffer_format(inst.dfmt, inst.nfmt), kShape);
 }
 
-/// Opcodes: load xyzw 0..3, store 4..7, then the same with 16-bit registers.
-template <unsigned kOpcode>
+template <Op kOp>
 constexpr WaveFn mtbuf_function() {
-    constexpr unsigned kComponents = kOpcode % 4 + 1;
-    constexpr bool kD16 = kOpcode >= 8;
-    if constexpr (kOpcode / 4 % 2 == 0) {
-        return load<kComponents, kD16>;
-    } else {
-        return store<kComponents, kD16>;
-    }
+    constexpr MemoryShape kMove = memory_shape(kOp);
+    return kMove.direction == Direction::Load ? load<typed(kMove)> : store<typed(kMove)>;
 }
 
 }  // namespace
 
 void register_mtbuf(ExecTable& table) {
-#define MTBUF(opcode, name, profile, flags, ...) enter<mtbuf_function<opcode>()>(table, Op::name, Format::MTBUF);
+#define MTBUF(opcode, name, profile, flags, ...) enter<mtbuf_function<Op::name>()>(table, Op::name, Format::MTBUF);
 #include "gcn-interp/isa/mtbuf.def"
 #undef MTBUF
 }

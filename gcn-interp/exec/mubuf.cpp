@@ -75,9 +75,8 @@ void store_from_lds(ExecContext& ctx, Wave& wave, const Inst& inst) {
     });
 }
 
-template <unsigned kOpcode>
+template <Shape kShape>
 void load_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
-    constexpr Shape kShape = shape_of(kOpcode);
     ctx.pages->begin();
     const BufferAccess buffer(wave, inst);
     if constexpr (kShape.bytes <= 4) {
@@ -93,9 +92,8 @@ void load_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
     }
 }
 
-template <unsigned kOpcode>
+template <Shape kShape>
 void store_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
-    constexpr Shape kShape = shape_of(kOpcode);
     ctx.pages->begin();
     const BufferAccess buffer(wave, inst);
     const uint64_t inside = buffer.lanes_inside(0, kShape.bytes);
@@ -125,57 +123,48 @@ BufferFormat descriptor_format(const BufferAccess& buffer) {
     return buffer_format(buffer.desc().data_format(), buffer.desc().num_format());
 }
 
-template <unsigned kComponents, bool kD16, bool kHi>
+template <TypedShape kShape>
 void load_format(ExecContext& ctx, Wave& wave, const Inst& inst) {
     ctx.pages->begin();
     const BufferAccess buffer(wave, inst);
-    load_typed(ctx, wave, inst, buffer, descriptor_format(buffer), {kComponents, kD16, kHi});
+    load_typed(ctx, wave, inst, buffer, descriptor_format(buffer), kShape);
 }
 
-template <unsigned kComponents, bool kD16, bool kHi>
+template <TypedShape kShape>
 void store_format(ExecContext& ctx, Wave& wave, const Inst& inst) {
     ctx.pages->begin();
     const BufferAccess buffer(wave, inst);
-    store_typed(ctx, wave, inst, buffer, descriptor_format(buffer), {kComponents, kD16, kHi});
+    store_typed(ctx, wave, inst, buffer, descriptor_format(buffer), kShape);
 }
 
 /// Memory is coherent: nothing to write back or to drop.
 void no_effect(ExecContext&, Wave&, const Inst&) {}
 
-template <unsigned kOpcode>
+template <Op kOp>
 constexpr WaveFn mubuf_function() {
-    if constexpr (kOpcode <= 3) {
-        return load_format<kOpcode + 1, false, false>;
-    } else if constexpr (kOpcode <= 7) {
-        return store_format<kOpcode - 3, false, false>;
-    } else if constexpr (kOpcode <= 11) {
-        return load_format<kOpcode - 7, true, false>;
-    } else if constexpr (kOpcode <= 15) {
-        return store_format<kOpcode - 11, true, false>;
-    } else if constexpr (kOpcode == 38) {
-        return load_format<1, true, true>;
-    } else if constexpr (kOpcode == 39) {
-        return store_format<1, true, true>;
-    } else if constexpr (kOpcode == 62 || kOpcode == 63) {
+    constexpr MemoryShape kMove = memory_shape(kOp);
+    if constexpr (kOp == Op::buffer_wbinvl1 || kOp == Op::buffer_wbinvl1_vol) {
         return no_effect;
-    } else if constexpr (kOpcode >= 64 && kOpcode <= 76) {
-        return atomic_op<static_cast<AtomicOp>(kOpcode - 64), uint32_t>;
-    } else if constexpr (kOpcode >= 96 && kOpcode <= 108) {
-        return atomic_op<static_cast<AtomicOp>(kOpcode - 96), uint64_t>;
-    } else if constexpr (kOpcode >= 24 && kOpcode <= 31) {
-        return store_op<kOpcode>;
-    } else if constexpr (kOpcode == 61) {
+    } else if constexpr (kOp == Op::buffer_store_lds_dword) {
         return store_from_lds;
+    } else if constexpr (info(kOp).has(flag::Converts)) {
+        return kMove.direction == Direction::Load ? load_format<typed(kMove)> : store_format<typed(kMove)>;
+    } else if constexpr (kMove.direction == Direction::Load) {
+        return load_op<element(kMove)>;
+    } else if constexpr (kMove.direction == Direction::Store) {
+        return store_op<element(kMove)>;
+    } else if constexpr (kMove.bytes == 8) {
+        return atomic_op<kMove.op, uint64_t>;
     } else {
-        static_assert(shape_of(kOpcode).bytes != 0);
-        return load_op<kOpcode>;
+        static_assert(kMove.direction == Direction::Atomic && kMove.bytes == 4);
+        return atomic_op<kMove.op, uint32_t>;
     }
 }
 
 }  // namespace
 
 void register_mubuf(ExecTable& table) {
-#define MUBUF(opcode, name, profile, flags, ...) enter_moves<opcode, mubuf_function<opcode>()>(table, Op::name, Format::MUBUF);
+#define MUBUF(opcode, name, profile, flags, ...) enter_moves<Op::name, mubuf_function<Op::name>()>(table, Format::MUBUF);
 #include "gcn-interp/isa/mubuf.def"
 #undef MUBUF
 }

@@ -2,6 +2,7 @@
 // Scalar memory access; step 6 of the data flow.
 // @source AMD Vega ISA document, "Scalar memory"; LLVM 19 AMDGPU SMInstructions.td
 #include <algorithm>
+#include <string_view>
 
 #include "gcn-interp/cu/buffer_desc.h"
 #include "gcn-interp/cu/compute_unit.h"
@@ -95,63 +96,42 @@ void atomic(ExecContext& ctx, Wave& wave, const Inst& inst) {
 /// Memory is coherent: there is no scalar cache to write back or to drop.
 void no_effect(ExecContext&, Wave&, const Inst&) {}
 
-namespace row {
-
-#define MOVE(name, way, base)                             \
-    constexpr WaveFn name##_dword = way<Base::base, 1>;   \
-    constexpr WaveFn name##_dwordx2 = way<Base::base, 2>; \
-    constexpr WaveFn name##_dwordx4 = way<Base::base, 4>;
-MOVE(s_load, load, Address)
-MOVE(s_buffer_load, load, Buffer)
-MOVE(s_scratch_load, load, Scratch)
-MOVE(s_store, store, Address)
-MOVE(s_buffer_store, store, Buffer)
-MOVE(s_scratch_store, store, Scratch)
-#undef MOVE
-constexpr WaveFn s_load_dwordx8 = load<Base::Address, 8>;
-constexpr WaveFn s_load_dwordx16 = load<Base::Address, 16>;
-constexpr WaveFn s_buffer_load_dwordx8 = load<Base::Buffer, 8>;
-constexpr WaveFn s_buffer_load_dwordx16 = load<Base::Buffer, 16>;
-
-constexpr WaveFn s_dcache_inv = no_effect;
-constexpr WaveFn s_dcache_wb = no_effect;
-constexpr WaveFn s_dcache_inv_vol = no_effect;
-constexpr WaveFn s_dcache_wb_vol = no_effect;
-constexpr WaveFn s_atc_probe = no_effect;
-constexpr WaveFn s_atc_probe_buffer = no_effect;
-constexpr WaveFn s_dcache_discard = no_effect;
-constexpr WaveFn s_dcache_discard_x2 = no_effect;
-
-void s_memtime(ExecContext& ctx, Wave& wave, const Inst& inst) { wave.write_scalar64(inst.dst, ctx.services->shader_clock()); }
-void s_memrealtime(ExecContext& ctx, Wave& wave, const Inst& inst) {
+void memtime(ExecContext& ctx, Wave& wave, const Inst& inst) { wave.write_scalar64(inst.dst, ctx.services->shader_clock()); }
+void memrealtime(ExecContext& ctx, Wave& wave, const Inst& inst) {
     wave.write_scalar64(inst.dst, ctx.services->reference_clock());
 }
 
-#define ATOMIC(name, op)                                                               \
-    constexpr WaveFn s_atomic_##name = atomic<Base::Address, AtomicOp::op, U32>;       \
-    constexpr WaveFn s_atomic_##name##_x2 = atomic<Base::Address, AtomicOp::op, U64>;  \
-    constexpr WaveFn s_buffer_atomic_##name = atomic<Base::Buffer, AtomicOp::op, U32>; \
-    constexpr WaveFn s_buffer_atomic_##name##_x2 = atomic<Base::Buffer, AtomicOp::op, U64>;
-ATOMIC(swap, Swap)
-ATOMIC(cmpswap, CmpSwap)
-ATOMIC(add, Add)
-ATOMIC(sub, Sub)
-ATOMIC(smin, SMin)
-ATOMIC(umin, UMin)
-ATOMIC(smax, SMax)
-ATOMIC(umax, UMax)
-ATOMIC(and, And)
-ATOMIC(or, Or)
-ATOMIC(xor, Xor)
-ATOMIC(inc, Inc)
-ATOMIC(dec, Dec)
-#undef ATOMIC
+constexpr Base base_of(const InstInfo& row) {
+    if (row.profile->src[0] == Type::R128) return Base::Buffer;
+    return std::string_view(row.name).starts_with("s_scratch_") ? Base::Scratch : Base::Address;
+}
 
-}  // namespace row
+template <Op kOp>
+constexpr WaveFn smem_function() {
+    constexpr MemoryShape kMove = memory_shape(kOp);
+    constexpr Base kBase = base_of(info(kOp));
+    if constexpr (kOp == Op::s_memtime) {
+        return memtime;
+    } else if constexpr (kOp == Op::s_memrealtime) {
+        return memrealtime;
+    } else if constexpr (kMove.direction == Direction::Load) {
+        return load<kBase, kMove.bytes / 4>;
+    } else if constexpr (kMove.direction == Direction::Store) {
+        return store<kBase, kMove.bytes / 4>;
+    } else if constexpr (kMove.direction == Direction::None) {
+        return no_effect;  // s_dcache_*, s_atc_probe*
+    } else if constexpr (kMove.bytes == 8) {
+        return atomic<kBase, kMove.op, U64>;
+    } else {
+        static_assert(kMove.bytes == 4);
+        return atomic<kBase, kMove.op, U32>;
+    }
+}
+
 }  // namespace
 
 void register_smem(ExecTable& table) {
-#define SMEM(opcode, name, profile, flags, ...) enter<row::name>(table, Op::name, Format::SMEM);
+#define SMEM(opcode, name, profile, flags, ...) enter<smem_function<Op::name>()>(table, Op::name, Format::SMEM);
 #include "gcn-interp/isa/smem.def"
 #undef SMEM
 }
