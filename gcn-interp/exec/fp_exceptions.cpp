@@ -8,7 +8,7 @@
 #include "gcn-interp/exec/executed.h"
 #include "gcn-interp/exec/observe.h"
 #include "gcn-interp/exec/valu_passes.h"
-#include "gcn-interp/isa/op.h"
+#include "gcn-interp/isa/effects.h"
 
 namespace lyra::gcn {
 namespace {
@@ -218,16 +218,7 @@ void execute_observed(ExecContext& ctx, const Inst& inst) {
 
 }  // namespace
 
-bool raises_exceptions(const Inst& inst) {
-    if (inst.format < Format::VOP1 || inst.format > Format::VOP3P) return false;
-    const InstInfo& row = info(inst.op);
-    if (fp_rule(inst.op) != nullptr || row.has(flag::Mix)) return true;
-    if (row.format == Format::VOPC || row.has(flag::Interp)) return false;
-    for (const Type type : row.profile->src) {
-        if (is_float(type)) return true;
-    }
-    return false;
-}
+bool raises_exceptions(const Inst& inst) { return (effects_of(inst.op).writes & effect::Exception) != 0; }
 
 uint32_t fp_exceptions(const Wave& wave, const Inst& inst) { return Tracked(wave, inst).raised(); }
 

@@ -13,6 +13,13 @@ using lyra::atomics::AtomicOp;
 
 enum class Direction : uint8_t { None, Load, Store, Atomic };
 
+constexpr Direction direction_of(const InstInfo& row) {
+    return row.has(flag::Load)     ? Direction::Load
+           : row.has(flag::Store)  ? Direction::Store
+           : row.has(flag::Atomic) ? Direction::Atomic
+                                   : Direction::None;
+}
+
 /// What one lane moves; of SMEM, the wave.
 struct MemoryShape {
     Direction direction = Direction::None;
@@ -65,10 +72,7 @@ consteval void set_ds_operation(MemoryShape& shape, std::string_view name) {
 consteval MemoryShape memory_shape(const InstInfo& row) {
     const std::string_view name = row.name;
     MemoryShape shape;
-    shape.direction = row.has(flag::Load)     ? Direction::Load
-                      : row.has(flag::Store)  ? Direction::Store
-                      : row.has(flag::Atomic) ? Direction::Atomic
-                                              : Direction::None;
+    shape.direction = direction_of(row);
     const bool load = shape.direction == Direction::Load;
     if (row.has(flag::Two | flag::TwoSt64)) shape.count = 2;
     shape.hi = row.has(flag::D16Hi);

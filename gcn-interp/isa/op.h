@@ -75,9 +75,9 @@ enum Flag : uint64_t {
     FloatMods = 1ull << 4,       ///< neg/abs apply although the sources are untyped (v_cndmask_b32)
     CarryIn = 1ull << 5,         ///< reads a lane mask: VCC in VOP2/SDWA/DPP, src2 in VOP3
     CarryOut = 1ull << 6,        ///< writes a lane mask: VCC in VOP2/SDWA/DPP, sdst in VOP3 (VOP3B)
-    ReadsVcc = 1ull << 7,        ///< reads VCC in every encoding (v_div_fmas)
+    ReadsVcc = 1ull << 7,        ///< reads VCC in every encoding (v_div_fmas, branches)
     ReadsDst = 1ull << 8,        ///< the old destination is an input, or part of it is kept
-    WritesExec = 1ull << 9,      ///< v_cmpx
+    WritesExec = 1ull << 9,      ///< v_cmpx, and scalar
     ScalarDst = 1ull << 10,      ///< vector operation with a scalar destination (Inst::sdst)
     Literal = 1ull << 11,        ///< a literal always follows
     MadMk = 1ull << 12,          ///< D = S0 * literal + S1
@@ -106,6 +106,28 @@ enum Flag : uint64_t {
     SegScratch = 1ull << 35,     ///< ... scratch_
     SegGlobal = 1ull << 36,      ///< ... global_
     NoGds = 1ull << 37,          ///< DS: LDS only
+    // What no operand names: see isa/effects.h, which adds what follows from format, operand types and the flags above.
+    ReadsScc = 1ull << 38,
+    WritesScc = 1ull << 39,
+    ReadsExec = 1ull << 40,      ///< scalar; vector operations read EXEC but for NoExec
+    NoExec = 1ull << 41,
+    ReadsM0 = 1ull << 42,        ///< in all forms
+    WritesM0 = 1ull << 43,
+    ReadsPc = 1ull << 44,
+    WritesPc = 1ull << 45,
+    ReadsSgprs = 1ull << 46,     ///< selected by M0 or MODE.CSP
+    WritesSgprs = 1ull << 47,
+    ReadsControl = 1ull << 48,   ///< MODE (without float fields), STATUS, TRAPSTS
+    WritesControl = 1ull << 49,
+    ReadsHwreg = 1ull << 50,     ///< the register that the immediate names
+    WritesHwreg = 1ull << 51,
+    ReadsMode = 1ull << 52,      ///< MODE's float fields, although no operand is a float
+    NoMode = 1ull << 53,         ///< not MODE's float fields, although an operand is a float
+    Raises = 1ull << 54,         ///< floating-point exceptions, although no source is a float
+    NoException = 1ull << 55,    ///< none, although a source is a float
+    ReadsClock = 1ull << 56,
+    Asks = 1ull << 57,           ///< leaves something to the compute unit
+    NoMemory = 1ull << 58,       ///< MIMG: looks at the descriptor only
 };
 }  // namespace flag
 
