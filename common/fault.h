@@ -9,21 +9,18 @@
 namespace lyra {
 
 enum class Fault : uint8_t {
-#define FAULT(name, effect, text) name,
+#define FAULT(name, text) name,
 #include "common/faults.def"
 #undef FAULT
 };
 
-enum class FaultEffect : uint8_t { Ignore, SkipPacket, StopQueue, TrapWave, VmFault };
-
 struct FaultInfo {
     const char* name;
-    FaultEffect effect;
     const char* text;
 };
 
 inline constexpr FaultInfo kFaults[] = {
-#define FAULT(name, effect, text) {#name, FaultEffect::effect, text},
+#define FAULT(name, text) {#name, text},
 #include "common/faults.def"
 #undef FAULT
 };
@@ -31,6 +28,18 @@ inline constexpr FaultInfo kFaults[] = {
 inline constexpr size_t kFaultCount = sizeof(kFaults) / sizeof(kFaults[0]);
 
 constexpr const FaultInfo& fault_info(Fault fault) { return kFaults[static_cast<size_t>(fault)]; }
+
+/// The translation was refused. Other faults of an access only drop it: registers, holes of the bus.
+constexpr bool is_vm_fault(Fault fault) {
+    switch (fault) {
+        case Fault::PageNotPresent:
+        case Fault::PagePermission:
+        case Fault::AddressNotCanonical:
+        case Fault::PageWalk:
+        case Fault::PageRetry: return true;
+        default: return false;
+    }
+}
 
 /// A value, or the fault that stands in its place.
 template <class T>

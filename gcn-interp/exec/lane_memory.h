@@ -54,7 +54,7 @@ inline void for_lanes(uint64_t mask, Fn fn) {
 
 /// The wave's view of a refused access. Faults that only drop an access (register pages, holes of the bus) are not seen.
 inline void fail(ExecContext& ctx, Fault fault) {
-    if (fault_info(fault).effect != FaultEffect::VmFault) return;
+    if (!is_vm_fault(fault)) return;
     if (fault == Fault::PageRetry)
         ctx.fault = fault;
     else
