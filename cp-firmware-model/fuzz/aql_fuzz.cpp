@@ -72,9 +72,9 @@ struct Rig {
         hqd.regs[hqd_reg::CP_HQD_PQ_WPTR_POLL_ADDR] = 0x4038;
         hqd.regs[hqd_reg::CP_HQD_PQ_BASE] = 0;
         hqd.compute.fill(~0u);
-        hqd.compute[22] = in.take<uint32_t>();
-        next = hqd.compute[96] = in.take<uint8_t>();
-        hqd.compute[97] = 0;
+        hqd.compute[mqd::compute_resource_limits] = in.take<uint32_t>();
+        next = hqd.compute[mqd::cp_mqd_readindex_lo] = in.take<uint8_t>();
+        hqd.compute[mqd::cp_mqd_readindex_hi] = 0;
         prepare_kernels(in);
         const uint32_t offset = 0x80;
         bus.folded.write(8, 0x4088, &offset, sizeof offset);

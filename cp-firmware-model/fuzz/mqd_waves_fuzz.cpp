@@ -13,12 +13,12 @@ unsigned pick_dword(fuzz::Input& in) {
     switch (in.take<uint8_t>() % 8) {
         case 0:
         case 1: return kOfSave[in.below(std::size(kOfSave))];
-        case 2: return kMqdHqdFirst + in.below(kHqdRegisters);
+        case 2: return mqd::cp_mqd_base_addr_lo + in.below(kHqdRegisters);
         case 3: return in.below(kComputeImage);
-        case 4: return kMqdFlightFirst + in.below(12);
-        case 5: return kMqdFlightFirst + in.below(kFlightWords);
-        case 6: return in.below(2) ? kMqdGwsFirst + in.below(kHqdGwsWords) : mqd::SavedMagic + in.below(32);
-        default: return in.below(kMqdDwords);
+        case 4: return mqd::lyra_flight + in.below(12);
+        case 5: return mqd::lyra_flight + in.below(kFlightWords);
+        case 6: return in.below(2) ? mqd::lyra_gws + in.below(kHqdGwsWords) : mqd::lyra_ib_magic + in.below(32);
+        default: return in.below(mqd::kDwords);
     }
 }
 

@@ -159,7 +159,7 @@ private:
     }
     /// The descriptor gets room behind it for the largest control stack that it can name: which is the driver's affair.
     void protect(KernelJob& job, uint64_t descriptor) {
-        Words words(kMqdDwords);
+        Words words(mqd::kDwords);
         bus.memory.read(0, job.ring().mqd, words.data(), words.size() * 4);
         bus.memory.map(descriptor, cwsr::kStackFromMqd + kMostStackBytes);
         put_words(descriptor, words);
@@ -193,7 +193,7 @@ private:
     /// As the driver does it: a queue that was not pre-empted in time is named in the HIQ's descriptor, and reset.
     /// @return false when the victim was
     bool leave() {
-        const auto id = [&](unsigned n) { return hiq.mqd + (mqd::DoorbellIdFirst + n) * 4; };
+        const auto id = [&](unsigned n) { return hiq.mqd + (mqd::queue_doorbell_id0 + n) * 4; };
         for (unsigned n = 0; n < 2; ++n) bus.memory.put<uint32_t>(id(n), 0);
         if (!fence(0)) fail("UNMAP_QUEUES does not end");
         const bool named = word(id(0)) == victim.ring().doorbell / 4 && word(id(1)) == 0;

@@ -283,7 +283,7 @@ TEST_F(Preempt, AHostileGuestBetweenSaveAndRestore) {
         for (unsigned k = random() % 60; k != 0; --k) cp.run(100);
         unmap();
         for (unsigned k = 1 + random() % 4; k != 0; --k) {
-            const uint64_t places[] = {ring.mqd + 4 * (random() % 512), ring.mqd + 4 * (kMqdFlightFirst + random() % 100),
+            const uint64_t places[] = {ring.mqd + 4 * (random() % 512), ring.mqd + 4 * (mqd::lyra_flight + random() % 100),
                                        ring.mqd + 4 * (170 + random() % 10), ring.mqd + 0x1f00 + 4 * (random() % 64),
                                        kArea + sizes.control_stack + 4 * (random() % 100'000)};
             const uint64_t at = places[random() % std::size(places)];

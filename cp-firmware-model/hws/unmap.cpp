@@ -99,7 +99,8 @@ void HwScheduler::give_up(Hqd& ring, const Selection& selection) {
         report(env_, Fault::PreemptionFailed, fmt::format("queue {}, doorbell {:#x}", hqd.id(), hqd.doorbell_bytes()));
         if (count >= kDoorbellIds || ring.mqd_address() == 0) continue;
         const uint32_t doorbell_dword = hqd.doorbell_bytes() / 4;
-        bus_.gfxhub().write(0, ring.mqd_address() + (mqd::DoorbellIdFirst + count) * 4, &doorbell_dword, sizeof doorbell_dword);
+        bus_.gfxhub().write(0, ring.mqd_address() + (mqd::queue_doorbell_id0 + count) * 4, &doorbell_dword,
+                            sizeof doorbell_dword);
         ++count;
     }
     for (SdmaQueue& queue : sdma_queues_) {

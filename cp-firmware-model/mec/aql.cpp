@@ -320,7 +320,7 @@ void AqlProcessor::load(Hqd& hqd) {
     hqd.in_flight.clear();
     hqd.halted_on_signal = 0;
     hqd.head_examined_empty = false;
-    hqd.fetch_index = make64(hqd.compute[aql::kMqdReadIndexLo], hqd.compute[aql::kMqdReadIndexHi]);
+    hqd.fetch_index = make64(hqd.compute[mqd::cp_mqd_readindex_lo], hqd.compute[mqd::cp_mqd_readindex_hi]);
     hqd.rptr_dw = hqd.fetch_index * aql::kPacketDwords;
     hqd.flight_lost = !resume_flight(hqd);
     // Doorbells rung while the queue had no slot are lost: the write index in memory stands for them.
@@ -362,8 +362,8 @@ void AqlProcessor::resume_ib(Hqd& hqd) {
 void AqlProcessor::save(Hqd& hqd) {
     State& st = state(hqd);
     const uint64_t index = aql::retire_index(hqd);
-    hqd.compute[aql::kMqdReadIndexLo] = lo32(index);
-    hqd.compute[aql::kMqdReadIndexHi] = hi32(index);
+    hqd.compute[mqd::cp_mqd_readindex_lo] = lo32(index);
+    hqd.compute[mqd::cp_mqd_readindex_hi] = hi32(index);
     hqd.rptr_dw = index * aql::kPacketDwords;
     hqd.regs[hqd_reg::CP_HQD_PQ_RPTR] = static_cast<uint32_t>(hqd.rptr_dw & (hqd.ring_dwords() - 1));
     // Nested buffers have no place in the registers: such a packet starts again from its beginning.

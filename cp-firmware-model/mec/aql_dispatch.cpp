@@ -6,6 +6,7 @@
 
 #include "cp-firmware-model/mec/aql.h"
 #include "cp-firmware-model/mec/aql_ring.h"
+#include "cp-firmware-model/mec/pm4.h"
 
 namespace lyra {
 
@@ -115,14 +116,8 @@ AqlProcessor::Step AqlProcessor::kernel_dispatch(Hqd& hqd) {
 
 /// What of a grid is its queue's and its packet's place.
 void AqlProcessor::take_resources(DispatchRequest& r, const Hqd& hqd, uint64_t index) {
-    r.queue_id = hqd.id();
-    r.vmid = hqd.vmid();
-    r.resource_limits = hqd.compute[22];
-    for (unsigned se = 0; se < 2; ++se) r.cu_mask[se] = hqd.compute[23 + se];
-    for (unsigned se = 2; se < 4; ++se) r.cu_mask[se] = hqd.compute[26 + se - 2];
-    for (unsigned se = 4; se < 8; ++se) r.cu_mask[se] = hqd.compute[39 + se - 4];
+    lyra::take_resources(r, hqd);
     r.packet_index = static_cast<uint32_t>(aql::slot(hqd, index));
-    r.doorbell_id = (hqd.doorbell_bytes() / 8) & 0x3ff;
 }
 
 DispatchRequest AqlProcessor::make_request(const Hqd& hqd, const AqlPacket& p, uint64_t index, const AmdQueue& queue,

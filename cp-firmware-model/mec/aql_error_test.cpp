@@ -51,7 +51,7 @@ protected:
         bus.memory.put<uint64_t>(kWptr, 0);
         next_index = 0;
         dispatcher.reset();
-        hqd.compute[96] = hqd.compute[97] = 0;
+        hqd.compute[mqd::cp_mqd_readindex_lo] = hqd.compute[mqd::cp_mqd_readindex_hi] = 0;
         hqd.regs[hqd_reg::CP_HQD_ERROR] = 0;
         map();
     }

@@ -17,9 +17,6 @@ inline constexpr uint32_t kAql = error::AQL_ERROR::kMask, kRing = error::PQ_UTCL
                           kSignal = error::SEM_UTCL1_ERROR::kMask, kDescriptor = error::TC_UTCL1_ERROR::kMask;
 }  // namespace hqd_error
 
-/// MQD dwords of the 64-bit read index that survives unmapping (cp_mqd_readindex). @source Linux 6.12 v9_structs.h
-inline constexpr unsigned kMqdReadIndexLo = 96, kMqdReadIndexHi = 97;
-
 /// A power of two, or 0 when the ring cannot hold one packet.
 inline uint64_t ring_packets(const Hqd& hqd) { return hqd.ring_dwords() / kPacketDwords; }
 

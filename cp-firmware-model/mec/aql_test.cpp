@@ -101,7 +101,7 @@ TEST_F(Aql, UserSgprsFollowTheDescriptor) {
 
 TEST_F(Aql, TheCuMaskComesFromTheQueue) {
     for (const unsigned dw : {23, 24, 26, 27}) hqd.compute[dw] = 0;
-    hqd.compute[26] = 2;
+    hqd.compute[mqd::compute_static_thread_mgmt_se2] = 2;
     submit(kernel(64 * 20));
     settle();
     ASSERT_EQ(fake_cus().launches.size(), 20u);
@@ -353,7 +353,7 @@ TEST_F(Aql, RemappingGoesOnWhereItWas) {
     }
     hqd.state = HqdState::Draining;
     aql.save(hqd);
-    EXPECT_EQ(hqd.compute[96], 20u);
+    EXPECT_EQ(hqd.compute[mqd::cp_mqd_readindex_lo], 20u);
     EXPECT_EQ(hqd.regs[hqd_reg::CP_HQD_PQ_RPTR], 20u * 16 % (kPackets * 16));
     const auto compute = hqd.compute;
     const auto regs = hqd.regs;

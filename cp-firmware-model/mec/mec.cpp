@@ -46,8 +46,9 @@ void Mec::reset() {
     gfx_.kind = QueueKind::Kernel;
     gfx_.state = HqdState::Active;
     // It has no MQD: the registers' reset values. @source Linux 6.12 gc_9_0_default.h
-    for (const unsigned first : {mqd::StaticMgmtSe0, mqd::StaticMgmtSe2}) std::fill_n(&gfx_.compute[first], 2, ~0u);
-    std::fill_n(&gfx_.compute[mqd::StaticMgmtSe4], 4, ~0u);
+    for (const unsigned first : {mqd::compute_static_thread_mgmt_se0, mqd::compute_static_thread_mgmt_se2})
+        std::fill_n(&gfx_.compute[first], 2, ~0u);
+    std::fill_n(&gfx_.compute[mqd::compute_static_thread_mgmt_se4], 4, ~0u);
     halted_ = {true, true, true, true};
     sch_wave_ = kSchWaveReset;
     pipes_ = {};

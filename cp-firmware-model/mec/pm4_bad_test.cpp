@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Wrong PM4: truncated, unknown, out of range, cyclic, unprivileged. Each has its effect and its counter; nothing hangs.
 #include "cp-firmware-model/testing/cp_rig.h"
+#include "facts/registers.h"
 
 namespace lyra {
 namespace {
@@ -158,6 +159,16 @@ TEST_F(BadPm4, UserCannotTouchRegisters) {
     EXPECT_EQ(faults(Fault::TodoPacket), 1u);
     EXPECT_EQ(bus.registers.count(kScratchReg), 0u);
     EXPECT_EQ(word(kScratch + 4), 1u);
+}
+
+// The MQD has dwords for these, too, but behind those of the COMPUTE_* registers.
+TEST_F(BadPm4, RegistersOfTheSlotAreNotAUsersShaderRegisters) {
+    const uint32_t vmid = regs::GC::CP_HQD_VMID;
+    submit(user, packet(Opcode::SET_SH_REG, {vmid - 0x2c00, 3}));
+    submit(user, packet(Opcode::COPY_DATA, {5, 3, 0, vmid, 0}));
+    EXPECT_EQ(settle(), RunState::Idle);
+    EXPECT_EQ(faults(Fault::PrivilegedRegister), 1u) << "the other packet is ignored";
+    EXPECT_EQ(bus.registers.count(vmid), 0u);
 }
 
 TEST_F(BadPm4, UserBufferOnAKernelRingIsNotPrivileged) {

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "cp-firmware-model/mec/pm4_handlers.h"
-#include "cp-firmware-model/mqd/mqd.h"
 #include "cp-firmware-model/packets/tc_op.h"
+#include "facts/mqd_registers.h"
 #include "facts/registers.h"
 
 namespace lyra {
@@ -31,31 +31,19 @@ constexpr bool is_memory(uint32_t select) { return select == kMemorySync || sele
 /// Where the packets SET_SH_REG, SET_CONFIG_REG and SET_UCONFIG_REG count from, dwords of BAR5.
 constexpr uint32_t kShRegisters = 0x2c00, kConfigRegisters = 0x2000, kUconfigRegisters = 0xc000;
 
-/// COMPUTE_* registers, and the MQD dwords that hold them. @source docs/spec/front-end.md 1.1
-struct ComputeRange {
-    uint32_t first, count, mqd_dword;
-};
-constexpr ComputeRange kComputeRanges[] = {
-    {regs::GC::COMPUTE_DISPATCH_INITIATOR, 37, 1},       // to WAVE_RESTORE_ADDR_HI
-    {regs::GC::COMPUTE_STATIC_THREAD_MGMT_SE4, 4, 39},   // to SE7
-    {regs::GC::COMPUTE_USER_DATA, 16, 65},
-};
-
-/// MQD dword of a COMPUTE_* register, 0 when it has none.
-uint32_t compute_dword(uint32_t reg) {
-    for (const ComputeRange& range : kComputeRanges) {
-        if (reg >= range.first && reg < range.first + range.count) return range.mqd_dword + reg - range.first;
-    }
-    return 0;
+/// MQD dword of a COMPUTE_* register, 0 when it has none. Registers of the slot are not among them.
+unsigned compute_dword(uint32_t reg) {
+    const unsigned dword = mqd::dword_of(reg);
+    return dword < kComputeImage ? dword : 0;
 }
 
 /// A shader register belongs to its queue: a user may write it. @return false: it is none of compute shaders
 bool write_compute(Hqd& hqd, uint32_t reg, uint32_t value) {
-    const uint32_t dword = compute_dword(reg);
+    const unsigned dword = compute_dword(reg);
     if (dword == 0) return false;
     hqd.compute[dword] = value;
     // The driver sets TRAP_PRESENT in the MQD of a process with a trap handler; a program cannot take it away.
-    hqd.compute[mqd::PgmRsrc2] |= field::COMPUTE_PGM_RSRC2::TRAP_PRESENT::of(hqd.trap_present);
+    hqd.compute[mqd::compute_pgm_rsrc2] |= field::COMPUTE_PGM_RSRC2::TRAP_PRESENT::of(hqd.trap_present);
     return true;
 }
 

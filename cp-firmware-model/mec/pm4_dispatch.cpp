@@ -21,20 +21,21 @@ constexpr uint32_t kLdsGranule = same_for_all_chips(&ChipFacts::lds_granule);  /
 
 void take_program(DispatchRequest& request, const Hqd& hqd) {
     const auto& compute = hqd.compute;
-    const uint64_t entry = make64(compute[mqd::PgmLo], field::COMPUTE_PGM_HI::DATA::get(compute[mqd::PgmHi])) << 8;
+    const uint64_t entry = make64(compute[mqd::compute_pgm_lo], field::COMPUTE_PGM_HI::DATA::get(compute[mqd::compute_pgm_hi]))
+                           << 8;
     request.entry = static_cast<uint64_t>(sign_extend(entry, 48));
-    request.rsrc1 = compute[mqd::PgmRsrc1];
-    request.rsrc2 = compute[mqd::PgmRsrc2];
-    std::copy_n(&compute[mqd::UserData0], request.user_sgprs.size(), request.user_sgprs.begin());
+    request.rsrc1 = compute[mqd::compute_pgm_rsrc1];
+    request.rsrc2 = compute[mqd::compute_pgm_rsrc2];
+    std::copy_n(&compute[mqd::compute_user_data_0], request.user_sgprs.size(), request.user_sgprs.begin());
     request.user_sgpr_count = std::min<unsigned>(field::COMPUTE_PGM_RSRC2::USER_SGPR::get(request.rsrc2), 16);
     request.lds_bytes = field::COMPUTE_PGM_RSRC2::LDS_SIZE::get(request.rsrc2) * kLdsGranule;
-    request.tmpring_size = compute[mqd::TmpringSize];
+    request.tmpring_size = compute[mqd::compute_tmpring_size];
 }
 
 /// Work-items per dimension from the dimensions of the packet. @return false: more than 2^32
 bool take_grid(DispatchRequest& request, const Hqd& hqd, const std::array<uint32_t, 3>& size, uint32_t initiator) {
     for (unsigned d = 0; d < 3; ++d) {
-        const uint32_t threads = hqd.compute[mqd::NumThreadX + d];
+        const uint32_t threads = hqd.compute[mqd::compute_num_thread_x + d];
         const uint32_t full = field::COMPUTE_NUM_THREAD_X::NUM_THREAD_FULL::get(threads),
                        partial = field::COMPUTE_NUM_THREAD_X::NUM_THREAD_PARTIAL::get(threads);
         uint64_t items = size[d];
@@ -45,7 +46,7 @@ bool take_grid(DispatchRequest& request, const Hqd& hqd, const std::array<uint32
         if (items > UINT32_MAX) return false;
         request.group_size[d] = full;
         request.grid[d] = static_cast<uint32_t>(items);
-        request.group_start[d] = start::FORCE_START_AT_000::get(initiator) ? 0 : hqd.compute[mqd::StartX + d];
+        request.group_start[d] = start::FORCE_START_AT_000::get(initiator) ? 0 : hqd.compute[mqd::compute_start_x + d];
     }
     return true;
 }
@@ -57,10 +58,11 @@ void take_resources(DispatchRequest& request, const Hqd& hqd) {
     request.queue_id = hqd.id();
     request.vmid = hqd.vmid();
     request.doorbell_id = hqd.doorbell_bytes() / 8 & 0x3ff;
-    request.resource_limits = compute[mqd::ResourceLimits];
-    request.cu_mask = {compute[mqd::StaticMgmtSe0],     compute[mqd::StaticMgmtSe0 + 1], compute[mqd::StaticMgmtSe2],
-                       compute[mqd::StaticMgmtSe2 + 1], compute[mqd::StaticMgmtSe4],     compute[mqd::StaticMgmtSe4 + 1],
-                       compute[mqd::StaticMgmtSe4 + 2], compute[mqd::StaticMgmtSe4 + 3]};
+    request.resource_limits = compute[mqd::compute_resource_limits];
+    request.cu_mask = {compute[mqd::compute_static_thread_mgmt_se0], compute[mqd::compute_static_thread_mgmt_se1],
+                       compute[mqd::compute_static_thread_mgmt_se2], compute[mqd::compute_static_thread_mgmt_se3],
+                       compute[mqd::compute_static_thread_mgmt_se4], compute[mqd::compute_static_thread_mgmt_se5],
+                       compute[mqd::compute_static_thread_mgmt_se6], compute[mqd::compute_static_thread_mgmt_se7]};
 }
 
 PacketResult Pm4Processor::start_dispatch(Hqd& hqd, const pm4::Packet& packet, std::array<uint32_t, 3> size,
@@ -68,8 +70,8 @@ PacketResult Pm4Processor::start_dispatch(Hqd& hqd, const pm4::Packet& packet, s
     // One grid at a time hands out its groups: what a context save has to keep of the others is only that they run.
     if (hqd.dispatches.size() >= kMaxDispatches) return PacketResult::Retry;
     if (!hqd.dispatches.empty() && !dispatcher_.launched(hqd.dispatches.back())) return PacketResult::Retry;
-    hqd.compute[mqd::DispatchInitiator] = initiator;
-    std::copy(size.begin(), size.end(), &hqd.compute[mqd::DimX]);
+    hqd.compute[mqd::compute_dispatch_initiator] = initiator;
+    std::copy(size.begin(), size.end(), &hqd.compute[mqd::compute_dim_x]);
     if (!start::COMPUTE_SHADER_EN::get(initiator) || size[0] == 0 || size[1] == 0 || size[2] == 0) return PacketResult::Done;
     DispatchRequest request;
     take_resources(request, hqd);
@@ -83,7 +85,7 @@ PacketResult Pm4Processor::start_dispatch(Hqd& hqd, const pm4::Packet& packet, s
                                 request.group_size[2]));
     }
     // In an AQL queue the numbers are those of packets; grids of its buffers end before it is saved.
-    if (!hqd.aql()) request.packet_index = hqd.compute[mqd::DispatchId]++ & kNumberMask;
+    if (!hqd.aql()) request.packet_index = hqd.compute[mqd::compute_dispatch_id]++ & kNumberMask;
     hqd.dispatches.push_back(dispatcher_.start(request));
     return PacketResult::Done;
 }

@@ -90,7 +90,8 @@ bool Pm4Processor::resume_flight(Hqd& hqd) {
     for (unsigned i = 0; i < words[flight::kCount]; ++i) {
         DispatchRequest request;
         take_resources(request, hqd);
-        request.rsrc1 = hqd.compute[mqd::PgmRsrc1];  // PRIORITY of restored waves: the queue's last, as its registers have it
+        request.rsrc1 =
+            hqd.compute[mqd::compute_pgm_rsrc1];  // PRIORITY of restored waves: the queue's last, as its registers have it
         request.packet_index = words[flight::kList + i];
         std::array<uint32_t, 3> next{};
         const bool partial = words[flight::kPartial] == i + 1;

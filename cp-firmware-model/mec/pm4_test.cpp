@@ -324,7 +324,7 @@ TEST_F(Pm4User, PartialFlushHoldsTheRingUntilWavesHaveEnded) {
 TEST_F(Pm4User, ProgramsCannotTakeTheTrapHandlerAway) {
     submit(hiq, unmap(3));
     settle();
-    bus.memory.put<uint32_t>(user.mqd + mqd::PgmRsrc2 * 4, 1 << 6);
+    bus.memory.put<uint32_t>(user.mqd + mqd::compute_pgm_rsrc2 * 4, 1 << 6);
     run_list({map_process(0x8001), map_queue(user)});
     settle();
     submit(user, packet(Opcode::SET_SH_REG, {0x213, 0}));

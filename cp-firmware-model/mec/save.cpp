@@ -46,8 +46,8 @@ bool Mec::step_save(Hqd& hqd) {
         if (hqd.aql() && !aql_.savable(hqd)) return dequeue_seen(hqd, false);
         hqd.saving = true;
         hqd.area = area_of(hqd);
-        hqd.compute[mqd::SaveStartTime] = lo32(gpu_clock(env_));
-        hqd.compute[mqd::SaveStartTime + 1] = hi32(gpu_clock(env_));
+        hqd.compute[mqd::cp_mqd_save_start_time_lo] = lo32(gpu_clock(env_));
+        hqd.compute[mqd::cp_mqd_save_start_time_hi] = hi32(gpu_clock(env_));
         dispatcher_.begin_save(hqd.id());
     }
     switch (dispatcher_.advance_save(hqd.id(), hqd.area, hqd.stack_words)) {
@@ -95,11 +95,11 @@ void Mec::store_saved(Hqd& hqd) {
     state = persistent::DISP_ACTIVE::set(state, hqd.flight[flight::kMagic] != 0);
     state = persistent::RELAUNCH_WAVES::set(state, !area.empty());
     state = persistent::RESTORE_ACTIVE::set(state, restoring);
-    for (unsigned d = 0; d < 3; ++d) hqd.compute[mqd::RestartX + d] = hqd.flight[flight::kNextGroup + d];
-    hqd.compute[mqd::WaveRestoreAddr] = lo32(area.base + area.wave_end);
-    hqd.compute[mqd::WaveRestoreAddr + 1] = hi32(area.base + area.wave_end);
-    hqd.compute[mqd::SaveStartTime + 2] = lo32(gpu_clock(env_));
-    hqd.compute[mqd::SaveStartTime + 3] = hi32(gpu_clock(env_));
+    for (unsigned d = 0; d < 3; ++d) hqd.compute[mqd::compute_restart_x + d] = hqd.flight[flight::kNextGroup + d];
+    hqd.compute[mqd::compute_wave_restore_addr_lo] = lo32(area.base + area.wave_end);
+    hqd.compute[mqd::compute_wave_restore_addr_hi] = hi32(area.base + area.wave_end);
+    hqd.compute[mqd::cp_mqd_save_end_time_lo] = lo32(gpu_clock(env_));
+    hqd.compute[mqd::cp_mqd_save_end_time_hi] = hi32(gpu_clock(env_));
     hqd.saving = false;
 }
 
@@ -121,8 +121,8 @@ void Mec::resume_saved(Hqd& hqd) {
     state = persistent::DISP_ACTIVE::set(persistent::RELAUNCH_WAVES::set(persistent::RESTORE_ACTIVE::set(state, 0), 0), 0);
     hqd.flight = {};
     hqd.restoring = true;
-    hqd.compute[mqd::SaveStartTime + 4] = lo32(gpu_clock(env_));
-    hqd.compute[mqd::SaveStartTime + 5] = hi32(gpu_clock(env_));
+    hqd.compute[mqd::cp_mqd_restore_start_time_lo] = lo32(gpu_clock(env_));
+    hqd.compute[mqd::cp_mqd_restore_start_time_hi] = hi32(gpu_clock(env_));
     watch_restore(hqd);
 }
 
@@ -159,8 +159,8 @@ void Mec::watch_restore(Hqd& hqd) {
     hqd.restoring = false;
     const cwsr::Area area = area_of(hqd);
     hqd.regs[hqd_reg::CP_HQD_CNTL_STACK_OFFSET] = hqd.regs[hqd_reg::CP_HQD_WG_STATE_OFFSET] = area.stack_size;
-    hqd.compute[mqd::SaveStartTime + 6] = lo32(gpu_clock(env_));
-    hqd.compute[mqd::SaveStartTime + 7] = hi32(gpu_clock(env_));
+    hqd.compute[mqd::cp_mqd_restore_end_time_lo] = lo32(gpu_clock(env_));
+    hqd.compute[mqd::cp_mqd_restore_end_time_hi] = hi32(gpu_clock(env_));
 }
 
 }  // namespace lyra

@@ -10,19 +10,20 @@ namespace {
 
 constexpr uint32_t kMagic = 0x4c595241;
 constexpr uint32_t kSavedDwords = 5, kMaxSaved = 3;
-constexpr uint32_t kSavedHeader = SavedFirst - SavedMagic;
+constexpr uint32_t kSavedHeader = lyra_ib_list - lyra_ib_magic;
 
-using SavedWords = std::array<uint32_t, kSavedHeader + kSavedDwords * kMaxSaved>;
+using SavedWords = std::array<uint32_t, kSavedHeader + lyra_ib_list_dwords>;
+static_assert(lyra_ib_list_dwords == kSavedDwords * kMaxSaved);
 
 /// Buffers continue where the unmap interrupted them. What the guest made of the words is checked like any packet's.
 void load_buffers(const Image& image, Hqd& hqd) {
     hqd.ib_stack.clear();
     hqd.drop_dwords = 0;
-    if (image[SavedMagic] != kMagic) return;
-    hqd.drop_dwords = image[SavedDrop] & 0x3fff;
-    const uint32_t count = std::min(image[SavedCount], kMaxSaved);
+    if (image[lyra_ib_magic] != kMagic) return;
+    hqd.drop_dwords = image[lyra_ib_drop] & 0x3fff;
+    const uint32_t count = std::min(image[lyra_ib_count], kMaxSaved);
     for (uint32_t i = 0; i < count; ++i) {
-        const uint32_t* words = &image[SavedFirst + i * kSavedDwords];
+        const uint32_t* words = &image[lyra_ib_list + i * kSavedDwords];
         IndirectBuffer ib;
         ib.base = make64(words[0] & ~3u, words[1]);
         ib.size_dw = words[2] & 0xfffff;
@@ -39,8 +40,8 @@ SavedWords saved_buffers(const Hqd& hqd) {
     // An AQL queue starts its packet again, so the buffers of the packet are not kept.
     if (hqd.aql() || (count == 0 && hqd.drop_dwords == 0)) return words;
     words[0] = kMagic;
-    words[SavedCount - SavedMagic] = count;
-    words[SavedDrop - SavedMagic] = hqd.drop_dwords;
+    words[lyra_ib_count - lyra_ib_magic] = count;
+    words[lyra_ib_drop - lyra_ib_magic] = hqd.drop_dwords;
     for (uint32_t i = 0; i < count; ++i) {
         const IndirectBuffer& ib = hqd.ib_stack[i];
         const uint32_t saved[kSavedDwords] = {lo32(ib.base), hi32(ib.base), ib.size_dw, ib.next_dw, ib.vmid};
@@ -55,10 +56,10 @@ namespace {
 
 void take_private(const Image& image, Hqd& hqd) {
     std::copy_n(image.begin(), hqd.compute.size(), hqd.compute.begin());
-    hqd.trap_present = field::COMPUTE_PGM_RSRC2::TRAP_PRESENT::get(image[PgmRsrc2]);
+    hqd.trap_present = field::COMPUTE_PGM_RSRC2::TRAP_PRESENT::get(image[compute_pgm_rsrc2]);
     load_buffers(image, hqd);
-    std::copy_n(image.begin() + kMqdFlightFirst, hqd.flight.size(), hqd.flight.begin());
-    std::copy_n(image.begin() + kMqdGwsFirst, hqd.gws.size(), hqd.gws.begin());
+    std::copy_n(image.begin() + lyra_flight, hqd.flight.size(), hqd.flight.begin());
+    std::copy_n(image.begin() + lyra_gws, hqd.gws.size(), hqd.gws.begin());
 }
 
 }  // namespace
@@ -67,7 +68,7 @@ Fault load(MemoryPort& memory, Hqd& hqd, uint64_t address) {
     Image image{};
     if (memory.read(0, address, image.data(), sizeof image) != Fault::None) return Fault::MqdUnreadable;
     const uint32_t vmid = hqd.regs[hqd_reg::CP_HQD_VMID];
-    std::copy_n(image.begin() + HqdFirst, hqd.regs.size(), hqd.regs.begin());
+    std::copy_n(image.begin() + cp_mqd_base_addr_lo, hqd.regs.size(), hqd.regs.begin());
     hqd.regs[hqd_reg::CP_HQD_VMID] = vmid;
     take_private(image, hqd);
     return Fault::None;
@@ -91,10 +92,10 @@ Fault store(MemoryPort& memory, const Hqd& hqd, uint64_t address) {
     };
     // Dword 0 is the driver's header.
     Fault fault = put(1, &hqd.compute[1], hqd.compute.size() - 1);
-    if (fault == Fault::None) fault = put(HqdFirst, regs.data(), regs.size());
-    if (fault == Fault::None) fault = put(SavedMagic, saved.data(), saved.size());
-    if (fault == Fault::None) fault = put(kMqdFlightFirst, hqd.flight.data(), hqd.flight.size());
-    if (fault == Fault::None && hqd.gws_size != 0) fault = put(kMqdGwsFirst, hqd.gws.data(), hqd.gws.size());
+    if (fault == Fault::None) fault = put(cp_mqd_base_addr_lo, regs.data(), regs.size());
+    if (fault == Fault::None) fault = put(lyra_ib_magic, saved.data(), saved.size());
+    if (fault == Fault::None) fault = put(lyra_flight, hqd.flight.data(), hqd.flight.size());
+    if (fault == Fault::None && hqd.gws_size != 0) fault = put(lyra_gws, hqd.gws.data(), hqd.gws.size());
     return fault == Fault::None ? Fault::None : Fault::MqdUnreadable;
 }
 

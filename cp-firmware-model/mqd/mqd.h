@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compute MQD v9: dword numbers, and reading and writing it; steps 3 and 4 of the data flow.
+// Compute MQD v9, read and written; steps 3 and 4 of the data flow.
 #pragma once
 
 #include <array>
@@ -7,17 +7,11 @@
 
 #include "common/memory_port.h"
 #include "cp-firmware-model/queue/hqd.h"
+#include "facts/mqd.h"
 
 namespace lyra::mqd {
 
-/// Dwords of v9_mqd. @source Linux 6.12 include/v9_structs.h
-enum Dword : uint16_t {
-#define MQD(name, dword, meaning) name = dword,
-#include "cp-firmware-model/mqd/mqd_v9.def"
-#undef MQD
-};
-
-using Image = std::array<uint32_t, kMqdDwords>;
+using Image = std::array<uint32_t, kDwords>;
 
 /// Copy the MQD at a GART address into the queue's registers and COMPUTE state; CP_HQD_VMID stays. Buffers that an earlier
 /// unmap left half-executed in it are taken over. @return MqdUnreadable: the queue is unchanged

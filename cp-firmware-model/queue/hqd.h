@@ -11,20 +11,16 @@
 #include "common/snapshot.h"
 #include "cp-firmware-model/cp_bus.h"
 #include "cwsr/control_stack.h"
+#include "facts/mqd.h"
 #include "facts/register_fields.h"
 
 namespace lyra {
 
 inline constexpr unsigned kMecs = 2, kPipesPerMec = 4, kQueuesPerPipe = 8;
-inline constexpr unsigned kHqdRegisters = 56;  ///< CP_MQD_BASE_ADDR 0x1245 .. CP_HQD_PQ_WPTR_HI 0x127c, MQD dwords 128..183
-inline constexpr unsigned kMqdDwords = 512;
-inline constexpr unsigned kMqdHqdFirst = 128;   ///< MQD dword of the first HQD register
-inline constexpr unsigned kMqdFlightFirst = 288;  ///< MQD dwords 288..475, reserved: what was in flight at a context save
-inline constexpr unsigned kFlightWords = 188;
-inline constexpr unsigned kMqdGwsFirst = kMqdFlightFirst + kFlightWords;  ///< 476..507, reserved: global wave sync
-inline constexpr unsigned kHqdGwsWords = 32;
-static_assert(kMqdGwsFirst + kHqdGwsWords <= kMqdDwords);
-inline constexpr unsigned kComputeImage = 128;  ///< MQD dwords 0..127: COMPUTE_* state
+inline constexpr unsigned kHqdRegisters = mqd::cp_hqd_pq_wptr_hi + 1 - mqd::cp_mqd_base_addr_lo;
+inline constexpr unsigned kFlightWords = mqd::lyra_flight_dwords;  ///< what was in flight at a context save
+inline constexpr unsigned kHqdGwsWords = mqd::lyra_gws_dwords;
+inline constexpr unsigned kComputeImage = mqd::cp_mqd_base_addr_lo;  ///< MQD dwords before the registers: COMPUTE_* state
 
 /// Numbers of HQD registers in Hqd::regs. @source docs/spec/front-end.md 1.2
 namespace hqd_reg {

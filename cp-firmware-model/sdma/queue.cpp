@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cp-firmware-model/sdma/engine_impl.h"
+#include "facts/mqd.h"
 
 namespace lyra {
 
@@ -10,50 +11,26 @@ using namespace sdma;
 
 namespace {
 
-/// Dwords of v9_sdma_mqd. @source Linux 6.12 include/v9_structs.h; docs/spec/bring-up.md 4.2
-enum SdmaMqd : uint32_t {
-    kMqdRbCntl = 0,
-    kMqdRbBase = 1,
-    kMqdRbBaseHi = 2,
-    kMqdRptr = 3,
-    kMqdRptrHi = 4,
-    kMqdWptr = 5,
-    kMqdWptrHi = 6,
-    kMqdRptrAddrHi = 8,
-    kMqdRptrAddrLo = 9,
-    kMqdIbCntl = 10,
-    kMqdIbRptr = 11,
-    kMqdIbOffset = 12,
-    kMqdIbBaseLo = 13,
-    kMqdIbBaseHi = 14,
-    kMqdIbSize = 15,
-    kMqdSkipCntl = 16,
-    kMqdContextStatus = 17,
-    kMqdDwords = 32,
-};
 constexpr uint32_t kOffsetUnit = 4;  ///< IB_RPTR and IB_OFFSET are bytes
-using Mqd = std::array<uint32_t, kMqdDwords>;
+using Mqd = std::array<uint32_t, sdma_mqd::kDwords>;
 
-/// MQD dword and the ring register that it becomes.
-constexpr struct {
-    uint32_t dword, offset;
-} kMqdRegisters[] = {
-    {kMqdRbBase, ring_reg::RB_BASE},
-    {kMqdRbBaseHi, ring_reg::RB_BASE_HI},
-    {kMqdRptrAddrHi, ring_reg::RB_RPTR_ADDR_HI},
-    {kMqdRptrAddrLo, ring_reg::RB_RPTR_ADDR_LO},
-    {kMqdIbCntl, ring_reg::IB_CNTL},
-};
+// A dword of the MQD is the register of the ring with that number.
+#define SDMA_MQD(name, dword, reg) static_assert((dword) == ring_reg::reg && (dword) < sdma_mqd::kDwords);
+#include "facts/mqd/v9_sdma_mqd.def"
+
+/// Registers that are taken as they are; what is Live becomes state.
+constexpr sdma_mqd::Dword kTaken[] = {sdma_mqd::rb_base, sdma_mqd::rb_base_hi, sdma_mqd::rb_rptr_addr_hi,
+                                      sdma_mqd::rb_rptr_addr_lo, sdma_mqd::ib_cntl};
 
 /// A buffer that an earlier unmap interrupted. The position is checked, not trusted: the MQD is guest memory.
 IbState saved_buffer(const Mqd& mqd, uint32_t vmid) {
     IbState ib;
-    const uint32_t size = IndirectSize::get(mqd[kMqdIbSize]);
-    if (size == 0 || mqd[kMqdIbOffset] / kOffsetUnit > size) return ib;
+    const uint32_t size = IndirectSize::get(mqd[sdma_mqd::ib_size]);
+    if (size == 0 || mqd[sdma_mqd::ib_offset] / kOffsetUnit > size) return ib;
     ib.active = true;
-    ib.base = make64(mqd[kMqdIbBaseLo], mqd[kMqdIbBaseHi]) & ~uint64_t{31};
+    ib.base = make64(mqd[sdma_mqd::ib_base_lo], mqd[sdma_mqd::ib_base_hi]) & ~uint64_t{31};
     ib.size_dw = size;
-    ib.next_dw = mqd[kMqdIbOffset] / kOffsetUnit;
+    ib.next_dw = mqd[sdma_mqd::ib_offset] / kOffsetUnit;
     ib.vmid = vmid;
     return ib;
 }
@@ -74,17 +51,17 @@ int SdmaEngine::Impl::map_queue(uint64_t mqd_address, uint64_t wptr_address, uin
     ring.abandon();
     ring.stopped = ring.draining = ring.writeback_failed = false;
     for (size_t i = 0; i < kRingStride; ++i) ring.regs[i] = kRingRows[i].reset;
-    for (const auto& row : kMqdRegisters) ring.regs[row.offset] = mqd[row.dword];
-    ring.regs[ring_reg::RB_CNTL] = rb_cntl::RB_ENABLE::set(rb_cntl::RB_VMID::set(mqd[kMqdRbCntl], vmid), 1);
+    for (const sdma_mqd::Dword dword : kTaken) ring.regs[dword] = mqd[dword];
+    ring.regs[ring_reg::RB_CNTL] = rb_cntl::RB_ENABLE::set(rb_cntl::RB_VMID::set(mqd[sdma_mqd::rb_cntl], vmid), 1);
     ring.regs[ring_reg::DOORBELL] = field::SDMA_RING_DOORBELL::ENABLE::kMask;
     ring.regs[ring_reg::DOORBELL_OFFSET] = field::SDMA_RING_DOORBELL_OFFSET::OFFSET::in_place(doorbell_bytes);
     ring.mapped = true;
     ring.mqd = mqd_address;
     ring.pasid = pasid;
-    ring.rptr = make64(mqd[kMqdRptr], mqd[kMqdRptrHi]) & ~uint64_t{3};
-    ring.wptr = make64(mqd[kMqdWptr], mqd[kMqdWptrHi]) & ~uint64_t{3};
+    ring.rptr = make64(mqd[sdma_mqd::rb_rptr], mqd[sdma_mqd::rb_rptr_hi]) & ~uint64_t{3};
+    ring.wptr = make64(mqd[sdma_mqd::rb_wptr], mqd[sdma_mqd::rb_wptr_hi]) & ~uint64_t{3};
     ring.ib = saved_buffer(mqd, ring.ring_vmid());
-    ring.skip_dw = ExecCount::get(mqd[kMqdSkipCntl]);
+    ring.skip_dw = ExecCount::get(mqd[sdma_mqd::skip_cntl]);
     ring.rptr_dirty = false;  // memory has it from before
     // Doorbells rung while the queue was out left their value in memory only.
     uint64_t wptr = 0;
@@ -138,10 +115,10 @@ void SdmaEngine::Impl::release(Ring& ring) {
         ib.active ? ib.size_dw : 0,
         ring.skip_dw,
     };
-    static_assert(kMqdWptrHi - kMqdRptr == 3 && kMqdSkipCntl - kMqdIbRptr == 5);
+    static_assert(sdma_mqd::rb_wptr_hi - sdma_mqd::rb_rptr == 3 && sdma_mqd::skip_cntl - sdma_mqd::ib_rptr == 5);
     MemoryPort& port = bus.gfxhub();
-    const Fault first = port.write(0, ring.mqd + kMqdRptr * 4, position, sizeof position);
-    const Fault second = first != Fault::None ? first : port.write(0, ring.mqd + kMqdIbRptr * 4, buffer, sizeof buffer);
+    const Fault first = port.write(0, ring.mqd + sdma_mqd::rb_rptr * 4, position, sizeof position);
+    const Fault second = first != Fault::None ? first : port.write(0, ring.mqd + sdma_mqd::ib_rptr * 4, buffer, sizeof buffer);
     if (second != Fault::None) report(env, Fault::MqdUnreadable, fmt::format("sdma{} {:#x}", index, ring.mqd));
     write_back_rptr(ring);
     ring.abandon();

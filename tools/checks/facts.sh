@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Compares facts/ with the headers of the driver that the guest runs (registers.py, packets.py); installs their source when it
-# is not in the cache.
+# Compares facts/ with the headers of the driver that the guest runs (registers.py, packets.py, mqd.py); installs their source
+# when it is not in the cache.
 #
 #   facts.sh [--cache DIR] [--kernel 6.12]
 #
@@ -29,4 +29,4 @@ log=$work/log
 kind=facts
 kbuild_kernel "$kernel"
 kbuild_ready
-for check in registers packets; do python3 "$source_dir/tools/checks/$check.py" "$source_dir" "$kernel_source"; done
+for check in registers packets mqd; do python3 "$source_dir/tools/checks/$check.py" "$source_dir" "$kernel_source"; done

@@ -463,7 +463,7 @@ void test_kunit(Report& report) {
 void test_facts(Report& report) {
     const Captured result = capture({(source_dir() / "tools/checks/facts.sh").string(), "--cache", cache_dir().string()}, true);
     if (interrupted) throw Interrupted();
-    report.add("scheduler", "registers and fields of packets are where the driver's headers have them",
+    report.add("scheduler", "registers, fields of packets and MQDs are where the driver's headers have them",
                result.status == 0 ? Verdict::Passed : Verdict::Failed, result.out + result.err);
 }
 

@@ -19,7 +19,7 @@ void test_firmware_probe(const GuestOptions& options, Report& report);
 /// The KUnit tests of the series, in User Mode Linux.
 void test_kunit(Report& report);
 
-/// Registers and fields of packets are where the driver's headers have them.
+/// Registers, fields of packets and dwords of MQDs are where the driver's headers have them.
 void test_facts(Report& report);
 
 /// Experiments are forks of one saved machine.
