@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SDMA packet decode: rows of sdma.def, look-up by header word, packet length, and the fields of each packet.
+// SDMA packet decode: rows of sdma.def, look-up by header word, packet length, and fields (facts/packets/sdma_fields.def).
 #pragma once
 
 #include <array>
@@ -10,28 +10,11 @@
 
 namespace lyra::sdma {
 
-/// What executes a packet (column handler of sdma.def).
-enum class Handler : uint8_t {
-    Nop,
-    Copy,
-    CopyBroadcast,
-    CopyRect,
-    Write,
-    Indirect,
-    Fence,
-    Trap,
-    Poll,
-    RegisterToMemory,
-    CondExe,
-    Atomic,
-    ConstFill,
-    GenPtePde,
-    TimestampSet,
-    TimestampGet,
-    TimestampGlobal,
-    RegisterWrite,
-    PreExe,
-    Todo,
+/// Number of a row.
+enum class Id : uint8_t {
+#define SDMA_PACKET(name, op, sub_op, variant, dwords, tail, handler) name,
+#include "cp-firmware-model/packets/sdma.def"
+#undef SDMA_PACKET
 };
 enum class Variant : uint8_t { Any, Plain, Broadcast };
 enum class Tail : uint8_t { None, NopCount, WriteCount, TiledCount };
@@ -43,12 +26,11 @@ struct Packet {
     Variant variant;
     uint8_t dwords;  ///< fixed part, header included
     Tail tail;
-    Handler handler;
+    constexpr bool is(Id id) const;
 };
 
 inline constexpr Packet kPackets[] = {
-#define SDMA_PACKET(name, op, sub_op, variant, dwords, tail, handler) \
-    {#name, op, sub_op, Variant::variant, dwords, Tail::tail, Handler::handler},
+#define SDMA_PACKET(name, op, sub_op, variant, dwords, tail, handler) {#name, op, sub_op, Variant::variant, dwords, Tail::tail},
 #include "cp-firmware-model/packets/sdma.def"
 #undef SDMA_PACKET
 };
@@ -57,58 +39,94 @@ inline constexpr size_t kMaxFixedDwords = 16;
 /// The fixed part of a packet; words past its length are not meaningful.
 using Words = std::array<uint32_t, kMaxFixedDwords>;
 
+constexpr bool Packet::is(Id id) const { return this == &kPackets[static_cast<size_t>(id)]; }
+
+// FENCE::addr(words)
+#define SDMA_FIELD(packet, name, dword, low, width)                                                 \
+    namespace packet {                                                                              \
+    constexpr uint32_t name(const Words& words) { return Bits<(low), (width)>::get(words[dword]); } \
+    }
+#define SDMA_PAIR(packet, name, dword)                                                               \
+    namespace packet {                                                                               \
+    constexpr uint64_t name(const Words& words) { return make64(words[dword], words[(dword) + 1]); } \
+    }
+#include "facts/packets/sdma_fields.def"
+
 /// Row of the packet that begins with this header word; nullptr when there is none. Reserved header bits are ignored.
 constexpr const Packet* find_packet(uint32_t header) {
     const uint32_t op = header & 0xff, sub_op = (header >> 8) & 0xff;
-    const Variant variant = bit(header, 27) ? Variant::Broadcast : Variant::Plain;
+    const Variant variant = COPY_LINEAR::broadcast({header}) ? Variant::Broadcast : Variant::Plain;
     for (const Packet& row : kPackets) {
         if (row.op == op && row.sub_op == sub_op && (row.variant == Variant::Any || row.variant == variant)) return &row;
     }
     return nullptr;
 }
 
+/// Header word of a packet without fields.
+constexpr uint32_t header(const Packet& row) {
+    return row.op | uint32_t{row.sub_op} << 8 | (row.variant == Variant::Broadcast ? 1u << 27 : 0);
+}
+
+// Two rows for one header do not compile, nor does a packet that does not fit into Words.
+static_assert([] {
+    for (const Packet& row : kPackets)
+        if (find_packet(header(row)) != &row || row.dwords > kMaxFixedDwords) return false;
+    return true;
+}());
+
 /// Dwords that follow the fixed part. At most 2^20.
 constexpr uint32_t tail_dwords(const Packet& row, const Words& words) {
     switch (row.tail) {
         case Tail::None: return 0;
-        case Tail::NopCount: return Bits<16, 14>::get(words[0]);
-        case Tail::WriteCount: return Bits<0, 20>::get(words[3]) + 1;
-        case Tail::TiledCount: return Bits<0, 20>::get(words[8]) + 1;
+        case Tail::NopCount: return NOP::count(words);
+        case Tail::WriteCount: return WRITE_LINEAR::count(words) + 1;
+        case Tail::TiledCount: return WRITE_TILED::count(words) + 1;
     }
     return 0;
 }
 
-/// 64-bit address or value in words first (low) and first + 1 (high).
-constexpr uint64_t qword(const Words& words, size_t first) { return make64(words[first], words[first + 1]); }
+// --- fields as rows ---
 
-// Fields, by packet and word. @source vega10_sdma_pkt_open.h
-using CopyCount = Bits<0, 22>;  ///< bytes - 1
-using IndirectVmid = Bits<16, 4>;
-using IndirectSize = Bits<0, 20>;  ///< dwords
-using TrapContext = Bits<0, 28>;
-using PollHdpFlush = Bits<26, 1>;
-using PollFunction = Bits<28, 3>;  ///< PollCondition
-using PollMemory = Bits<31, 1>;
-using PollInterval = Bits<0, 16>;
-using PollRetries = Bits<16, 12>;  ///< kPollForever: no limit
-using ExecCount = Bits<0, 14>;     ///< dwords
-using AtomicLoop = Bits<16, 1>;
-using AtomicOp = Bits<25, 7>;
-using AtomicInterval = Bits<0, 13>;
-using FillSize = Bits<30, 2>;   ///< 0 byte, 2 dword. @source cikd.h SDMA_CONSTANT_FILL_EXTRA_SIZE
-using FillCount = Bits<0, 22>;  ///< bytes - 1
-using PteCount = Bits<0, 19>;   ///< entries - 1
-using SrbmByteEnable = Bits<28, 4>;
-using SrbmAddress = Bits<0, 18>;  ///< dwords
-using PreExeDevice = Bits<16, 8>;
-using RectElement = Bits<29, 3>;  ///< log2 bytes
-using RectX = Bits<0, 14>;
-using RectY = Bits<16, 14>;
-using RectZ = Bits<0, 11>;
-using RectPitch = Bits<13, 19>;  ///< elements - 1
-using RectSlice = Bits<0, 28>;   ///< elements - 1
+struct Field {
+    Id packet;
+    const char* name;
+    uint8_t dword, low, width;  ///< width 64: two dwords
+    constexpr uint64_t get(const Words& words) const {
+        return width == 64 ? make64(words[dword], words[dword + 1u]) : bits(words[dword], low, width);
+    }
+};
 
-inline constexpr uint32_t kPollForever = 0xfff;
+inline constexpr Field kFields[] = {
+#define SDMA_FIELD(packet, name, dword, low, width) {Id::packet, #name, dword, low, width},
+#define SDMA_PAIR(packet, name, dword) {Id::packet, #name, dword, 0, 64},
+#include "facts/packets/sdma_fields.def"
+};
+
+// A field lies in the fixed part of its packet, and has no bit of another or of the operation.
+static_assert([] {
+    for (size_t id = 0; id < std::size(kPackets); ++id) {
+        std::array<uint64_t, kMaxFixedDwords> taken{0xffff};
+        for (const Field& field : kFields) {
+            if (field.packet != static_cast<Id>(id)) continue;
+            const unsigned dwords = field.width == 64 ? 2 : 1, width = field.width / dwords;
+            if (field.low + width > 32 || field.dword + dwords > kPackets[id].dwords) return false;
+            for (unsigned n = field.dword; n < field.dword + dwords; ++n) {
+                const uint64_t mask = ((uint64_t{1} << width) - 1) << field.low;
+                if (taken[n] & mask) return false;
+                taken[n] |= mask;
+            }
+        }
+    }
+    return true;
+}());
+
+// --- values of fields ---
+
+/// Where a packet addresses a register by bytes: its dword in BAR5.
+using RegisterAddress = Bits<2, 18>;
+
+inline constexpr uint32_t kFillDwords = 2;  ///< CONST_FILL.fillsize; 0: bytes. @source cikd.h SDMA_CONSTANT_FILL_EXTRA_SIZE
+inline constexpr uint32_t kPollForever = 0xfff;  ///< POLL_REGMEM.retry_count
 
 /// Whether (value) <function> (reference) holds. function 0 always does; 7 is reserved and never does.
 constexpr bool poll_condition(uint32_t function, uint32_t value, uint32_t reference) {

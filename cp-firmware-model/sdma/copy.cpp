@@ -105,8 +105,8 @@ Step SdmaEngine::Impl::vm_fault(const Ring& ring, Fault fault, uint64_t va) {
 /// Overlapping ranges give what was in the source before; the engine copies from the far end when it must.
 Step SdmaEngine::Impl::copy(Ring& ring, int64_t& budget) {
     Active& packet = ring.packet;
-    const uint64_t size = uint64_t{CopyCount::get(packet.words[1])} + 1;
-    const uint64_t source = qword(packet.words, 3), destination = qword(packet.words, 5);
+    const uint64_t size = uint64_t{COPY_LINEAR::count(packet.words)} + 1;
+    const uint64_t source = COPY_LINEAR::src_addr(packet.words), destination = COPY_LINEAR::dst_addr(packet.words);
     const bool backwards = destination > source && destination - source < size;
     while (packet.done < size) {
         packet.left = size - packet.done;
@@ -127,10 +127,11 @@ Step SdmaEngine::Impl::copy(Ring& ring, int64_t& budget) {
 }
 
 Step SdmaEngine::Impl::copy_broadcast(Ring& ring, int64_t& budget) {
+    namespace f = COPY_LINEAR_BROADCAST;
     Active& packet = ring.packet;
-    const uint64_t size = uint64_t{CopyCount::get(packet.words[1])} + 1;
-    const uint64_t source = qword(packet.words, 3);
-    const uint64_t targets[2] = {qword(packet.words, 5), qword(packet.words, 7)};
+    const uint64_t size = uint64_t{f::count(packet.words)} + 1;
+    const uint64_t source = f::src_addr(packet.words);
+    const uint64_t targets[2] = {f::dst1_addr(packet.words), f::dst2_addr(packet.words)};
     while (packet.done < size) {
         packet.left = size - packet.done;
         if (budget <= 0) return Step::Again;
@@ -149,25 +150,30 @@ Step SdmaEngine::Impl::copy_broadcast(Ring& ring, int64_t& budget) {
 
 /// Linear sub-window: rect_z slices of rect_y rows of rect_x elements, upwards. @source SDMA_PKT_COPY_LINEAR_SUBWIN; ROCr
 Step SdmaEngine::Impl::copy_rect(Ring& ring, int64_t& budget) {
+    namespace f = COPY_LINEAR_SUB_WINDOW;
     Active& packet = ring.packet;
     const Words& w = packet.words;
-    const uint32_t shift = RectElement::get(w[0]);
+    const uint32_t shift = f::elementsize(w);
     if (shift > 4) {
         report(env, Fault::PacketField, fmt::format("sdma{} ring {} element of 2^{} bytes", index, ring.index, shift));
         return Step::Skip;
     }
-    const uint64_t row_bytes = (uint64_t{RectX::get(w[11])} + 1) << shift, rows = RectY::get(w[11]) + 1;
-    const uint64_t size = row_bytes * rows * (RectZ::get(w[12]) + 1);
-    const auto address = [&](size_t first, uint64_t x, uint64_t y, uint64_t z) {
-        const uint64_t pitch = uint64_t{RectPitch::get(w[first + 3])} + 1, slice = uint64_t{RectSlice::get(w[first + 4])} + 1;
-        const uint64_t row = RectY::get(w[first + 2]) + y, plane = RectZ::get(w[first + 3]) + z;
-        return qword(w, first) + ((RectX::get(w[first + 2]) + row * pitch + plane * slice) << shift) + x;
+    const uint64_t row_bytes = (uint64_t{f::rect_x(w)} + 1) << shift, rows = f::rect_y(w) + 1;
+    const uint64_t size = row_bytes * rows * (f::rect_z(w) + 1);
+    struct Window {
+        uint64_t base, x, y, z, pitch, slice;
+    };
+    const Window from = {f::src_addr(w), f::src_x(w), f::src_y(w), f::src_z(w), f::src_pitch(w), f::src_slice_pitch(w)};
+    const Window to = {f::dst_addr(w), f::dst_x(w), f::dst_y(w), f::dst_z(w), f::dst_pitch(w), f::dst_slice_pitch(w)};
+    const auto address = [&](const Window& window, uint64_t x, uint64_t y, uint64_t z) {
+        const uint64_t element = window.x + (window.y + y) * (window.pitch + 1) + (window.z + z) * (window.slice + 1);
+        return window.base + (element << shift) + x;
     };
     while (packet.done < size) {
         packet.left = size - packet.done;
         if (budget <= 0) return Step::Again;
         const uint64_t x = packet.done % row_bytes, line = packet.done / row_bytes;
-        const uint64_t source = address(1, x, line % rows, line / rows), target = address(6, x, line % rows, line / rows);
+        const uint64_t source = address(from, x, line % rows, line / rows), target = address(to, x, line % rows, line / rows);
         const uint64_t n = std::min({at_most(row_bytes - x, budget), page_after(source), page_after(target)});
         const Fault fault = move_within_pages(ring.vmid(), source, target, n);
         if (!packet.row) return Step::Done;
@@ -182,7 +188,7 @@ Step SdmaEngine::Impl::copy_rect(Ring& ring, int64_t& budget) {
 Step SdmaEngine::Impl::write(Ring& ring, int64_t& budget) {
     Active& packet = ring.packet;
     const uint64_t size = uint64_t{packet.total_dw - packet.row->dwords} * sizeof(uint32_t);
-    const uint64_t destination = qword(packet.words, 1) & ~uint64_t{3};
+    const uint64_t destination = WRITE_LINEAR::dst_addr(packet.words) & ~uint64_t{3};
     uint32_t data[kPageBytes / sizeof(uint32_t)];
     while (packet.done < size) {
         packet.left = size - packet.done;
@@ -202,13 +208,14 @@ Step SdmaEngine::Impl::write(Ring& ring, int64_t& budget) {
     return Step::Done;
 }
 
-/// FILLSIZE 2: the dword repeats. Otherwise: its low byte repeats. The count is in bytes in both cases.
+/// The dword repeats, or its low byte does. The count is in bytes in both cases.
 Step SdmaEngine::Impl::const_fill(Ring& ring, int64_t& budget) {
     Active& packet = ring.packet;
-    const uint64_t size = uint64_t{FillCount::get(packet.words[4])} + 1;
-    const bool dwords = FillSize::get(packet.words[0]) == 2;
-    const uint32_t value = dwords ? packet.words[3] : (packet.words[3] & 0xff) * 0x01010101u;
-    const uint64_t destination = qword(packet.words, 1);
+    const uint64_t size = uint64_t{CONST_FILL::count(packet.words)} + 1;
+    const uint32_t data = CONST_FILL::src_data_31_0(packet.words);
+    const bool dwords = CONST_FILL::fillsize(packet.words) == kFillDwords;
+    const uint32_t value = dwords ? data : (data & 0xff) * 0x01010101u;
+    const uint64_t destination = CONST_FILL::dst_addr(packet.words);
     uint32_t pattern[kPageBytes / sizeof(uint32_t) + 1];
     std::fill(std::begin(pattern), std::end(pattern), value);
     while (packet.done < size) {
@@ -229,9 +236,9 @@ Step SdmaEngine::Impl::const_fill(Ring& ring, int64_t& budget) {
 Step SdmaEngine::Impl::gen_pte_pde(Ring& ring, int64_t& budget) {
     Active& packet = ring.packet;
     const Words& words = packet.words;
-    const uint64_t size = (uint64_t{PteCount::get(words[9])} + 1) * sizeof(uint64_t);
-    const uint64_t destination = qword(words, 1) & ~uint64_t{7};
-    const uint64_t flags = qword(words, 3), value = qword(words, 5), increment = qword(words, 7);
+    const uint64_t size = (uint64_t{GEN_PTEPDE::count(words)} + 1) * sizeof(uint64_t);
+    const uint64_t destination = GEN_PTEPDE::dst_addr(words) & ~uint64_t{7};
+    const uint64_t flags = GEN_PTEPDE::mask(words), value = GEN_PTEPDE::init(words), increment = GEN_PTEPDE::incr(words);
     uint64_t entries[kPageBytes / sizeof(uint64_t)];
     while (packet.done < size) {
         packet.left = size - packet.done;

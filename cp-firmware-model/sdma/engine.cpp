@@ -16,7 +16,7 @@ using namespace sdma;
 namespace {
 
 constexpr uint32_t kDwordBytes = 4;
-constexpr uint32_t kIndirectDwords = 6;
+constexpr uint32_t kIndirectDwords = kPackets[static_cast<size_t>(Id::INDIRECT)].dwords;
 
 }  // namespace
 
@@ -225,7 +225,7 @@ RunState SdmaEngine::Impl::run_ring(Ring& ring, int64_t& budget) {
         if (step == Step::Again) return RunState::Busy;
         if (step == Step::Wait) {
             // Blocked by a cleared IB_ENABLE: only a register write helps. Otherwise the value may come from anywhere.
-            const bool polls = ring.packet.row->handler != Handler::Indirect;
+            const bool polls = !ring.packet.row->is(Id::INDIRECT);
             ring.packet.waiting = true;
             if (ring.enabled() && !ring.draining) return polls ? RunState::Polling : RunState::Idle;
             ring.packet = {};

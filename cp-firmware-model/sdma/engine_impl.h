@@ -202,6 +202,7 @@ struct SdmaEngine::Impl {
     Step pre_exe(Ring&, int64_t&);
     template <class T>
     Step atomic_on(Ring& ring, uint32_t kind, uint64_t va);
+    Step store_clock(Ring& ring, int64_t& budget, uint64_t address, uint64_t offset);
     Step wait(Ring& ring, uint32_t interval, uint32_t retries);
     bool refuse_unprivileged(Ring& ring);
     void interrupt(const Ring& ring, uint8_t source, uint32_t data);

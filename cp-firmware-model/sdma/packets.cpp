@@ -24,30 +24,11 @@ constexpr unsigned kAtomicTries = 64;
 Step SdmaEngine::Impl::execute(Ring& ring, int64_t& budget) {
     using Action = Step (Impl::*)(Ring&, int64_t&);
     static constexpr Action kActions[] = {
-        // in the order of sdma::Handler
-        &Impl::nop,
-        &Impl::copy,
-        &Impl::copy_broadcast,
-        &Impl::copy_rect,
-        &Impl::write,
-        &Impl::indirect,
-        &Impl::fence,
-        &Impl::trap,
-        &Impl::poll,
-        &Impl::register_to_memory,
-        &Impl::cond_exe,
-        &Impl::atomic,
-        &Impl::const_fill,
-        &Impl::gen_pte_pde,
-        &Impl::timestamp_set,
-        &Impl::timestamp_get,
-        &Impl::timestamp_global,
-        &Impl::register_write,
-        &Impl::pre_exe,
-        &Impl::todo,
+#define SDMA_PACKET(name, op, sub_op, variant, dwords, tail, handler) &Impl::handler,
+#include "cp-firmware-model/packets/sdma.def"
+#undef SDMA_PACKET
     };
-    static_assert(std::size(kActions) == static_cast<size_t>(Handler::Todo) + 1);
-    return (this->*kActions[static_cast<size_t>(ring.packet.row->handler)])(ring, budget);
+    return (this->*kActions[ring.packet.row - kPackets])(ring, budget);
 }
 
 Step SdmaEngine::Impl::nop(Ring&, int64_t&) { return Step::Done; }
@@ -65,10 +46,10 @@ Step SdmaEngine::Impl::indirect(Ring& ring, int64_t&) {
         return Step::Stop;
     }
     if (ring.kernel() && !field::SDMA_RING_IB_CNTL::IB_ENABLE::get(ring.regs[ring_reg::IB_CNTL])) return Step::Wait;
-    const uint32_t size = IndirectSize::get(words[3]);
+    const uint32_t size = INDIRECT::ib_size(words);
     if (size == 0) return Step::Done;
-    ring.ib.vmid = ring.privileged() ? IndirectVmid::get(words[0]) : ring.ring_vmid();
-    ring.ib.base = qword(words, 1) & ~uint64_t{31};
+    ring.ib.vmid = ring.privileged() ? INDIRECT::vmid(words) : ring.ring_vmid();
+    ring.ib.base = INDIRECT::ib_base(words) & ~uint64_t{31};
     ring.ib.size_dw = size;
     ring.ib.next_dw = 0;
     ring.ib.active = true;
@@ -78,8 +59,9 @@ Step SdmaEngine::Impl::indirect(Ring& ring, int64_t&) {
 /// Everything before it is complete: the engine works in order.
 Step SdmaEngine::Impl::fence(Ring& ring, int64_t& budget) {
     const Words& words = ring.packet.words;
-    const uint64_t va = qword(words, 1) & ~uint64_t{3};
-    if (const Fault fault = store<uint32_t>(ring.vmid(), va, words[3]); fault != Fault::None) return vm_fault(ring, fault, va);
+    const uint64_t va = FENCE::addr(words) & ~uint64_t{3};
+    if (const Fault fault = store<uint32_t>(ring.vmid(), va, FENCE::data(words)); fault != Fault::None)
+        return vm_fault(ring, fault, va);
     count_bytes(ring, sizeof(uint32_t), budget);
     return Step::Done;
 }
@@ -98,7 +80,7 @@ void SdmaEngine::Impl::interrupt(const Ring& ring, uint8_t source, uint32_t data
 
 Step SdmaEngine::Impl::trap(Ring& ring, int64_t&) {
     if (field::SDMA_CNTL::TRAP_ENABLE::get(regs[reg::CNTL])) {
-        interrupt(ring, ih_source::kSdmaTrap, TrapContext::get(ring.packet.words[1]));
+        interrupt(ring, ih_source::kSdmaTrap, TRAP::int_context(ring.packet.words));
     }
     return Step::Done;
 }
@@ -122,19 +104,21 @@ bool SdmaEngine::Impl::refuse_unprivileged(Ring& ring) {
     return true;
 }
 
-/// Poll memory or a register; with HDP_FLUSH first write the reference to the request register in word 2.
+/// Poll memory or a register; with HDP_FLUSH first write the reference to the request register, whose address is the high
+/// dword.
 Step SdmaEngine::Impl::poll(Ring& ring, int64_t&) {
     Active& packet = ring.packet;
     const Words& words = packet.words;
-    const uint32_t function = PollFunction::get(words[0]);
-    const bool flush = PollHdpFlush::get(words[0]);
+    const uint32_t function = POLL_REGMEM::func(words), reference = POLL_REGMEM::value(words);
+    const uint64_t address = POLL_REGMEM::addr(words);
+    const bool flush = POLL_REGMEM::hdp_flush(words);
     uint32_t value = 0;
     if (function == 7) {
         report(env, Fault::PacketField, fmt::format("sdma{} ring {} POLL_REGMEM function 7", index, ring.index));
         return Step::Skip;
     }
-    if (PollMemory::get(words[0])) {
-        const uint64_t va = qword(words, 1) & ~uint64_t{3};
+    if (POLL_REGMEM::mem_poll(words)) {
+        const uint64_t va = address & ~uint64_t{3};
         if (const Fault fault = load<uint32_t>(ring.vmid(), va, value); fault != Fault::None) return vm_fault(ring, fault, va);
     } else {
         // An all-zero POLL_REGMEM is the HDP flush of user queues (ROCr hdp_flush_cmd): host memory needs none here.
@@ -143,20 +127,20 @@ Step SdmaEngine::Impl::poll(Ring& ring, int64_t&) {
         if (flush && !packet.started) {
             packet.started = true;
             const uint32_t epoch = ring.epoch;
-            bus.write_register(SrbmAddress::get(words[2] >> 2), words[3]);
+            bus.write_register(RegisterAddress::get(hi32(address)), reference);
             if (ring.epoch != epoch) return Step::Done;
         }
-        value = bus.read_register(SrbmAddress::get(words[1] >> 2));
+        value = bus.read_register(RegisterAddress::get(lo32(address)));
     }
-    if (poll_condition(function, value & words[4], words[3])) return Step::Done;
-    return wait(ring, PollInterval::get(words[5]), PollRetries::get(words[5]));
+    if (poll_condition(function, value & POLL_REGMEM::mask(words), reference)) return Step::Done;
+    return wait(ring, POLL_REGMEM::interval(words), POLL_REGMEM::retry_count(words));
 }
 
 Step SdmaEngine::Impl::register_to_memory(Ring& ring, int64_t& budget) {
     if (refuse_unprivileged(ring)) return Step::Skip;
     const Words& words = ring.packet.words;
-    const uint64_t va = qword(words, 2) & ~uint64_t{3};
-    const uint32_t value = bus.read_register(SrbmAddress::get(words[1] >> 2));
+    const uint64_t va = POLL_REG_WRITE_MEM::addr(words) & ~uint64_t{3};
+    const uint32_t value = bus.read_register(RegisterAddress::get(POLL_REG_WRITE_MEM::addr_31_2(words) << 2));
     if (const Fault fault = store<uint32_t>(ring.vmid(), va, value); fault != Fault::None) return vm_fault(ring, fault, va);
     count_bytes(ring, sizeof value, budget);
     return Step::Done;
@@ -165,30 +149,30 @@ Step SdmaEngine::Impl::register_to_memory(Ring& ring, int64_t& budget) {
 /// Drop the next dwords unless memory holds the reference. @source sdma_v5_0.c sdma_v5_0_ring_init_cond_exec
 Step SdmaEngine::Impl::cond_exe(Ring& ring, int64_t&) {
     const Words& words = ring.packet.words;
-    const uint64_t va = qword(words, 1) & ~uint64_t{3};
+    const uint64_t va = COND_EXE::addr(words) & ~uint64_t{3};
     uint32_t value = 0;
     if (const Fault fault = load<uint32_t>(ring.vmid(), va, value); fault != Fault::None) return vm_fault(ring, fault, va);
-    if (value != words[3]) ring.skip_dw = ExecCount::get(words[4]);
+    if (value != COND_EXE::reference(words)) ring.skip_dw = COND_EXE::exec_count(words);
     return Step::Done;
 }
 
 /// The next dwords are for the selected devices only; this is device 0.
 Step SdmaEngine::Impl::pre_exe(Ring& ring, int64_t&) {
     const Words& words = ring.packet.words;
-    if (!(PreExeDevice::get(words[0]) & 1)) ring.skip_dw = ExecCount::get(words[1]);
+    if (!(PRE_EXE::dev_sel(words) & 1)) ring.skip_dw = PRE_EXE::exec_count(words);
     return Step::Done;
 }
 
 Step SdmaEngine::Impl::atomic(Ring& ring, int64_t& budget) {
-    const uint32_t op = AtomicOp::get(ring.packet.words[0]);
-    const bool wide = bit(op, 5);
-    const uint64_t va = qword(ring.packet.words, 1);
+    const uint32_t op = ATOMIC::atomic_op(ring.packet.words), kind = tc_op::Operation::get(op);
+    const bool wide = tc_op::Wide::get(op);
+    const uint64_t va = ATOMIC::addr(ring.packet.words);
     const uint32_t size = wide ? 8 : 4;
     if (va % size) {
         report(env, Fault::PacketField, fmt::format("sdma{} ring {} atomic at {:#x}", index, ring.index, va));
         return Step::Skip;
     }
-    const Step step = wide ? atomic_on<uint64_t>(ring, op & 0x1f, va) : atomic_on<uint32_t>(ring, op & 0x1f, va);
+    const Step step = wide ? atomic_on<uint64_t>(ring, kind, va) : atomic_on<uint32_t>(ring, kind, va);
     if (step == Step::Done) count_bytes(ring, size, budget);
     return step;
 }
@@ -196,7 +180,7 @@ Step SdmaEngine::Impl::atomic(Ring& ring, int64_t& budget) {
 template <class T>
 Step SdmaEngine::Impl::atomic_on(Ring& ring, uint32_t kind, uint64_t va) {
     const Words& words = ring.packet.words;
-    const T src = static_cast<T>(qword(words, 3)), cmp = static_cast<T>(qword(words, 5));
+    const T src = static_cast<T>(ATOMIC::src_data(words)), cmp = static_cast<T>(ATOMIC::cmp_data(words));
     T value{};
     if (!tc_op::value<T>(kind, 0, src, cmp, value)) {
         report(env, Fault::TodoPacket, fmt::format("sdma{} ring {} atomic {:#x}", index, ring.index, kind));
@@ -215,9 +199,7 @@ Step SdmaEngine::Impl::atomic_on(Ring& ring, uint32_t kind, uint64_t va) {
     for (unsigned attempt = 0; attempt < kAtomicTries; ++attempt) {
         tc_op::value<T>(kind, old, src, cmp, value);
         const bool failed_swap = kind == tc_op::CMPSWAP && old != cmp;
-        if (failed_swap && AtomicLoop::get(words[0])) {
-            return wait(ring, AtomicInterval::get(words[7]), kPollForever);
-        }
+        if (failed_swap && ATOMIC::loop(words)) return wait(ring, ATOMIC::loop_interval(words), kPollForever);
         if (failed_swap || __atomic_compare_exchange_n(p, &old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
             return Step::Done;
     }
@@ -225,20 +207,25 @@ Step SdmaEngine::Impl::atomic_on(Ring& ring, uint32_t kind, uint64_t va) {
 }
 
 Step SdmaEngine::Impl::timestamp_set(Ring& ring, int64_t&) {
-    timestamp_offset = qword(ring.packet.words, 1) - gpu_clock(env);
+    timestamp_offset = TIMESTAMP_SET::init_data(ring.packet.words) - gpu_clock(env);
     return Step::Done;
 }
 
-Step SdmaEngine::Impl::timestamp_get(Ring& ring, int64_t& budget) {
-    const uint64_t va = qword(ring.packet.words, 1) & ~uint64_t{7};
-    const uint64_t local = ring.packet.row->handler == Handler::TimestampGet ? timestamp_offset : 0;
-    if (const Fault fault = store<uint64_t>(ring.vmid(), va, gpu_clock(env) + local); fault != Fault::None)
+Step SdmaEngine::Impl::store_clock(Ring& ring, int64_t& budget, uint64_t address, uint64_t offset) {
+    const uint64_t va = address & ~uint64_t{7};
+    if (const Fault fault = store<uint64_t>(ring.vmid(), va, gpu_clock(env) + offset); fault != Fault::None)
         return vm_fault(ring, fault, va);
     count_bytes(ring, sizeof(uint64_t), budget);
     return Step::Done;
 }
 
-Step SdmaEngine::Impl::timestamp_global(Ring& ring, int64_t& budget) { return timestamp_get(ring, budget); }
+Step SdmaEngine::Impl::timestamp_get(Ring& ring, int64_t& budget) {
+    return store_clock(ring, budget, TIMESTAMP_GET::write_addr(ring.packet.words), timestamp_offset);
+}
+
+Step SdmaEngine::Impl::timestamp_global(Ring& ring, int64_t& budget) {
+    return store_clock(ring, budget, TIMESTAMP_GET_GLOBAL::write_addr(ring.packet.words), 0);
+}
 
 /// @source sdma_v4_0.c sdma_v4_0_ring_emit_wreg; word 1 is a dword number
 Step SdmaEngine::Impl::register_write(Ring& ring, int64_t&) {
@@ -247,11 +234,11 @@ Step SdmaEngine::Impl::register_write(Ring& ring, int64_t&) {
         return Step::Skip;
     }
     const Words& words = ring.packet.words;
-    const uint32_t address = SrbmAddress::get(words[1]), enable = SrbmByteEnable::get(words[0]);
+    const uint32_t address = SRBM_WRITE::addr(words), enable = SRBM_WRITE::byte_en(words);
     uint32_t mask = 0;
     for (unsigned byte = 0; byte < 4; ++byte) mask |= bit(enable, byte) ? 0xffu << (8 * byte) : 0;
     if (mask == 0) return Step::Done;
-    const uint32_t data = words[2];
+    const uint32_t data = SRBM_WRITE::data(words);
     const uint32_t kept = mask == ~0u ? 0 : bus.read_register(address) & ~mask;
     bus.write_register(address, kept | (data & mask));
     return Step::Done;

@@ -25,7 +25,7 @@ constexpr sdma_mqd::Dword kTaken[] = {sdma_mqd::rb_base, sdma_mqd::rb_base_hi, s
 /// A buffer that an earlier unmap interrupted. The position is checked, not trusted: the MQD is guest memory.
 IbState saved_buffer(const Mqd& mqd, uint32_t vmid) {
     IbState ib;
-    const uint32_t size = IndirectSize::get(mqd[sdma_mqd::ib_size]);
+    const uint32_t size = field::SDMA_RING_IB_SIZE::SIZE::get(mqd[sdma_mqd::ib_size]);
     if (size == 0 || mqd[sdma_mqd::ib_offset] / kOffsetUnit > size) return ib;
     ib.active = true;
     ib.base = make64(mqd[sdma_mqd::ib_base_lo], mqd[sdma_mqd::ib_base_hi]) & ~uint64_t{31};
@@ -61,7 +61,7 @@ int SdmaEngine::Impl::map_queue(uint64_t mqd_address, uint64_t wptr_address, uin
     ring.rptr = make64(mqd[sdma_mqd::rb_rptr], mqd[sdma_mqd::rb_rptr_hi]) & ~uint64_t{3};
     ring.wptr = make64(mqd[sdma_mqd::rb_wptr], mqd[sdma_mqd::rb_wptr_hi]) & ~uint64_t{3};
     ring.ib = saved_buffer(mqd, ring.ring_vmid());
-    ring.skip_dw = ExecCount::get(mqd[sdma_mqd::skip_cntl]);
+    ring.skip_dw = field::SDMA_RING_SKIP_CNTL::SKIP_COUNT::get(mqd[sdma_mqd::skip_cntl]);
     ring.rptr_dirty = false;  // memory has it from before
     // Doorbells rung while the queue was out left their value in memory only.
     uint64_t wptr = 0;

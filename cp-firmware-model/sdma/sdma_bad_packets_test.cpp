@@ -2,6 +2,8 @@
 // Tests of bad SDMA packets: unknown, wild addresses, cyclic buffers, no privilege, packets that change their own engine.
 #include <gtest/gtest.h>
 
+#include <string_view>
+
 #include "cp-firmware-model/sdma/sdma_rig.h"
 
 namespace lyra::sdma_test {
@@ -181,11 +183,17 @@ TEST(SdmaBadPacket, UnknownOpcodeOrSubOpcodeStopsTheRing) {
 }
 
 TEST(SdmaBadPacket, GapsOfTheModelAreSkippedByTheirLength) {
-    for (const sdma::Packet& row : sdma::kPackets) {
-        if (row.handler != sdma::Handler::Todo) continue;
+    constexpr std::string_view kHandlers[] = {
+#define SDMA_PACKET(name, op, sub_op, variant, dwords, tail, handler) #handler,
+#include "cp-firmware-model/packets/sdma.def"
+#undef SDMA_PACKET
+    };
+    for (size_t n = 0; n < std::size(kHandlers); ++n) {
+        if (kHandlers[n] != "todo") continue;
+        const sdma::Packet& row = sdma::kPackets[n];
         Rig rig;
         Dwords packet(row.dwords, 0);
-        packet[0] = row.op | row.sub_op << 8 | (row.variant == sdma::Variant::Broadcast ? 1u << 27 : 0);
+        packet[0] = sdma::header(row);
         if (row.tail == sdma::Tail::TiledCount) packet.push_back(0);
         rig.submit(packet + fence(kDataVa, 1));
         EXPECT_EQ(rig.count(Fault::TodoPacket), 1u) << row.name;

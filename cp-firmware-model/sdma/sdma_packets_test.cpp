@@ -7,12 +7,7 @@
 namespace lyra::sdma_test {
 namespace {
 
-TEST(SdmaPacketTable, RowsAreUniqueAndFit) {
-    for (const sdma::Packet& a : sdma::kPackets) {
-        EXPECT_LE(a.dwords, sdma::kMaxFixedDwords) << a.name;
-        const uint32_t header = a.op | a.sub_op << 8 | (a.variant == sdma::Variant::Broadcast ? 1u << 27 : 0);
-        EXPECT_EQ(sdma::find_packet(header), &a) << a.name;
-    }
+TEST(SdmaPacketTable, HeadersWithoutARow) {
     EXPECT_EQ(sdma::find_packet(3), nullptr);
     EXPECT_EQ(sdma::find_packet(0x100), nullptr);
     EXPECT_EQ(sdma::find_packet(0xff), nullptr);
