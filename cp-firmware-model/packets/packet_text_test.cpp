@@ -55,8 +55,15 @@ TEST(PacketText, Aql) {
 }
 
 TEST(PacketText, Sdma) {
-    const sdma::Words words{5, 0x1000, 0, 7, 9};
-    EXPECT_EQ(packet_text(*sdma::find_packet(words[0]), words), "FENCE 0x00000005 0x00001000 0x00000000 0x00000007");
+    const sdma::Words fence{5, 0x1000, 1, 7, 9};
+    EXPECT_EQ(packet_text(*sdma::find_packet(fence[0]), fence), "FENCE addr=0x100001000 data=7");
+    const sdma::Words broadcast{1 | 1u << 27, 63, 1 << 8 | 2 << 24, 0x2000, 0, 0x3000, 0, 0, 1};
+    EXPECT_EQ(packet_text(*sdma::find_packet(broadcast[0]), broadcast),
+              "COPY_LINEAR_BROADCAST broadcast=1 count=63 dst2_sw=1 src_sw=2 src_addr=0x2000 dst1_addr=0x3000 "
+              "dst2_addr=0x100000000");
+    // What lies behind a packet is not its own.
+    const sdma::Words nop{2u << 16, 7, 8};
+    EXPECT_EQ(packet_text(*sdma::find_packet(nop[0]), nop), "NOP count=2");
 }
 
 TEST(TcOp, Values) {

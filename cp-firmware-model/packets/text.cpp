@@ -88,7 +88,8 @@ std::string packet_text(const AqlPacket& packet) {
 
 std::string packet_text(const sdma::Packet& row, const sdma::Words& words) {
     std::string text = row.name;
-    for (size_t n = 0; n < std::min<size_t>(row.dwords, words.size()); ++n) text += fmt::format(" {:#010x}", words[n]);
+    for (const sdma::Field& field : sdma::kFields)
+        if (row.is(field.packet)) add(text, field.name, field.get(words));
     return text;
 }
 

@@ -15,7 +15,7 @@ namespace lyra {
 std::string packet_text(const pm4::Packet& packet, pm4::Sender sender);
 /// "KernelDispatch grid_size_x=256 ...".
 std::string packet_text(const AqlPacket& packet);
-/// "COPY_LINEAR 0x00000001 ...": all dwords of the fixed part.
+/// "COPY_LINEAR count=63 src_addr=0x1000 ...": likewise.
 std::string packet_text(const sdma::Packet& row, const sdma::Words& words);
 
 }  // namespace lyra

@@ -93,7 +93,7 @@ class Replay(unittest.TestCase):
         text = self.replay("--print", file=os.path.join(RECORDINGS, "sdma_packet.rec")).stdout
         self.assertRegex(text, r"ns  run list  MAP_PROCESS pasid=\w+ .*vm_context_page_table_base_addr_lo32=")
         for words in ("RUN_LIST ib_base_lo=", "UNMAP_QUEUES queue_sel=", "INDIRECT_BUFFER ib_base=", "RELEASE_MEM event_type=",
-                      "WAIT_REG_MEM function=", "SET_RESOURCES queue_mask=", "FENCE 0x", "WRITE_LINEAR 0x"):
+                      "WAIT_REG_MEM function=", "SET_RESOURCES queue_mask=", "FENCE addr=0x", "WRITE_LINEAR dst_addr=0x"):
             self.assertTrue(re.search("event     packet .*: " + re.escape(words), text), words)
 
     def test_it_shows_waves_in_the_middle(self):
