@@ -449,6 +449,20 @@ TEST_F(Hws, BadListsAreRefused) {
     EXPECT_EQ(mapped(), 0u);
 }
 
+// In a ring a packet of type 2 is a NOP, and a packet of unknown opcode is unknown before it is short.
+TEST_F(Hws, ListsAreStricterThanRings) {
+    start_user();
+    put_words(kRunList, {0x80000000});
+    submit(hiq, packet(Opcode::RUN_LIST, {lo32(kRunList), 0, 1 | 1u << 23}));
+    settle();
+    EXPECT_EQ(faults(Fault::PacketType), 1u);
+    put_words(kRunList, {0xc0050000, 0});
+    submit(hiq, packet(Opcode::RUN_LIST, {lo32(kRunList), 0, 2 | 1u << 23}));
+    settle();
+    EXPECT_EQ(faults(Fault::ShortPacket), 1u);
+    EXPECT_EQ(faults(Fault::UnknownOpcode), 0u);
+}
+
 TEST_F(Hws, ListsThatNothingCanServeAreRefused) {
     TestRing q = user_ring(0);
     submit(hiq, packet(Opcode::SET_RESOURCES, {1u << 29, kAllKfdSlots, 0, 0, 0, 0, 0}));

@@ -88,26 +88,28 @@ HwScheduler::Walk HwScheduler::walk_packet() {
     };
     if (!read(0, 1)) return give_up(Fault::RingUnreadable, "header");
     const uint32_t header = words[0];
-    if (pm4::type(header) != 3) return give_up(Fault::PacketType, fmt::format("header {:#010x}", header));
-    const uint32_t body = pm4::body_dwords(header);
-    if (body + 1 > left) return give_up(Fault::ShortPacket, fmt::format("{} dwords of {}", left, body + 1));
-    pm4::Packet packet;
-    packet.opcode = pm4::opcode(header);
-    const auto opcode = static_cast<pm4::Opcode>(packet.opcode);
-    const pm4::PacketInfo* info = pm4::info(packet.opcode);
+    const Frame<pm4::PacketInfo> frame = pm4::frame(header, pm4::kFromHiq, left);
+    const auto dwords = static_cast<uint32_t>(frame.dwords), body = dwords - 1;
+    // Lists have no packets of type 2. A packet that is both short and unknown counts as short here.
+    if (frame.fault == Fault::PacketType || pm4::is_type2(header)) {
+        return give_up(Fault::PacketType, fmt::format("header {:#010x}", header));
+    }
+    if (dwords > left) return give_up(Fault::ShortPacket, fmt::format("{} dwords of {}", left, dwords));
+    if (!frame.whole()) return give_up(frame.fault, fmt::format("{:#04x}", pm4::opcode(header)));
+    const pm4::PacketInfo* const info = frame.row;
+    const auto opcode = static_cast<pm4::Opcode>(info->opcode);
     if (opcode == pm4::Opcode::NOP) {
-        list_.cursor_dw += body + 1;
+        list_.cursor_dw += dwords;
         return Walk::Next;
     }
-    if (!info || !(info->senders & pm4::kFromHiq)) return give_up(Fault::UnknownOpcode, fmt::format("{:#04x}", packet.opcode));
-    if (body < info->min_body || body > info->max_body || body >= kMaxListPacket) {
+    if (!pm4::fits(*info, body) || body >= kMaxListPacket) {
         return give_up(Fault::PacketField, fmt::format("{} of {} dwords", info->name, body));
     }
     if (!read(1, body)) return give_up(Fault::RingUnreadable, "body");
-    packet.body = {&words[1], body};
+    const pm4::Packet packet{info->opcode, {&words[1], body}};
     env_.stats.add(Stat::pm4_packets);
     env_.clock.owe(env_.timing.list_packet_ns);
-    note_packet(env_, [&] { return " " + packet_text(packet, pm4::kFromHiq); });
+    note_packet(env_, [&] { return fmt::format(" {}", packet_text(packet, pm4::kFromHiq)); });
     Walk result = Walk::Next;
     switch (opcode) {
         case pm4::Opcode::MAP_PROCESS: {
@@ -122,7 +124,7 @@ HwScheduler::Walk HwScheduler::walk_packet() {
         case pm4::Opcode::RUN_LIST: end_of_list(&packet); return Walk::End;
         default: report(env_, Fault::PacketField, fmt::format("{} in a run list", info->name)); break;
     }
-    if (result == Walk::Next) list_.cursor_dw += body + 1;
+    if (result == Walk::Next) list_.cursor_dw += dwords;
     return result;
 }
 

@@ -80,26 +80,20 @@ Pm4Processor::Fetch Pm4Processor::fetch(Hqd& hqd, const Source& source, pm4::Pac
     if (source.available_dw == 0) return Fetch::Empty;
     uint32_t header = 0;
     if (!read_words(source, source.next_dw, &header, 1)) return unreadable(hqd, source, source.next_dw);
-    packet = {};
-    if (pm4::type(header) == 2) {
-        packet.opcode = static_cast<uint8_t>(pm4::Opcode::NOP);
-        return Fetch::Ready;
-    }
-    if (pm4::type(header) != 3) {
-        stop(hqd, Fault::PacketType, fmt::format("queue {}: header {:#010x}", hqd.id(), header));
+    const Frame<pm4::PacketInfo> frame = pm4::frame(header, pm4::sender(hqd), source.available_dw);
+    if (frame.fault == Fault::ShortPacket) return fetch_incomplete(hqd, source, frame.dwords);
+    if (frame.fault == Fault::PacketType) {
+        stop(hqd, frame.fault, fmt::format("queue {}: header {:#010x}", hqd.id(), header));
         return Fetch::Stopped;
     }
-    packet.opcode = pm4::opcode(header);
-    const pm4::PacketInfo* info = pm4::info(packet.opcode);
-    if (!info || !(info->senders & pm4::sender(hqd))) {
-        stop(hqd, Fault::UnknownOpcode,
-             fmt::format("queue {}: {:#04x}{}", hqd.id(), packet.opcode, info ? " is not for this kind of queue" : ""));
+    if (!frame.whole()) {
+        const char* const why = frame.row ? " is not for this kind of queue" : "";
+        stop(hqd, frame.fault, fmt::format("queue {}: {:#04x}{}", hqd.id(), pm4::opcode(header), why));
         return Fetch::Stopped;
     }
-    const uint32_t body = pm4::body_dwords(header);
-    if (body + 1 > source.available_dw) return fetch_incomplete(hqd, source, body + 1);
+    const auto body = static_cast<uint32_t>(frame.dwords - 1);
     if (!read_words(source, source.next_dw + 1, body_.data(), body)) return unreadable(hqd, source, source.next_dw + 1);
-    packet.body = {body_.data(), body};
+    packet = {frame.row->opcode, {body_.data(), body}};
     return Fetch::Ready;
 }
 
@@ -130,12 +124,10 @@ PacketResult Pm4Processor::execute(Hqd& hqd, const pm4::Packet& packet) {
     // Handlers see the position behind their packet, so that a call returns to it.
     advance(hqd, packet.dwords());
     PacketResult result = PacketResult::Done;
-    if (packet.body.size() < info.min_body || packet.body.size() > info.max_body) {
-        if (packet.opcode != static_cast<uint8_t>(pm4::Opcode::NOP)) {
-            result = bad_field(hqd, packet, fmt::format("{} dwords", packet.body.size()));
-        }
-    } else {
+    if (pm4::fits(info, packet.body.size())) {
         result = kHandlers[row](*this, hqd, packet);
+    } else {
+        result = bad_field(hqd, packet, fmt::format("{} dwords", packet.body.size()));
     }
     if (result == PacketResult::Done) {
         hqd.packet_progress = 0;

@@ -9,6 +9,7 @@
 
 #include "common/bits.h"
 #include "common/fault.h"
+#include "cp-firmware-model/packets/frame.h"
 #include "cp-firmware-model/queue/hqd.h"
 
 namespace lyra::pm4 {
@@ -88,6 +89,29 @@ constexpr uint32_t header(Opcode op, uint32_t body) {
 }
 
 inline constexpr uint32_t kMaxBodyDwords = 0x4000;
+
+/// A packet of type 2 is a NOP of one dword.
+inline bool is_type2(uint32_t header) { return type(header) == 2; }
+
+/// @param available  dwords from the header on
+inline Frame<PacketInfo> frame(uint32_t header, Sender sender, uint64_t available) {
+    Frame<PacketInfo> frame;
+    if (is_type2(header)) {
+        frame.row = info(static_cast<uint8_t>(Opcode::NOP));
+        return frame.within(available);
+    }
+    if (type(header) != 3) {
+        frame.fault = Fault::PacketType;
+        return frame;
+    }
+    frame.row = info(opcode(header));
+    frame.dwords = body_dwords(header) + 1;
+    if (!frame.row || !(frame.row->senders & sender)) frame.fault = Fault::UnknownOpcode;
+    return frame.within(available);
+}
+
+/// Whether a packet of the row may have so many dwords after its header.
+constexpr bool fits(const PacketInfo& row, size_t body) { return body >= row.min_body && body <= row.max_body; }
 
 /// A packet copied out of guest memory.
 struct Packet {

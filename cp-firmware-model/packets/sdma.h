@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "common/bits.h"
+#include "cp-firmware-model/packets/frame.h"
 
 namespace lyra::sdma {
 
@@ -83,6 +84,19 @@ constexpr uint32_t tail_dwords(const Packet& row, const Words& words) {
         case Tail::TiledCount: return WRITE_TILED::count(words) + 1;
     }
     return 0;
+}
+
+/// @param words  the first dwords of the packet, as many as are there @param available  dwords from the header on, 1 or more
+constexpr Frame<Packet> frame(const Words& words, uint64_t available) {
+    Frame<Packet> frame;
+    frame.row = find_packet(words[0]);
+    if (!frame.row) {
+        frame.fault = Fault::SdmaOpcode;
+        return frame;
+    }
+    frame.dwords = frame.row->dwords;
+    if (frame.dwords <= available) frame.dwords += tail_dwords(*frame.row, words);
+    return frame.within(available);
 }
 
 // --- fields as rows ---

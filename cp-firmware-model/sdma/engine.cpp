@@ -284,14 +284,14 @@ bool SdmaEngine::Impl::begin_packet(Ring& ring) {
         stop(ring, Fault::RingUnreadable, "fetch");
         return false;
     }
-    packet.row = find_packet(packet.words[0]);
-    if (!packet.row) {
-        stop(ring, Fault::SdmaOpcode, fmt::format("header {:#010x}", packet.words[0]));
+    const Frame<Packet> frame = sdma::frame(packet.words, available);
+    if (frame.fault == Fault::ShortPacket) return short_packet(ring, frame.dwords);
+    if (!frame.whole()) {
+        stop(ring, frame.fault, fmt::format("header {:#010x}", packet.words[0]));
         return false;
     }
-    if (packet.row->dwords > available) return short_packet(ring, packet.row->dwords);
-    packet.total_dw = packet.row->dwords + tail_dwords(*packet.row, packet.words);
-    if (packet.total_dw > available) return short_packet(ring, packet.total_dw);
+    packet.row = frame.row;
+    packet.total_dw = static_cast<uint32_t>(frame.dwords);
     ring.packet = packet;
     env.clock.owe(env.timing.sdma_packet_ns);
     emit<event::packet>(env.tracer, env.now_ns(), 0x100 + index * kRings + ring.index, 2u, packet.words[0] & 0xff, ring.rptr);

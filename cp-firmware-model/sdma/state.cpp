@@ -22,7 +22,8 @@ void Active::visit(StateVisitor& v) {
     if (!v.loads()) return;
     row = number == kRows || !v.ok() ? nullptr : &kPackets[number];
     if (row == nullptr) return;
-    v.require(find_packet(words[0]) == row && total_dw == row->dwords + tail_dwords(*row, words), "a packet of another kind");
+    const Frame<Packet> checked = frame(words, ~uint64_t{0});
+    v.require(checked.row == row && total_dw == checked.dwords, "a packet of another kind");
     if (!v.ok()) row = nullptr;
 }
 
