@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cp-firmware-model/fuzz/input.h"
+#include "cp-firmware-model/fuzz/packets.h"
 #include "cp-firmware-model/testing/cp_bench.h"
 
 namespace {
@@ -14,11 +15,18 @@ using namespace lyra::testing;
 using fuzz::Input;
 
 struct Fuzz : CpBench {
-    /// Pointers of the packets should often hit memory that is there.
-    void fill(uint64_t base, uint32_t dwords, Input input) {
+    /// Dwords of the input, or packets that it composes. Pointers of the packets should often hit memory that is there.
+    /// @return how many dwords
+    uint32_t fill(uint64_t base, uint32_t dwords, Input input, bool composed) {
         Words words;
-        for (uint32_t i = 0; i < dwords && !input.empty(); ++i) words.push_back(input.take<uint32_t>());
+        if (composed) {
+            const uint64_t places[] = {kScratch, kIb, kRunList, user.mqd, kUserBase, uint64_t{kScratchReg} * 4, 0x7f0000000000};
+            words = fuzz::packets(input, dwords, [&] { return fuzz::pm4_packet(input, pm4::kFromKiq, places); });
+        } else {
+            for (uint32_t i = 0; i < dwords && !input.empty(); ++i) words.push_back(input.take<uint32_t>());
+        }
         put_words(base, words);
+        return static_cast<uint32_t>(words.size());
     }
 
     TestRing& pick(unsigned mode) {
@@ -49,12 +57,12 @@ struct Fuzz : CpBench {
             const GrbmSelect select{uint8_t(where >> 16 & 3), uint8_t(where >> 18 & 3), uint8_t(where >> 20 & 7), 0};
             set_reg(0xc100 + (where & 0xffc) % 0x900, input.take<uint32_t>(), select);
         }
-        fill(kIb, 1024, input);
-        fill(kRunList, 1024, input);
+        fill(kIb, 1024, input, bit(mode, 3));
+        fill(kRunList, 1024, input, bit(mode, 3));
         if (bit(mode, 4)) {
             submit(hiq, unmap(3));
             settle(20);
-            fill(user.mqd, 512, input);
+            fill(user.mqd, mqd::kDwords, input, false);
             // Two queues, of one process or of two, whose packets have a few words of the input: types, engines, GWS, quantum.
             TestRing second = user_ring(1);
             Words process = map_process(0x8001), other = map_process(bit(mode, 7) ? 0x8002 : 0x8001);
@@ -65,8 +73,7 @@ struct Fuzz : CpBench {
                      bit(mode, 6));
             settle(20);
         }
-        const uint32_t dwords = std::min<uint32_t>(static_cast<uint32_t>(input.size() / 4), static_cast<uint32_t>(ring.dwords));
-        fill(ring.base, dwords, input);
+        const uint32_t dwords = fill(ring.base, static_cast<uint32_t>(ring.dwords), input, bit(mode, 2));
         cp.doorbell(ring.doorbell, bit(mode, 5) ? input.take<uint32_t>() : dwords);
         for (unsigned n = 0; n < 64; ++n) {
             cp.run(100);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cp-firmware-model/fuzz/packets.h"
 #include "cp-firmware-model/sdma/sdma_rig.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -34,10 +35,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         data += 6;
         size -= 6;
     }
-    const size_t bytes = std::min<size_t>(size & ~size_t{3}, rig.ring_bytes());
-    rig.bus.memory.write(rig.vmid, kRingVa, data, bytes);
-    rig.bus.memory.write(rig.vmid, kIbVa, data, bytes);
-    rig.bus.memory.map_register_page(rig.vmid, 0xa00000);
+    constexpr uint64_t kRegisterPage = 0xa00000;
+    Dwords words(std::min<size_t>(size, rig.ring_bytes()) / 4);
+    if (mode & 8) {
+        constexpr uint64_t kPlaces[] = {kDataVa, kDataVa + kPageBytes - 8, kIbVa, kRptrVa, kRegisterPage, kUnmappedVa};
+        fuzz::Input in(data, size);
+        words = fuzz::packets(in, rig.ring_bytes() / 4, [&] { return fuzz::sdma_packet(in, kPlaces); });
+    } else if (!words.empty()) {
+        std::memcpy(words.data(), data, words.size() * 4);
+    }
+    const size_t bytes = words.size() * 4;
+    rig.bus.memory.write(rig.vmid, kRingVa, words.data(), bytes);
+    rig.bus.memory.write(rig.vmid, kIbVa, words.data(), bytes);
+    rig.bus.memory.map_register_page(rig.vmid, kRegisterPage);
     rig.engine.doorbell(rig.vmid ? kUserDoorbell : kDoorbell, bytes);
     for (int i = 0; i < 24 && rig.engine.run() != RunState::Idle; ++i) rig.host.now += 100'000;
     if (mode & 1) {

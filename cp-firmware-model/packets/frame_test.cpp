@@ -50,6 +50,19 @@ TEST(Pm4Frame, NopsOfOneDword) {
     }
 }
 
+TEST(Pm4Fields, LieInTheBodyOfTheirPacket) {
+    for (const pm4::Field& field : pm4::kFields) {
+        unsigned packets = 0;
+        for (const pm4::PacketInfo& row : pm4::kPackets) {
+            if (!has(row, pm4::kFromUser, field) && !has(row, pm4::kFromKiq, field) && !has(row, pm4::kFromGfx, field))
+                continue;
+            ++packets;
+            EXPECT_LE(field.dword + (field.width == 64 ? 2u : 1u), row.max_body) << field.packet << " " << field.name;
+        }
+        EXPECT_EQ(packets, 1u) << field.packet;
+    }
+}
+
 TEST(SdmaFrame, EveryRowIsFoundWithItsLength) {
     for (const sdma::Packet& row : sdma::kPackets) {
         const sdma::Words words{sdma::header(row)};

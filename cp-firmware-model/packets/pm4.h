@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "common/bits.h"
 #include "common/fault.h"
@@ -131,6 +132,38 @@ struct Packet {
     inline uint64_t name(const Packet& p) { return make64(p[(ordinal) - 2], p[(ordinal) - 1]); } \
     }
 #include "facts/packets/pm4_fields.def"
+
+/// The same as rows.
+struct Field {
+    std::string_view packet;  ///< name of a row of kPackets, with _KIQ or _GFX for what the packet has only there
+    const char* name;
+    uint8_t dword, low, width;  ///< dword of the body; width 64: two dwords
+    uint64_t get(const Packet& p) const { return width == 64 ? make64(p[dword], p[dword + 1u]) : bits(p[dword], low, width); }
+};
+
+inline constexpr Field kFields[] = {
+#define PM4_FIELD(packet, name, ordinal, low, width) {#packet, #name, (ordinal) - 2, low, width},
+#define PM4_PAIR(packet, name, ordinal) {#packet, #name, (ordinal) - 2, 0, 64},
+#include "facts/packets/pm4_fields.def"
+};
+
+/// Ending of the packets' names in kFields that only this sender has.
+constexpr std::string_view form_of(Sender sender) { return sender == kFromKiq ? "_KIQ" : sender == kFromGfx ? "_GFX" : ""; }
+
+/// Whether a packet has the field when the sender has sent it.
+constexpr bool has(const PacketInfo& row, Sender sender, const Field& field) {
+    const std::string_view name = row.name;
+    if (!field.packet.starts_with(name)) return false;
+    const std::string_view form = field.packet.substr(name.size());
+    return form.empty() || form == form_of(sender);
+}
+
+// In 32 bits. The same bits may be two fields: what selects one decides.
+static_assert([] {
+    for (const Field& field : kFields)
+        if (field.width != 64 && field.low + field.width > 32) return false;
+    return true;
+}());
 
 constexpr Sender sender(const Hqd& hqd) {
     if (hqd.me == 0) return kFromGfx;

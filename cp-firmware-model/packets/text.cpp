@@ -14,18 +14,6 @@ void add(std::string& text, std::string_view name, uint64_t value) {
     if (value != 0) text += value < 4096 ? fmt::format(" {}={}", name, value) : fmt::format(" {}={:#x}", name, value);
 }
 
-struct Pm4Row {
-    std::string_view packet, name;
-    uint64_t (*get)(const pm4::Packet&);
-};
-
-constexpr Pm4Row kPm4Rows[] = {
-#define PM4_FIELD(packet, name, ordinal, low, width) \
-    {#packet, #name, [](const pm4::Packet& p) -> uint64_t { return pm4::packet::name(p); }},
-#define PM4_PAIR(packet, name, ordinal) {#packet, #name, [](const pm4::Packet& p) { return pm4::packet::name(p); }},
-#include "facts/packets/pm4_fields.def"
-};
-
 struct AqlRow {
     std::string_view packet, name;
     uint64_t (*get)(const AqlPacket&);
@@ -63,12 +51,11 @@ AqlKind kind_of(const AqlPacket& packet) {
 std::string packet_text(const pm4::Packet& packet, pm4::Sender sender) {
     const pm4::PacketInfo* const info = pm4::info(packet.opcode);
     std::string text = info ? info->name : fmt::format("opcode {:#04x}", packet.opcode);
-    const std::string form = text + (sender == pm4::kFromKiq ? "_KIQ" : sender == pm4::kFromGfx ? "_GFX" : "");
     bool known = false;
-    for (const Pm4Row& row : kPm4Rows) {
-        if (row.packet != text.substr(0, text.find(' ')) && row.packet != form) continue;
+    for (const pm4::Field& field : pm4::kFields) {
+        if (info == nullptr || !pm4::has(*info, sender, field)) continue;
         known = true;
-        add(text, row.name, row.get(packet));
+        add(text, field.name, field.get(packet));
     }
     constexpr size_t kShown = 8;
     for (size_t n = 0; !known && n < std::min(packet.body.size(), kShown); ++n) text += fmt::format(" {:#010x}", packet[n]);
