@@ -46,13 +46,6 @@ struct DispatchRequest {
 /// How waves of a debugged process start. @source libhsakmt hsakmttypes.h HSA_DBG_WAVE_LAUNCH_MODE
 enum class LaunchMode : uint8_t { Normal = 0, Halt = 1, Kill = 2, SingleStep = 3 };
 
-/// How far the context save of a queue's waves has come.
-enum class SaveProgress : uint8_t {
-    Waiting,
-    Done,    ///< no wave of the queue is left on a compute unit
-    Failed,  ///< the save area cannot hold them
-};
-
 /// What a debugger has set for the waves of the chip. @source Linux 6.12 amdgpu_amdkfd_gfx_v9.c kgd_gfx_v9_set_wave_launch_*()
 struct DebugControls {
     bool stall = false;               ///< SPI_GDBG_WAVE_CNTL.STALL_RA: no wave is launched
@@ -101,12 +94,13 @@ public:
     bool only_halted_waves(uint32_t queue_id) const;
     void kill_queue(uint32_t queue_id);
 
-    /// Context save: launch nothing more of the queue and ask all its waves to save themselves.
-    void begin_save(uint32_t queue_id);
-    /// Next step of it. Nobody gets a record before every wave asks for one, so that no record is written over one which a
-    /// wave still reads in its restore. @param area in: what is saved already; out: with the new records
-    /// @param words of the control stack, from area.stack_offset up
-    SaveProgress advance_save(uint32_t queue_id, cwsr::Area& area, std::vector<uint32_t>& words);
+    /// What a context save needs (unmap/save_coordinator.h). Launch nothing more of the queue and ask all its waves to save
+    /// themselves.
+    void ask_to_save(uint32_t queue_id);
+    /// Every wave of the queue waits for its record; also when it has none.
+    bool all_wait_for_records(uint32_t queue_id) const;
+    /// To the wave of a slot that waits. @param first  it saves the LDS of its work-group
+    void grant_record(unsigned cu, unsigned slot, uint64_t record, bool first);
     /// The queue's grids are kept elsewhere (its descriptor): forget them, nothing ends.
     void forget_queue(uint32_t queue_id);
 
@@ -121,6 +115,7 @@ public:
     Fault restore(uint32_t queue_id, const cwsr::SavedGroup& group, uint64_t area_base, uint64_t dispatch);
     void end_resume(uint32_t queue_id);
     size_t groups_to_restore(uint32_t queue_id) const;
+    void append_groups_to_restore(uint32_t queue_id, std::vector<cwsr::SavedGroup>& groups) const;
     /// The queue has work-groups to place, none of it runs, and there is no room.
     bool starving(uint32_t queue_id) const;
     /// Waves of any queue are still in the trap handler's restore entry.
@@ -154,6 +149,8 @@ public:
     unsigned waves_live_total() const;
     unsigned waves_on_engine(unsigned engine) const;  ///< 0 of an engine that the chip does not have
     const gcn::ComputeUnit& cu(unsigned index) const { return *cus_[index]; }
+    unsigned cus() const { return shape_.cus(); }
+    unsigned engine_of(unsigned cu) const { return cu / shape_.cus_per_engine; }
 
     /// Of compute units, which are in use while they have waves.
     Activity activity() { return meter_.last(env_.now_ns()); }
@@ -182,7 +179,6 @@ private:
     Queue& queue(uint32_t queue_id);
     Grid* find(uint64_t dispatch);
     const Grid* find(uint64_t dispatch) const;
-    unsigned engine_of(unsigned cu) const { return cu / shape_.cus_per_engine; }
     WavePlace place_of(const gcn::Wave& wave) const;
 
     gcn::WorkgroupLaunch make_launch(const DispatchRequest& request) const;
@@ -196,8 +192,6 @@ private:
     bool scratch_free(const Queue& queue, const gcn::WorkgroupRestore& group, unsigned engine) const;
     bool engine_has_room(unsigned engine, unsigned waves) const;
     void restore_on(Queue& queue, Grid& grid, gcn::WorkgroupRestore& group, unsigned cu);
-    struct CollectedGroup;
-    std::vector<CollectedGroup> collect_groups(uint32_t queue_id) const;
     template <class Visit>
     void for_grids_of(uint32_t queue_id, Visit visit);
     int choose_cu(Queue& queue, Grid& grid);
@@ -242,9 +236,9 @@ private:
     PipeWeights weights_;
     struct PipeTurn {
         PipeHold hold;
-        bool over = false;      ///< the holder's quantum, when this pass began
-        unsigned top = 0;       ///< highest rank that waits, when this pass began
-        int64_t credit = 0;     ///< turns it is owed, times the weight of all
+        bool over = false;  ///< the holder's quantum, when this pass began
+        unsigned top = 0;  ///< highest rank that waits, when this pass began
+        int64_t credit = 0;  ///< turns it is owed, times the weight of all
         Queue* best = nullptr;  ///< its queue that launches next
         void visit(StateVisitor& v);
     };
@@ -253,15 +247,15 @@ private:
     unsigned current_cu_ = 0;  ///< whose services are being called
     bool room_changed_ = false;
     DebugControls debug_;
-    int reserved_cu_ = -1;       ///< kept empty for a group that found no room for long
+    int reserved_cu_ = -1;  ///< kept empty for a group that found no room for long
     uint32_t reserved_for_ = 0;  ///< queue id
     // virtual time
-    std::vector<uint64_t> engine_free_clk_;   ///< by shader engine: when it can start the next wave
+    std::vector<uint64_t> engine_free_clk_;  ///< by shader engine: when it can start the next wave
     uint64_t quantum_end_clk_ = 0;
-    uint64_t last_launch_ns_ = 0;             ///< grids that were ready before have been tried
-    bool rate_limited_ = false;               ///< a group waits for its engine, not for room
-    std::map<uint64_t, uint64_t> ended_;      ///< grids whose end is not visible yet: id, time in ns at which it is
-    std::unique_ptr<Rounds> rounds_;          ///< with more than one thread; last, so that its threads end first
+    uint64_t last_launch_ns_ = 0;  ///< grids that were ready before have been tried
+    bool rate_limited_ = false;  ///< a group waits for its engine, not for room
+    std::map<uint64_t, uint64_t> ended_;  ///< grids whose end is not visible yet: id, time in ns at which it is
+    std::unique_ptr<Rounds> rounds_;  ///< with more than one thread; last, so that its threads end first
 };
 
 }  // namespace lyra

@@ -65,8 +65,6 @@ struct Dispatcher::Queue {
     QueuePriority priority;
     bool no_room = false;  ///< in this pass of launch_groups()
 
-    enum class Save : uint8_t { None, Collecting, Storing };
-    Save save = Save::None;
     unsigned waves_ready = 0;  ///< have sent MSG_SAVEWAVE and wait for their records
     struct Saved {
         gcn::WorkgroupRestore group;

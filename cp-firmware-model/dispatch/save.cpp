@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Context save and restore of a queue's waves, as the dispatcher sees it: ask, collect, give out records, place again; step 5.
+// Context save and restore of a queue's waves, as the dispatcher sees it: ask, give records, place again; step 5.
 // @source docs/spec/front-end.md 6.1, 6.3, 6.6
 #include <algorithm>
 
@@ -13,14 +13,6 @@ namespace {
 constexpr unsigned kPatience = 256;
 }  // namespace
 
-/// A work-group whose waves all wait for their records.
-struct Dispatcher::CollectedGroup {
-    uint64_t dispatch = 0;
-    unsigned cu = 0;
-    std::vector<unsigned> slots;  ///< wave slots, first wave first
-    cwsr::SavedGroup image;
-};
-
 template <class Visit>
 void Dispatcher::for_grids_of(uint32_t queue_id, Visit visit) {
     for (const auto& [id, grid] : grids_) {
@@ -28,10 +20,7 @@ void Dispatcher::for_grids_of(uint32_t queue_id, Visit visit) {
     }
 }
 
-void Dispatcher::begin_save(uint32_t queue_id) {
-    Queue& q = queue(queue_id);
-    if (q.save != Queue::Save::None) return;
-    q.save = Queue::Save::Collecting;
+void Dispatcher::ask_to_save(uint32_t queue_id) {
     stall_queue(queue_id, true);
     for_grids_of(queue_id, [&](const Grid& grid) {
         if (grid.waves_live == 0) return;
@@ -42,57 +31,16 @@ void Dispatcher::begin_save(uint32_t queue_id) {
     });
 }
 
-std::vector<Dispatcher::CollectedGroup> Dispatcher::collect_groups(uint32_t queue_id) const {
-    std::vector<CollectedGroup> groups;
-    for (unsigned cu = 0; cu < cus_.size(); ++cu) {
-        std::map<uint8_t, CollectedGroup> of_cu;  // by number of the work-group in its CU
-        std::array<unsigned, gcn::kWaveSlots> slots{};
-        for (unsigned slot = 0; slot < slots.size(); ++slot) slots[slot] = slot;
-        std::sort(slots.begin(), slots.end(),
-                  [&](unsigned a, unsigned b) { return cus_[cu]->wave(a).wave_in_group < cus_[cu]->wave(b).wave_in_group; });
-        for (const unsigned slot : slots) {
-            const gcn::Wave& wave = cus_[cu]->wave(slot);
-            if (wave.state != gcn::WaveState::Saving) continue;
-            const Grid* grid = find(wave.dispatch);
-            if (grid == nullptr || grid->request.queue_id != queue_id) continue;
-            CollectedGroup& group = of_cu[wave.workgroup];
-            group.dispatch = wave.dispatch;
-            group.cu = cu;
-            group.slots.push_back(slot);
-            group.image.vgprs = wave.vgpr_count;
-            group.image.sgprs = wave.sgpr_count;
-            group.image.lds_bytes = wave.lds_bytes;
-            group.image.engine = engine_of(cu);
-            const bool scratch = wave.scratch_slot >= 0;
-            group.image.waves.push_back({0, scratch ? static_cast<uint32_t>(wave.scratch_slot) : 0u, scratch});
-        }
-        for (auto& [number, group] : of_cu) groups.push_back(std::move(group));
-    }
-    // Older grids come back first.
-    std::stable_sort(groups.begin(), groups.end(),
-                     [](const CollectedGroup& a, const CollectedGroup& b) { return a.dispatch < b.dispatch; });
-    return groups;
+bool Dispatcher::all_wait_for_records(uint32_t queue_id) const {
+    const auto it = queues_.find(queue_id);
+    return it == queues_.end() || it->second->waves_ready == it->second->waves_live;
 }
 
-SaveProgress Dispatcher::advance_save(uint32_t queue_id, cwsr::Area& area, std::vector<uint32_t>& words) {
-    Queue& q = queue(queue_id);
-    if (q.save == Queue::Save::Collecting) {
-        if (q.waves_ready != q.waves_live) return SaveProgress::Waiting;
-        const std::vector<CollectedGroup> collected = collect_groups(queue_id);
-        std::vector<cwsr::SavedGroup> groups;
-        for (const CollectedGroup& group : collected) groups.push_back(group.image);
-        // What an interrupted restore has not brought back yet stays where it is.
-        for (const Queue::Saved& saved : q.saved) groups.push_back(saved.image);
-        if (cwsr::lay_out(groups, area, words) != Fault::None) return SaveProgress::Failed;
-        for (size_t n = 0; n < collected.size(); ++n) {
-            for (size_t w = 0; w < collected[n].slots.size(); ++w) {
-                cus_[collected[n].cu]->grant_save(collected[n].slots[w], area.base + groups[n].waves[w].record, w == 0);
-            }
-        }
-        q.waves_ready = 0;
-        q.save = Queue::Save::Storing;
-    }
-    return q.waves_live == 0 ? SaveProgress::Done : SaveProgress::Waiting;
+void Dispatcher::grant_record(unsigned cu, unsigned slot, uint64_t record, bool first) {
+    const gcn::Wave& wave = cus_[cu]->wave(slot);
+    const Grid* const grid = find(wave.dispatch);
+    if (grid != nullptr && wave.save == gcn::SaveStep::Ready) --queue(grid->request.queue_id).waves_ready;
+    cus_[cu]->grant_save(slot, record, first);
 }
 
 void Dispatcher::forget_queue(uint32_t queue_id) {
@@ -102,7 +50,6 @@ void Dispatcher::forget_queue(uint32_t queue_id) {
     Queue& q = *it->second;
     q.pending.clear();
     q.saved.clear();
-    q.save = Queue::Save::None;
     q.waves_ready = 0;
     q.stalled = false;
 }
@@ -183,6 +130,12 @@ void Dispatcher::end_resume(uint32_t queue_id) {
 size_t Dispatcher::groups_to_restore(uint32_t queue_id) const {
     const auto it = queues_.find(queue_id);
     return it == queues_.end() ? 0 : it->second->saved.size();
+}
+
+void Dispatcher::append_groups_to_restore(uint32_t queue_id, std::vector<cwsr::SavedGroup>& groups) const {
+    const auto it = queues_.find(queue_id);
+    if (it == queues_.end()) return;
+    for (const Queue::Saved& saved : it->second->saved) groups.push_back(saved.image);
 }
 
 bool Dispatcher::starving(uint32_t queue_id) const {

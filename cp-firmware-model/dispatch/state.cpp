@@ -148,7 +148,6 @@ void Dispatcher::Queue::visit(StateVisitor& v, Dispatcher& dispatcher) {
     v("stalled", stalled);
     v("priority", priority);
     v("no_room", no_room);
-    v("save", save, Save::Storing);
     v("waves_ready", waves_ready);
     v.list("saved", saved, kMaxSaved);
     if (!v.loads()) return;
@@ -204,7 +203,7 @@ void Dispatcher::check_loaded(StateVisitor& v) {
         for (const Queue::Saved& saved : q->saved) ++grids[saved.group.dispatch][2];
         const Counts& counts = queues[id];
         v.require(q->waves_live == counts.waves && q->waves_on_engine == counts.on_engine && q->groups_on_cu == counts.on_cu &&
-                      (q->save != Queue::Save::Collecting || q->waves_ready == counts.ready),
+                      q->waves_ready == counts.ready,
                   "a queue has other waves");
     }
     for (auto& [id, grid] : grids_) {

@@ -322,7 +322,7 @@ void AqlProcessor::load(Hqd& hqd) {
     hqd.head_examined_empty = false;
     hqd.fetch_index = make64(hqd.compute[mqd::cp_mqd_readindex_lo], hqd.compute[mqd::cp_mqd_readindex_hi]);
     hqd.rptr_dw = hqd.fetch_index * aql::kPacketDwords;
-    hqd.flight_lost = !resume_flight(hqd);
+    hqd.save.flight_lost = !resume_flight(hqd);
     // Doorbells rung while the queue had no slot are lost: the write index in memory stands for them.
     uint64_t write_index = hqd.fetch_index;
     if (hqd.wptr_poll_address() != 0 &&

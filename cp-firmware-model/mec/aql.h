@@ -46,7 +46,7 @@ public:
 
     /// No indirect buffer is half way and none has left grids running: what is in flight are packets.
     bool savable(const Hqd& hqd) const;
-    /// Packets in flight, to hqd.flight, for a context save; load() takes them back.
+    /// Packets in flight, to hqd.save.flight, for a context save; load() takes them back.
     void save_flight(Hqd& hqd);
     /// Grid of the packet in a slot of the ring; 0 = none.
     uint64_t dispatch_of(const Hqd& hqd, uint32_t slot) const;

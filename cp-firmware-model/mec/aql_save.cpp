@@ -9,7 +9,7 @@
 namespace lyra {
 
 void AqlProcessor::save_flight(Hqd& hqd) {
-    auto& words = hqd.flight;
+    auto& words = hqd.save.flight;
     words = {};
     if (hqd.in_flight.empty()) return;
     const State& st = state(hqd);
@@ -35,7 +35,7 @@ void AqlProcessor::save_flight(Hqd& hqd) {
 
 /// Packets from the read index on, as a context save left them.
 bool AqlProcessor::resume_flight(Hqd& hqd) {
-    const auto& words = hqd.flight;
+    const auto& words = hqd.save.flight;
     if (words[flight::kMagic] == 0) return true;
     const uint32_t count = words[flight::kCount];
     if (words[flight::kMagic] != flight::kMagicAql || count > flight::kMaxPackets || count > aql::ring_packets(hqd))

@@ -23,7 +23,8 @@ namespace doorbell_control = field::CP_HQD_PQ_DOORBELL_CONTROL;
 }  // namespace
 
 Mec::Mec(Env& env, CpBus& bus, Dispatcher& dispatcher)
-    : env_(env), bus_(bus), dispatcher_(dispatcher), pm4_(env, bus, dispatcher), aql_(env, bus, dispatcher, pm4_) {
+    : env_(env), bus_(bus), dispatcher_(dispatcher), pm4_(env, bus, dispatcher), aql_(env, bus, dispatcher, pm4_),
+      saves_(env, bus, dispatcher, pm4_, aql_) {
     reset();
 }
 
@@ -172,7 +173,7 @@ Fault Mec::map(Hqd& hqd, const QueueMapping& mapping) {
     take_positions(hqd);
     // Doorbells rung while the queue had no slot were dropped; memory has the newest value.
     if (!hqd.aql()) poll_wptr(hqd);
-    resume_saved(hqd);
+    saves_.resume(hqd);
     env_.stats.add(Stat::queues_mapped);
     if (env_.tracer.on()) {
         emit<event::queue_mapped>(env_.tracer, env_.now_ns(), hqd.id(), hqd.vmid(), hqd.doorbell_bytes(), mapping.mqd);
@@ -214,7 +215,7 @@ void Mec::activate(Hqd& hqd, QueueKind kind) {
     priority_changed(hqd);
     take_positions(hqd);
     if (poll) poll_wptr(hqd);
-    resume_saved(hqd);
+    saves_.resume(hqd);
     env_.stats.add(Stat::queues_mapped);
     if (env_.tracer.on()) {
         emit<event::queue_mapped>(env_.tracer, env_.now_ns(), hqd.id(), hqd.vmid(), hqd.doorbell_bytes(), hqd.mqd_address());
@@ -249,6 +250,7 @@ void Mec::drop(Hqd& hqd) {
     hqd.gws_size = 0;
     hqd.state = HqdState::Idle;
     hqd.dequeue = Dequeue::None;
+    saves_.cancel(hqd);
     hqd.regs[hqd_reg::CP_HQD_DEQUEUE_REQUEST] = 0;
     hqd.ib_stack.clear();
     env_.stats.add(Stat::queues_unmapped);
@@ -263,39 +265,58 @@ void Mec::request_dequeue(Hqd& hqd, Dequeue kind) {
         }
         kind = Dequeue::Drain;
     }
-    if (hqd.saving && kind != Dequeue::Reset) return;
+    if (hqd.save.committed() && kind != Dequeue::Reset) return;
     if (hqd.dequeue == Dequeue::None) begin_dequeue_wait(hqd, kind);
     // A reset may follow a drain that hangs, not the other way round.
-    if (hqd.dequeue != Dequeue::Reset) hqd.dequeue = kind;
+    if (hqd.dequeue != Dequeue::Reset) {
+        hqd.dequeue = kind;
+        if (kind == Dequeue::Save)
+            saves_.begin(hqd);
+        else
+            saves_.cancel(hqd);
+    }
     if (hqd.state == HqdState::Active) hqd.state = HqdState::Draining;
     if (kind == Dequeue::Reset) kill_waves(hqd);
 }
 
 bool Mec::cancel_dequeue(Hqd& hqd) {
     if (hqd.dequeue == Dequeue::None) return true;
-    if (hqd.dequeue == Dequeue::Reset || hqd.saving) return false;
+    if (hqd.dequeue == Dequeue::Reset || hqd.save.committed()) return false;
     hqd.dequeue = Dequeue::None;
-    if (hqd.save_after_ns != 0) dispatcher_.stall_queue(hqd.id(), false);
-    hqd.save_after_ns = 0;
+    saves_.cancel(hqd);
+    if (hqd.save.after_ns != 0) dispatcher_.stall_queue(hqd.id(), false);
+    hqd.save.after_ns = 0;
     if (hqd.state == HqdState::Draining) hqd.state = HqdState::Active;
+    return true;
+}
+
+/// @return true when the queue's state is in its MQD, control stack and save area, and no wave of it is left
+bool Mec::step_save(Hqd& hqd) {
+    switch (saves_.step(hqd)) {
+        case SaveResult::Waiting: return dequeue_seen(hqd, false);
+        case SaveResult::Lost: return true;
+        case SaveResult::Saved: break;
+    }
+    if (!dequeue_seen(hqd, true)) return false;
+    saves_.finish(hqd);
     return true;
 }
 
 bool Mec::try_dequeue(Hqd& hqd) {
     if (!hqd.active()) return true;
     if (hqd.dequeue == Dequeue::None) return false;
-    hqd.flight = {};
+    hqd.save.flight = {};
     if (hqd.dequeue != Dequeue::Reset) {
         step_queue(hqd, kPacketsOfLeaving);
         const bool drained = pm4_.drained(hqd) && (!hqd.aql() || aql_.drained(hqd));
-        if (drained && !hqd.saving) {
+        if (drained && !hqd.save.committed()) {
             if (!dequeue_seen(hqd, true)) return false;
             // Waves that were restored and ended since the queue's last turn: what was saved of them must not come back.
-            if (hqd.restoring) watch_restore(hqd);
+            if (hqd.save.restoring) saves_.watch_restore(hqd);
         } else if (hqd.dequeue == Dequeue::Save) {
             if (!step_save(hqd)) return false;
         } else if (dispatcher_.only_halted_waves(hqd.id())) {
-            lose_waves(hqd);
+            saves_.lose(hqd);
         } else {
             return dequeue_seen(hqd, false);
         }
@@ -313,6 +334,13 @@ bool Mec::try_dequeue(Hqd& hqd) {
     return true;
 }
 
+bool Mec::restoring() const {
+    for (const Hqd& hqd : slots_) {
+        if (hqd.active() && hqd.save.restoring && dispatcher_.waves_live(hqd.id()) != 0) return true;
+    }
+    return dispatcher_.restoring();
+}
+
 void Mec::priority_changed(const Hqd& hqd) { dispatcher_.set_priority(hqd.id(), priority_of(hqd)); }
 
 /// Of the engine that runs the user queues, the launches follow the same weights.
@@ -328,7 +356,7 @@ bool Mec::quantum_runs(const Hqd& hqd) const {
 
 bool Mec::busy(const Hqd& hqd) const {
     if (!hqd.active()) return false;
-    if (hqd.dequeue != Dequeue::None || hqd.restoring) return true;
+    if (hqd.dequeue != Dequeue::None || hqd.save.restoring) return true;
     if (!hqd.dispatches.empty() || !hqd.end_of_pipe.empty() || !hqd.in_flight.empty()) return true;
     if (hqd.state == HqdState::Stopped || halted_[hqd.me]) return false;
     const uint64_t fetched_dw = hqd.aql() ? hqd.fetch_index * aql::kPacketDwords : hqd.rptr_dw;
@@ -388,7 +416,7 @@ RunState Mec::step_pipe(unsigned number) {
         } else {
             const RunState found = step_queue(hqd, taken ? 0 : packets);
             if (!taken || found == RunState::Busy) hqd.last = found;
-            if (hqd.restoring) watch_restore(hqd);
+            if (hqd.save.restoring) saves_.watch_restore(hqd);
         }
         state = busier(state, hqd.last);
         if (taken && hqd.dequeue == Dequeue::None) continue;  // its turn is still to come

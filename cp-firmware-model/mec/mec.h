@@ -13,6 +13,7 @@
 #include "cp-firmware-model/mec/pm4.h"
 #include "cp-firmware-model/queue/hqd.h"
 #include "cp-firmware-model/queue/pipe_hold.h"
+#include "cp-firmware-model/unmap/save_coordinator.h"
 
 namespace lyra {
 
@@ -68,7 +69,7 @@ public:
     void drop(Hqd& hqd);
 
     /// Its waves can be saved: save area and trap handler are there.
-    bool can_save(const Hqd& hqd);
+    bool can_save(const Hqd& hqd) { return saves_.can_save(hqd); }
     bool starving(const Hqd& hqd) const { return dispatcher_.starving(hqd.id()); }
     bool has_waves(const Hqd& hqd) const { return dispatcher_.waves_live(hqd.id()) != 0; }
     /// Saved waves of a mapped queue have not yet come back to their programs.
@@ -116,13 +117,7 @@ private:
     void give_back_gws(Hqd& hqd);
     void take_positions(Hqd& hqd);
     void save_positions(Hqd& hqd);
-    // save.cpp
     bool step_save(Hqd& hqd);
-    void store_saved(Hqd& hqd);
-    void lose_waves(Hqd& hqd);
-    void resume_saved(Hqd& hqd);
-    bool resume_groups(Hqd& hqd);
-    void watch_restore(Hqd& hqd);
     void forget(Hqd& hqd);
     // paced.cpp
     bool due(const Hqd& hqd) const;
@@ -139,6 +134,7 @@ private:
     Dispatcher& dispatcher_;
     Pm4Processor pm4_;
     AqlProcessor aql_;
+    SaveCoordinator saves_;
     std::array<Hqd, kGfxQueueId> slots_;
     Hqd gfx_;
     std::array<bool, 4> halted_{};

@@ -21,7 +21,7 @@ bool Mec::due(const Hqd& hqd) const {
     if (hqd.dequeue != Dequeue::None) return true;
     const uint64_t now = env_.clock.ns();
     if (const_cast<Mec*>(this)->pipe_free_ns(hqd) > now) return false;
-    const bool in_flight = !hqd.in_flight.empty() || !hqd.dispatches.empty() || !hqd.end_of_pipe.empty() || hqd.restoring;
+    const bool in_flight = !hqd.in_flight.empty() || !hqd.dispatches.empty() || !hqd.end_of_pipe.empty() || hqd.save.restoring;
     return hqd.turn_ns <= now || (hqd.turn_ns == kNever && in_flight);
 }
 
@@ -48,7 +48,7 @@ uint64_t Mec::next_turn_ns() const {
             turn = std::min(turn, hqd.end_of_pipe.front().due_ns);
         if (hqd.dequeue != Dequeue::None) {
             turn = std::max(hqd.dequeue_look_ns, now + 1);
-            if (hqd.save_after_ns > now) turn = std::min(turn, hqd.save_after_ns);
+            if (hqd.save.after_ns > now) turn = std::min(turn, hqd.save.after_ns);
         }
         next = std::min(next, turn);
     };
@@ -79,9 +79,9 @@ void Mec::set_wait_times(uint32_t value) { sch_wave_ = wait_time::SCH_WAVE::get(
 void Mec::begin_dequeue_wait(Hqd& hqd, Dequeue kind) {
     const uint64_t now = env_.now_ns();
     hqd.dequeue_look_ns = now;
-    hqd.save_after_ns = 0;
+    hqd.save.after_ns = 0;
     if (kind != Dequeue::Save || (!env_.clock.on() && sch_wave_ == kSchWaveReset)) return;
-    hqd.save_after_ns = sch_wave_ ? now + sch_wave_ * env_.timing.iq_wait_unit_ns : kNever;
+    hqd.save.after_ns = sch_wave_ ? now + sch_wave_ * env_.timing.iq_wait_unit_ns : kNever;
     dispatcher_.stall_queue(hqd.id(), true);
 }
 

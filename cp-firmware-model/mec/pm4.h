@@ -54,7 +54,7 @@ public:
     bool retire_dispatches(Hqd& hqd);
     /// No dispatch of the queue runs and no end-of-pipe action is due or pending.
     bool drained(const Hqd& hqd) const { return hqd.dispatches.empty() && hqd.end_of_pipe.empty(); }
-    /// What is in flight, to hqd.flight; and back, as grids of the dispatcher. For a context save.
+    /// What is in flight, to hqd.save.flight; and back, as grids of the dispatcher. For a context save.
     void save_flight(Hqd& hqd);
     /// @return false: the words make no sense
     bool resume_flight(Hqd& hqd);

@@ -46,7 +46,7 @@ void get_request(DispatchRequest& request, const uint32_t* words) {
 }  // namespace
 
 void Pm4Processor::save_flight(Hqd& hqd) {
-    auto& words = hqd.flight;
+    auto& words = hqd.save.flight;
     words = {};
     if (hqd.dispatches.empty() && hqd.end_of_pipe.empty()) return;
     words[flight::kMagic] = flight::kMagicPm4;
@@ -79,7 +79,7 @@ void Pm4Processor::save_flight(Hqd& hqd) {
 }
 
 bool Pm4Processor::resume_flight(Hqd& hqd) {
-    const auto& words = hqd.flight;
+    const auto& words = hqd.save.flight;
     if (words[flight::kMagic] == 0) return true;
     if (words[flight::kMagic] != flight::kMagicPm4 || words[flight::kCount] > flight::kMaxDispatches ||
         words[flight::kActions] > flight::kMaxActions) {

@@ -41,6 +41,16 @@ void AqlInFlight::visit(StateVisitor& v) {
     v("write_back", write_back);
 }
 
+void QueueSave::visit(StateVisitor& v) {
+    v("state", state, SaveState::Storing);
+    v("after_ns", after_ns);
+    v("flight_lost", flight_lost);
+    v("restoring", restoring);
+    v("area", area);
+    v.list("stack_words", stack_words, kMaxStackWords);
+    v("flight", flight);
+}
+
 // Not its place, which is that of its slot.
 void Hqd::visit(StateVisitor& v) {
     v("state", state, HqdState::Stopped);
@@ -75,13 +85,8 @@ void Hqd::visit(StateVisitor& v) {
     v("drain_deadline_ns", drain_deadline_ns);
     v("turn_ns", turn_ns);
     v("dequeue_look_ns", dequeue_look_ns);
-    v("save_after_ns", save_after_ns);
-    v("saving", saving);
-    v("flight_lost", flight_lost);
-    v("restoring", restoring);
-    v("area", area);
-    v.list("stack_words", stack_words, kMaxStackWords);
-    v("flight", flight);
+    v("save", save);
+    v.require(save.state == SaveState::Idle || dequeue == Dequeue::Save, "waves are saved of a queue that stays");
 }
 
 void AqlProcessor::State::visit(StateVisitor& v) {

@@ -58,7 +58,7 @@ void take_private(const Image& image, Hqd& hqd) {
     std::copy_n(image.begin(), hqd.compute.size(), hqd.compute.begin());
     hqd.trap_present = field::COMPUTE_PGM_RSRC2::TRAP_PRESENT::get(image[compute_pgm_rsrc2]);
     load_buffers(image, hqd);
-    std::copy_n(image.begin() + lyra_flight, hqd.flight.size(), hqd.flight.begin());
+    std::copy_n(image.begin() + lyra_flight, hqd.save.flight.size(), hqd.save.flight.begin());
     std::copy_n(image.begin() + lyra_gws, hqd.gws.size(), hqd.gws.begin());
 }
 
@@ -94,7 +94,7 @@ Fault store(MemoryPort& memory, const Hqd& hqd, uint64_t address) {
     Fault fault = put(1, &hqd.compute[1], hqd.compute.size() - 1);
     if (fault == Fault::None) fault = put(cp_mqd_base_addr_lo, regs.data(), regs.size());
     if (fault == Fault::None) fault = put(lyra_ib_magic, saved.data(), saved.size());
-    if (fault == Fault::None) fault = put(lyra_flight, hqd.flight.data(), hqd.flight.size());
+    if (fault == Fault::None) fault = put(lyra_flight, hqd.save.flight.data(), hqd.save.flight.size());
     if (fault == Fault::None && hqd.gws_size != 0) fault = put(lyra_gws, hqd.gws.data(), hqd.gws.size());
     return fault == Fault::None ? Fault::None : Fault::MqdUnreadable;
 }

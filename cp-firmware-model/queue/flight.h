@@ -11,7 +11,7 @@ namespace lyra::flight {
 
 inline constexpr uint32_t kMagicAql = 0x4c595243, kMagicPm4 = 0x4c595244;
 
-/// Words of Hqd::flight.
+/// Words of QueueSave::flight.
 enum Word : unsigned {
     kMagic = 0,
     kCount = 1,      ///< packets between retirement and fetch, or PM4 dispatches

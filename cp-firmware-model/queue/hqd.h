@@ -83,6 +83,28 @@ struct AqlInFlight {
     void visit(StateVisitor& v);
 };
 
+/// How far the save of a queue's waves has come. @see SaveCoordinator
+enum class SaveState : uint8_t {
+    Idle,
+    Grace,       ///< waves may end by themselves; nothing new is launched
+    Collecting,  ///< all have been asked to save themselves: this cannot be taken back
+    Storing,     ///< each has its record
+};
+
+/// Context save and restore of a queue.
+struct QueueSave {
+    SaveState state = SaveState::Idle;
+    uint64_t after_ns = 0;     ///< end of the grace period; 0: there is none
+    bool flight_lost = false;  ///< the words of flight made no sense when the queue was mapped
+    bool restoring = false;    ///< saved work-groups still wait for their place
+    cwsr::Area area;                              ///< of a save that is going on
+    std::vector<uint32_t> stack_words;            ///< of its control stack, from area.stack_offset up
+    std::array<uint32_t, kFlightWords> flight{};  ///< flight.h; zero when nothing is in flight
+    void visit(StateVisitor& v);
+    /// Waves have been asked.
+    bool committed() const { return state == SaveState::Collecting || state == SaveState::Storing; }
+};
+
 struct Hqd {
     uint8_t me = 0, pipe = 0, queue = 0;  ///< me is 1 or 2; 0 is the gfx ring
     HqdState state = HqdState::Idle;
@@ -119,14 +141,7 @@ struct Hqd {
     // virtual time
     uint64_t turn_ns = 0;           ///< when it has its next turn; kNever: when something wakes it
     uint64_t dequeue_look_ns = 0;   ///< when the conditions of a dequeue are looked at next
-    uint64_t save_after_ns = 0;     ///< grace period: its waves may end until then, before they are asked to save themselves
-    // context save
-    bool saving = false;                 ///< its waves have been asked to save themselves: this cannot be taken back
-    bool flight_lost = false;            ///< the words of flight made no sense when the queue was mapped
-    bool restoring = false;              ///< saved work-groups still wait for their place
-    cwsr::Area area;                     ///< of a save that is going on
-    std::vector<uint32_t> stack_words;   ///< of its control stack, from area.stack_offset up
-    std::array<uint32_t, kFlightWords> flight{};  ///< flight.h; zero when nothing is in flight
+    QueueSave save;
 
     void visit(StateVisitor& v);
     bool active() const { return state != HqdState::Idle; }

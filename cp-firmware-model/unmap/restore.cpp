@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// A queue comes back to a slot: its grids go on, and its saved work-groups wait for their places; steps 3 and 5.
+// @source docs/spec/front-end.md 6.5, 6.6
+#include <fmt/format.h>
+
+#include "cp-firmware-model/mqd/mqd.h"
+#include "cp-firmware-model/queue/flight.h"
+#include "cp-firmware-model/unmap/save_coordinator.h"
+#include "cwsr/layout.h"
+
+namespace lyra {
+
+namespace {
+namespace persistent = field::CP_HQD_PERSISTENT_STATE;
+}  // namespace
+
+void SaveCoordinator::resume(Hqd& hqd) {
+    uint32_t& state = hqd.regs[hqd_reg::CP_HQD_PERSISTENT_STATE];
+    const cwsr::Area area = save_area_of(hqd);
+    const bool stack = persistent::QSWITCH_MODE::get(state) && area.usable() && !area.empty();
+    if (hqd.save.flight[flight::kMagic] == 0 && !stack) return;
+    const bool ok = (hqd.aql() ? !hqd.save.flight_lost : pm4_.resume_flight(hqd)) && (!stack || resume_groups(hqd));
+    if (!ok) {
+        report(env_, Fault::SavedImage, fmt::format("queue {}, MQD {:#x}", hqd.id(), hqd.mqd_address()));
+        lose(hqd);
+        hqd.in_flight.clear();
+        hqd.state = HqdState::Stopped;
+    }
+    dispatcher_.end_resume(hqd.id());
+    state = persistent::DISP_ACTIVE::set(persistent::RELAUNCH_WAVES::set(persistent::RESTORE_ACTIVE::set(state, 0), 0), 0);
+    hqd.save.flight = {};
+    hqd.save.restoring = true;
+    stamp(hqd, mqd::cp_mqd_restore_start_time_lo);
+    watch_restore(hqd);
+}
+
+/// Read the control stack; which grid a group belongs to is in the TTMP6 of its first wave.
+bool SaveCoordinator::resume_groups(Hqd& hqd) {
+    const cwsr::Area area = save_area_of(hqd);
+    if (area.stack_offset > area.stack_size) return false;
+    std::vector<uint32_t> words((area.stack_size - area.stack_offset) / sizeof(uint32_t));
+    const uint64_t stack = hqd.mqd_address() + cwsr::kStackFromMqd + area.stack_offset;
+    if (bus_.gfxhub().read(0, stack, words.data(), words.size() * sizeof(uint32_t)) != Fault::None) return false;
+    std::vector<cwsr::SavedGroup> groups;
+    if (cwsr::parse(words, area, groups) != Fault::None) return false;
+    for (const cwsr::SavedGroup& group : groups) {
+        const uint64_t address = area.base + group.waves[0].record + group.hwreg_offset() + cwsr::kTtmp6;
+        uint32_t ttmp6 = 0;
+        if (bus_.gfxhub().read(hqd.vmid(), address, &ttmp6, sizeof ttmp6) != Fault::None) return false;
+        const uint32_t number = ttmp6 & 0x1ffffff;
+        const uint64_t dispatch = hqd.aql() ? aql_.dispatch_of(hqd, number) : pm4_.dispatch_of(hqd, number);
+        if (dispatch == 0 || dispatcher_.restore(hqd.id(), group, area.base, dispatch) != Fault::None) return false;
+    }
+    return true;
+}
+
+void SaveCoordinator::watch_restore(Hqd& hqd) {
+    if (dispatcher_.groups_to_restore(hqd.id()) != 0) return;
+    hqd.save.restoring = false;
+    const cwsr::Area area = save_area_of(hqd);
+    hqd.regs[hqd_reg::CP_HQD_CNTL_STACK_OFFSET] = hqd.regs[hqd_reg::CP_HQD_WG_STATE_OFFSET] = area.stack_size;
+    stamp(hqd, mqd::cp_mqd_restore_end_time_lo);
+}
+
+}  // namespace lyra
