@@ -108,7 +108,7 @@ HwScheduler::Walk HwScheduler::map_compute(const pm4::Packet& packet) {
     mapping.mqd = pm4::MAP_QUEUES::mqd_addr(packet);
     if (Hqd* mapped = find_mqd(mapping.mqd)) {
         // One whose waves are being saved leaves first.
-        return mec_.cancel_dequeue(*mapped) ? Walk::Next : Walk::Full;
+        return mec_.unmap().cancel(*mapped) ? Walk::Next : Walk::Full;
     }
     mapping.wptr_address = pm4::MAP_QUEUES::wptr_addr(packet);
     mapping.doorbell_bytes = doorbell_bytes(packet);
@@ -201,7 +201,7 @@ PacketResult HwScheduler::map_queues(Hqd& ring, const pm4::Packet& packet) {
         report(env_, Fault::NoHqd, "MAP_QUEUES to the slot of the KIQ itself");
         return PacketResult::Done;
     }
-    if (slot.active()) mec_.drop(slot);  // the driver names the slot: what it held is gone
+    if (slot.active()) mec_.unmap().drop(slot);  // the driver names the slot: what it held is gone
     mec_.map(slot, mapping);
     return PacketResult::Done;
 }

@@ -169,7 +169,7 @@ RunState HwScheduler::walk() {
 RunState HwScheduler::rotate() {
     bool out = true;
     for (Hqd& hqd : mec_.slots()) {
-        if (hqd.active() && hqd.mapped_by_hws && hqd.dequeue != Dequeue::None) out &= mec_.try_dequeue(hqd);
+        if (hqd.active() && hqd.mapped_by_hws && hqd.dequeue != Dequeue::None) out &= mec_.unmap().look(hqd);
     }
     if (list_.sharing) {
         if (!out && env_.now_ns() < list_.deadline_ns) return RunState::Polling;
@@ -181,7 +181,7 @@ RunState HwScheduler::rotate() {
     out &= sdma_queues_.empty();
     if (!out && env_.now_ns() < list_.deadline_ns) return RunState::Polling;
     for (Hqd& hqd : mec_.slots()) {
-        if (hqd.active() && hqd.mapped_by_hws) mec_.cancel_dequeue(hqd);
+        if (hqd.active() && hqd.mapped_by_hws) mec_.unmap().cancel(hqd);
     }
     for (SdmaQueue& queue : sdma_queues_) queue.leaving = false;
     release_idle_processes();
@@ -230,8 +230,8 @@ RunState HwScheduler::share() {
     bool any = false;
     for (Hqd& hqd : mec_.slots()) {
         const bool mapped = hqd.active() && hqd.mapped_by_hws && !hqd.is_static && hqd.dequeue == Dequeue::None;
-        if (!mapped || !mec_.has_waves(hqd) || !mec_.can_save(hqd)) continue;
-        mec_.request_dequeue(hqd, Dequeue::Save);
+        if (!mapped || !mec_.has_waves(hqd) || !mec_.unmap().saves().can_save(hqd)) continue;
+        mec_.unmap().request(hqd, Dequeue::Save);
         any = true;
     }
     if (!any) return RunState::Polling;
@@ -281,7 +281,7 @@ RunState HwScheduler::run() {
 
 void HwScheduler::begin_rotation() {
     for (Hqd& hqd : mec_.slots()) {
-        if (hqd.active() && hqd.mapped_by_hws && !hqd.is_static) mec_.request_dequeue(hqd, Dequeue::Save);
+        if (hqd.active() && hqd.mapped_by_hws && !hqd.is_static) mec_.unmap().request(hqd, Dequeue::Save);
     }
     list_.phase = Phase::Rotating;
     list_.deadline_ns = env_.now_ns() + kRotationPatienceNs;

@@ -54,7 +54,7 @@ void HwScheduler::begin_unmap(Hqd& ring, const Selection& selection, Dequeue kin
     unsigned selected = 0;
     for (Hqd& hqd : mec_.slots()) {
         if (!selection.selects(hqd)) continue;
-        mec_.request_dequeue(hqd, kind);
+        mec_.unmap().request(hqd, kind);
         ++selected;
     }
     for (SdmaQueue& queue : sdma_queues_) {
@@ -79,7 +79,7 @@ void HwScheduler::begin_unmap(Hqd& ring, const Selection& selection, Dequeue kin
 bool HwScheduler::finish_unmap(const Selection& selection, Dequeue kind) {
     bool out = true;
     for (Hqd& hqd : mec_.slots()) {
-        if (selection.selects(hqd) && hqd.dequeue != Dequeue::None) out &= mec_.try_dequeue(hqd);
+        if (selection.selects(hqd) && hqd.dequeue != Dequeue::None) out &= mec_.unmap().look(hqd);
     }
     std::erase_if(sdma_queues_, [&](SdmaQueue& queue) {
         if (!queue.leaving) return false;

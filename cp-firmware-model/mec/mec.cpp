@@ -15,8 +15,6 @@ namespace lyra {
 
 namespace {
 
-/// Packets of a queue that leaves its slot: only those of a buffer that has begun.
-constexpr unsigned kPacketsOfLeaving = 16;
 static_assert(kHqdGwsWords == kGwsWords);
 namespace doorbell_control = field::CP_HQD_PQ_DOORBELL_CONTROL;
 
@@ -24,7 +22,7 @@ namespace doorbell_control = field::CP_HQD_PQ_DOORBELL_CONTROL;
 
 Mec::Mec(Env& env, CpBus& bus, Dispatcher& dispatcher)
     : env_(env), bus_(bus), dispatcher_(dispatcher), pm4_(env, bus, dispatcher), aql_(env, bus, dispatcher, pm4_),
-      saves_(env, bus, dispatcher, pm4_, aql_) {
+      unmap_(env, bus, dispatcher, pm4_, aql_) {
     reset();
 }
 
@@ -51,7 +49,7 @@ void Mec::reset() {
         std::fill_n(&gfx_.compute[first], 2, ~0u);
     std::fill_n(&gfx_.compute[mqd::compute_static_thread_mgmt_se4], 4, ~0u);
     halted_ = {true, true, true, true};
-    sch_wave_ = kSchWaveReset;
+    unmap_.reset();
     pipes_ = {};
     weights_ = {};
     first_ = 0;
@@ -59,7 +57,7 @@ void Mec::reset() {
 }
 
 void Mec::restart_gfx() {
-    kill_waves(gfx_);
+    unmap_.kill_waves(gfx_);
     gfx_.rptr_dw = gfx_.wptr_dw = gfx_.reported_dw = 0;
     gfx_.ib_stack.clear();
     gfx_.drop_dwords = 0;
@@ -133,16 +131,6 @@ void Mec::take_positions(Hqd& hqd) {
     }
 }
 
-void Mec::save_positions(Hqd& hqd) {
-    if (hqd.aql()) {
-        aql_.save(hqd);
-        return;
-    }
-    hqd.regs[hqd_reg::CP_HQD_PQ_RPTR] = static_cast<uint32_t>(hqd.rptr_dw & (hqd.ring_dwords() - 1));
-    hqd.regs[hqd_reg::CP_HQD_PQ_WPTR_LO] = lo32(hqd.wptr_dw);
-    hqd.regs[hqd_reg::CP_HQD_PQ_WPTR_HI] = hi32(hqd.wptr_dw);
-}
-
 Fault Mec::map(Hqd& hqd, const QueueMapping& mapping) {
     forget(hqd);
     hqd.kind = mapping.kind;
@@ -173,7 +161,7 @@ Fault Mec::map(Hqd& hqd, const QueueMapping& mapping) {
     take_positions(hqd);
     // Doorbells rung while the queue had no slot were dropped; memory has the newest value.
     if (!hqd.aql()) poll_wptr(hqd);
-    saves_.resume(hqd);
+    unmap_.saves().resume(hqd);
     env_.stats.add(Stat::queues_mapped);
     if (env_.tracer.on()) {
         emit<event::queue_mapped>(env_.tracer, env_.now_ns(), hqd.id(), hqd.vmid(), hqd.doorbell_bytes(), mapping.mqd);
@@ -194,12 +182,6 @@ void Mec::take_gws(Hqd& hqd, const QueueMapping& mapping) {
     dispatcher_.load_gws(range, hqd.gws);
 }
 
-void Mec::give_back_gws(Hqd& hqd) {
-    if (hqd.gws_size == 0) return;
-    bus_.write_register(regs::GC::GDS_GWS_VMID + hqd.vmid(), 0);
-    dispatcher_.store_gws({hqd.gws_base, hqd.gws_size}, hqd.gws);
-}
-
 void Mec::activate(Hqd& hqd, QueueKind kind) {
     const auto regs = hqd.regs;
     const bool poll = hqd.wptr_poll_once;
@@ -215,7 +197,7 @@ void Mec::activate(Hqd& hqd, QueueKind kind) {
     priority_changed(hqd);
     take_positions(hqd);
     if (poll) poll_wptr(hqd);
-    saves_.resume(hqd);
+    unmap_.saves().resume(hqd);
     env_.stats.add(Stat::queues_mapped);
     if (env_.tracer.on()) {
         emit<event::queue_mapped>(env_.tracer, env_.now_ns(), hqd.id(), hqd.vmid(), hqd.doorbell_bytes(), hqd.mqd_address());
@@ -237,101 +219,6 @@ void Mec::forget(Hqd& hqd) {
     fresh.queue = hqd.queue;
     fresh.regs = hqd.regs;
     hqd = fresh;
-}
-
-void Mec::kill_waves(Hqd& hqd) {
-    dispatcher_.kill_queue(hqd.id());
-    pm4_.forget(hqd);
-}
-
-void Mec::drop(Hqd& hqd) {
-    kill_waves(hqd);
-    give_back_gws(hqd);
-    hqd.gws_size = 0;
-    hqd.state = HqdState::Idle;
-    hqd.dequeue = Dequeue::None;
-    saves_.cancel(hqd);
-    hqd.regs[hqd_reg::CP_HQD_DEQUEUE_REQUEST] = 0;
-    hqd.ib_stack.clear();
-    env_.stats.add(Stat::queues_unmapped);
-    if (env_.tracer.on()) emit<event::queue_unmapped>(env_.tracer, env_.now_ns(), hqd.id());
-}
-
-void Mec::request_dequeue(Hqd& hqd, Dequeue kind) {
-    if (!hqd.active() || kind == Dequeue::None) return;
-    if (kind == Dequeue::Save && !can_save(hqd)) {
-        if (hqd.dequeue == Dequeue::None && dispatcher_.waves_live(hqd.id()) > 0) {
-            report(env_, Fault::NotSaveable, fmt::format("queue {}", hqd.id()));
-        }
-        kind = Dequeue::Drain;
-    }
-    if (hqd.save.committed() && kind != Dequeue::Reset) return;
-    if (hqd.dequeue == Dequeue::None) begin_dequeue_wait(hqd, kind);
-    // A reset may follow a drain that hangs, not the other way round.
-    if (hqd.dequeue != Dequeue::Reset) {
-        hqd.dequeue = kind;
-        if (kind == Dequeue::Save)
-            saves_.begin(hqd);
-        else
-            saves_.cancel(hqd);
-    }
-    if (hqd.state == HqdState::Active) hqd.state = HqdState::Draining;
-    if (kind == Dequeue::Reset) kill_waves(hqd);
-}
-
-bool Mec::cancel_dequeue(Hqd& hqd) {
-    if (hqd.dequeue == Dequeue::None) return true;
-    if (hqd.dequeue == Dequeue::Reset || hqd.save.committed()) return false;
-    hqd.dequeue = Dequeue::None;
-    saves_.cancel(hqd);
-    if (hqd.save.after_ns != 0) dispatcher_.stall_queue(hqd.id(), false);
-    hqd.save.after_ns = 0;
-    if (hqd.state == HqdState::Draining) hqd.state = HqdState::Active;
-    return true;
-}
-
-/// @return true when the queue's state is in its MQD, control stack and save area, and no wave of it is left
-bool Mec::step_save(Hqd& hqd) {
-    switch (saves_.step(hqd)) {
-        case SaveResult::Waiting: return dequeue_seen(hqd, false);
-        case SaveResult::Lost: return true;
-        case SaveResult::Saved: break;
-    }
-    if (!dequeue_seen(hqd, true)) return false;
-    saves_.finish(hqd);
-    return true;
-}
-
-bool Mec::try_dequeue(Hqd& hqd) {
-    if (!hqd.active()) return true;
-    if (hqd.dequeue == Dequeue::None) return false;
-    hqd.save.flight = {};
-    if (hqd.dequeue != Dequeue::Reset) {
-        step_queue(hqd, kPacketsOfLeaving);
-        const bool drained = pm4_.drained(hqd) && (!hqd.aql() || aql_.drained(hqd));
-        if (drained && !hqd.save.committed()) {
-            if (!dequeue_seen(hqd, true)) return false;
-            // Waves that were restored and ended since the queue's last turn: what was saved of them must not come back.
-            if (hqd.save.restoring) saves_.watch_restore(hqd);
-        } else if (hqd.dequeue == Dequeue::Save) {
-            if (!step_save(hqd)) return false;
-        } else if (dispatcher_.only_halted_waves(hqd.id())) {
-            saves_.lose(hqd);
-        } else {
-            return dequeue_seen(hqd, false);
-        }
-    }
-    save_positions(hqd);
-    // What waves have stored, their save area above all, is looked at by processors and by other engines from now on. And when
-    // the process is gone, who gets its memory next must not find in the L2 what it has left there.
-    bus_.queue_left();
-    env_.clock.owe(env_.timing.descriptor_ns + env_.timing.l2_writeback_ns);
-    give_back_gws(hqd);
-    if (hqd.mqd_address() != 0 && mqd::store(bus_.gfxhub(), hqd, hqd.mqd_address()) != Fault::None) {
-        report(env_, Fault::MqdUnreadable, fmt::format("queue {}: write back to {:#x}", hqd.id(), hqd.mqd_address()));
-    }
-    drop(hqd);
-    return true;
 }
 
 bool Mec::restoring() const {
@@ -412,11 +299,11 @@ RunState Mec::step_pipe(unsigned number) {
         if (!hqd.active() || (halted_[hqd.me] && hqd.dequeue == Dequeue::None) || !due(hqd)) continue;
         if (hqd.dequeue != Dequeue::None) {
             // A dispatch or a store by another agent ends its wait.
-            hqd.last = try_dequeue(hqd) ? RunState::Busy : RunState::Polling;
+            hqd.last = unmap_.look(hqd) ? RunState::Busy : RunState::Polling;
         } else {
             const RunState found = step_queue(hqd, taken ? 0 : packets);
             if (!taken || found == RunState::Busy) hqd.last = found;
-            if (hqd.save.restoring) saves_.watch_restore(hqd);
+            if (hqd.save.restoring) unmap_.saves().watch_restore(hqd);
         }
         state = busier(state, hqd.last);
         if (taken && hqd.dequeue == Dequeue::None) continue;  // its turn is still to come

@@ -13,7 +13,7 @@
 #include "cp-firmware-model/mec/pm4.h"
 #include "cp-firmware-model/queue/hqd.h"
 #include "cp-firmware-model/queue/pipe_hold.h"
-#include "cp-firmware-model/unmap/save_coordinator.h"
+#include "cp-firmware-model/unmap/unmapper.h"
 
 namespace lyra {
 
@@ -55,21 +55,8 @@ public:
     /// Read the write pointer from memory at the poll address.
     void poll_wptr(Hqd& hqd);
 
-    /// Ask a queue to leave its slot. Reset kills its waves, the others let them end. Ends with try_dequeue().
-    void request_dequeue(Hqd& hqd, Dequeue kind);
-    /// Take back a dequeue that has not ended. @return false: its waves are being saved or killed, it goes on
-    bool cancel_dequeue(Hqd& hqd);
-    /// Finish a requested dequeue when nothing of the queue runs any more. @return true: the slot is free
-    bool try_dequeue(Hqd& hqd);
-    /// CP_IQ_WAIT_TIME2: SCH_WAVE 15:8 is the time that waves get before they are saved.
-    void set_wait_times(uint32_t value);
-    /// Kill the waves of a queue; its dispatches end without any completion.
-    void kill_waves(Hqd& hqd);
-    /// Free the slot at once, without writing the MQD.
-    void drop(Hqd& hqd);
-
-    /// Its waves can be saved: save area and trap handler are there.
-    bool can_save(const Hqd& hqd) { return saves_.can_save(hqd); }
+    /// What takes queues out of their slots.
+    Unmapper& unmap() { return unmap_; }
     bool starving(const Hqd& hqd) const { return dispatcher_.starving(hqd.id()); }
     bool has_waves(const Hqd& hqd) const { return dispatcher_.waves_live(hqd.id()) != 0; }
     /// Saved waves of a mapped queue have not yet come back to their programs.
@@ -114,10 +101,7 @@ private:
     RunState step_pipe(unsigned pipe);
     RunState step_queue(Hqd& hqd, unsigned max_packets);
     void take_gws(Hqd& hqd, const QueueMapping& mapping);
-    void give_back_gws(Hqd& hqd);
     void take_positions(Hqd& hqd);
-    void save_positions(Hqd& hqd);
-    bool step_save(Hqd& hqd);
     void forget(Hqd& hqd);
     // paced.cpp
     bool due(const Hqd& hqd) const;
@@ -126,20 +110,16 @@ private:
         return pipe_free_ns_[hqd.me == 0 ? 0 : 1 + (hqd.me - 1u) * kPipesPerMec + hqd.pipe];
     }
     void rang(Hqd& hqd);
-    void begin_dequeue_wait(Hqd& hqd, Dequeue kind);
-    bool dequeue_seen(Hqd& hqd, bool met);
 
     Env& env_;
     CpBus& bus_;
     Dispatcher& dispatcher_;
     Pm4Processor pm4_;
     AqlProcessor aql_;
-    SaveCoordinator saves_;
+    Unmapper unmap_;
     std::array<Hqd, kGfxQueueId> slots_;
     Hqd gfx_;
     std::array<bool, 4> halted_{};
-    static constexpr uint32_t kSchWaveReset = 0x40;  ///< @source Linux 6.12 gc_9_0_default.h
-    uint32_t sch_wave_ = kSchWaveReset;  ///< grace period, in the unit of CP_IQ_WAIT_TIME2
     struct Pipe {
         PipeHold hold;
         unsigned level = kDefaultPipeLevel;

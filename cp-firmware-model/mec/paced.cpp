@@ -3,13 +3,11 @@
 #include <algorithm>
 
 #include "cp-firmware-model/mec/mec.h"
-#include "facts/registers.h"
 
 namespace lyra {
 
 namespace {
 
-namespace wait_time = field::CP_IQ_WAIT_TIME2;
 /// A turn that costs nothing still takes time, so that time goes on.
 constexpr uint64_t kShortestTurnNs = 20;
 
@@ -69,33 +67,6 @@ void Mec::wake() {
 /// A doorbell needs its time only when the queue is not being looked at anyway.
 void Mec::rang(Hqd& hqd) {
     if (env_.clock.on() && hqd.turn_ns == kNever) hqd.turn_ns = env_.clock.ns() + env_.timing.doorbell_ns;
-}
-
-void Mec::set_wait_times(uint32_t value) { sch_wave_ = wait_time::SCH_WAVE::get(value); }
-
-/// Waves may end by themselves for SCH_WAVE, nothing new is launched, then they are saved. 0 is without end, as the driver says
-/// of the firmware. Free-running, the reset value gives no time, so that unmapping costs nothing where nobody asked for it.
-/// @source docs/spec/front-end.md 2.1; Linux 6.12 kgd_gfx_v9_build_grace_period_packet_info()
-void Mec::begin_dequeue_wait(Hqd& hqd, Dequeue kind) {
-    const uint64_t now = env_.now_ns();
-    hqd.dequeue_look_ns = now;
-    hqd.save.after_ns = 0;
-    if (kind != Dequeue::Save || (!env_.clock.on() && sch_wave_ == kSchWaveReset)) return;
-    hqd.save.after_ns = sch_wave_ ? now + sch_wave_ * env_.timing.iq_wait_unit_ns : kNever;
-    dispatcher_.stall_queue(hqd.id(), true);
-}
-
-/// Whether the conditions of a dequeue are met is looked at once every QUE_SLEEP.
-/// @source Linux commit 8a7820c07224, pm_config_dequeue_wait_counts()
-bool Mec::dequeue_seen(Hqd& hqd, bool met) {
-    if (!env_.clock.on()) return met;
-    const uint64_t now = env_.clock.ns();
-    if (now < hqd.dequeue_look_ns) return false;
-    if (met) return true;
-    const uint64_t sleep =
-        std::max(1u, wait_time::QUE_SLEEP::get(bus_.read_register(regs::GC::CP_IQ_WAIT_TIME2))) * env_.timing.iq_wait_unit_ns;
-    hqd.dequeue_look_ns += ((now - hqd.dequeue_look_ns) / sleep + 1) * sleep;
-    return false;
 }
 
 }  // namespace lyra

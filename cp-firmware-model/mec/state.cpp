@@ -106,7 +106,7 @@ void Mec::visit(StateVisitor& v) {
     v("gfx", gfx_);
     aql_.visit(v);
     v("halted", halted_);
-    v("sch_wave", sch_wave_);
+    v("unmap", unmap_);
     for (size_t n = 0; n < pipes_.size(); ++n) {
         v.begin("pipe", n);
         v("hold", pipes_[n].hold);

@@ -65,7 +65,8 @@ struct EndOfPipe {
     void visit(StateVisitor& v);
 };
 
-/// How a queue leaves its slot; the values of CP_HQD_DEQUEUE_REQUEST. @source Linux 6.12 amdgpu_amdkfd_gfx_v9.c
+/// How a queue leaves its slot, and so where it stands (unmap/unmapper.cpp); the values of CP_HQD_DEQUEUE_REQUEST. @source
+/// Linux 6.12 amdgpu_amdkfd_gfx_v9.c
 enum class Dequeue : uint8_t { None = 0, Drain = 1, Reset = 2, Save = 3 };
 
 /// Id of the gfx ring, which has no HQD of its own; after the ids of the HQD slots.

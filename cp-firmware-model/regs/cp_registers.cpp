@@ -129,7 +129,7 @@ bool CpRegisters::is_kiq(const Hqd& hqd) const {
 
 void CpRegisters::set_active(Hqd& hqd, bool active) {
     if (!active) {
-        if (hqd.active()) mec_.drop(hqd);
+        if (hqd.active()) mec_.unmap().drop(hqd);
         return;
     }
     if (hqd.active()) return;
@@ -141,8 +141,8 @@ void CpRegisters::set_dequeue(Hqd& hqd, uint32_t value) {
     hqd.regs[hqd_reg::CP_HQD_DEQUEUE_REQUEST] = value;
     const uint32_t kind = field::CP_HQD_DEQUEUE_REQUEST::DEQUEUE_REQ::get(value);
     if (kind < 1 || kind > 3) return;
-    mec_.request_dequeue(hqd, static_cast<Dequeue>(kind));
-    mec_.try_dequeue(hqd);
+    mec_.unmap().request(hqd, static_cast<Dequeue>(kind));
+    mec_.unmap().look(hqd);
 }
 
 void CpRegisters::write_wptr_poll(const Access& access, uint32_t value) {
@@ -164,10 +164,10 @@ void CpRegisters::write_schedulers(const Access& access, uint32_t value) { acces
 void CpRegisters::write_queue_reset(const Access& access, uint32_t value) {
     Hqd* hqd = selected(access.select);
     if (!field::SPI_COMPUTE_QUEUE_RESET::RESET::get(value) || !hqd || !hqd->active()) return;
-    mec_.kill_waves(*hqd);
+    mec_.unmap().kill_waves(*hqd);
     if (hqd->dequeue == Dequeue::None) return;
-    mec_.request_dequeue(*hqd, Dequeue::Reset);
-    mec_.try_dequeue(*hqd);
+    mec_.unmap().request(*hqd, Dequeue::Reset);
+    mec_.unmap().look(*hqd);
 }
 
 // --- micro engines ---
@@ -182,7 +182,7 @@ void CpRegisters::write_mec_cntl(const Access& access, uint32_t value) {
         if (!bit(value, cntl::MEC_ME1_PIPE0_RESET::kLow + n)) continue;
         for (unsigned queue = 0; queue < kQueuesPerPipe; ++queue) {
             Hqd& hqd = mec_.slot(n < 4 ? 1 : 2, n % 4, queue);
-            if (hqd.active()) mec_.drop(hqd);
+            if (hqd.active()) mec_.unmap().drop(hqd);
         }
     }
 }
@@ -194,7 +194,7 @@ void CpRegisters::write_pipe_weights(const Access& access, uint32_t value) {
 
 void CpRegisters::write_wait_times(const Access& access, uint32_t value) {
     access.stored = value;
-    mec_.set_wait_times(value);
+    mec_.unmap().set_wait_times(value);
 }
 
 void CpRegisters::write_pipe_level(const Access& access, uint32_t value) {
