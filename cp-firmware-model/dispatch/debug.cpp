@@ -18,14 +18,22 @@ void Dispatcher::set_debug(const DebugControls& controls) {
     room_changed_ = true;
 }
 
-bool Dispatcher::debug_stalls(uint32_t vmid) const { return debug_.stall || bit(debug_.stalled_vmids, vmid); }
+void DebugControls::visit(StateVisitor& v) {
+    v("stall", stall);
+    v("stalled_vmids", stalled_vmids);
+    v("exceptions", exceptions);
+    v("replace_exceptions", replace_exceptions);
+    v("mode_vmids", mode_vmids);
+    v("launch_mode", launch_mode, LaunchMode::SingleStep);
+    v("watch", watch.points);
+}
 
-void Dispatcher::apply_debug(const DispatchRequest& request, gcn::WorkgroupLaunch& launch) const {
+void DebugControls::apply(const DispatchRequest& request, gcn::WorkgroupLaunch& launch) const {
     const uint32_t own = rsrc2::EXCP_EN::get(request.rsrc2) | rsrc2::EXCP_EN_MSB::get(request.rsrc2) << 7;
-    const uint32_t exceptions = debug_.replace_exceptions ? debug_.exceptions : own | debug_.exceptions;
-    launch.rsrc2 = rsrc2::EXCP_EN::set(launch.rsrc2, exceptions);
-    launch.rsrc2 = rsrc2::EXCP_EN_MSB::set(launch.rsrc2, exceptions >> 7);
-    const LaunchMode mode = bit(debug_.mode_vmids, request.vmid) ? debug_.launch_mode : LaunchMode::Normal;
+    const uint32_t enabled = replace_exceptions ? exceptions : own | exceptions;
+    launch.rsrc2 = rsrc2::EXCP_EN::set(launch.rsrc2, enabled);
+    launch.rsrc2 = rsrc2::EXCP_EN_MSB::set(launch.rsrc2, enabled >> 7);
+    const LaunchMode mode = bit(mode_vmids, request.vmid) ? launch_mode : LaunchMode::Normal;
     launch.halted = mode == LaunchMode::Halt;
     launch.rsrc1 = mode == LaunchMode::SingleStep ? rsrc1::DEBUG_MODE::set(launch.rsrc1, 1) : request.rsrc1;
 }

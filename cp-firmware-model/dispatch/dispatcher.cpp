@@ -24,7 +24,7 @@ uint64_t group_items(const std::array<uint32_t, 3>& size) {
 
 }  // namespace
 
-Dispatcher::Dispatcher(Env& env, CpBus& bus, const GpuShape& shape) : env_(env), bus_(bus), shape_(shape) {
+Dispatcher::Dispatcher(Env& env, CpBus& bus, const GpuShape& shape) : env_(env), bus_(bus), shape_(shape), global_memory_(bus) {
     if (shape.threads > 1) rounds_ = std::make_unique<Rounds>(*this, shape.threads);
     for (unsigned i = 0; i < shape.cus(); ++i) {
         MemoryPort& memory = rounds_ ? rounds_->memory(i) : bus.wave_memory();
@@ -227,8 +227,7 @@ void Dispatcher::reset() {
     grids_.clear();
     queues_.clear();
     ended_.clear();
-    gws_.reset();
-    gds_.fill(0);
+    global_memory_.reset();
     pipes_ = {};
     weights_ = {};
     debug_ = {};

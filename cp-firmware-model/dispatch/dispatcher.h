@@ -3,67 +3,23 @@
 #pragma once
 
 #include <array>
-#include <bitset>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "common/activity.h"
 #include "common/env.h"
 #include "cp-firmware-model/cp_bus.h"
-#include "cp-firmware-model/dispatch/gws.h"
+#include "cp-firmware-model/dispatch/debug.h"
+#include "cp-firmware-model/dispatch/global_memory.h"
+#include "cp-firmware-model/dispatch/request.h"
 #include "cp-firmware-model/dispatch/sq_interrupt.h"
 #include "cp-firmware-model/queue/pipe_hold.h"
 #include "cwsr/control_stack.h"
 #include "gcn-interp/cu/compute_unit.h"
-#include "gcn-interp/exec/watch.h"
 
 namespace lyra {
-
-/// One grid, as PM4 DISPATCH_* or an AQL packet describes it.
-struct DispatchRequest {
-    uint32_t queue_id = 0;  ///< Hqd::id()
-    uint32_t vmid = 0;
-    uint64_t entry = 0;  ///< byte address of the first instruction
-    uint32_t rsrc1 = 0, rsrc2 = 0;
-    std::array<uint32_t, 16> user_sgprs{};
-    unsigned user_sgpr_count = 0;
-    std::array<uint32_t, 3> grid{1, 1, 1};         ///< work-items, counted from group 0; 0 in a dimension: empty grid
-    std::array<uint32_t, 3> group_size{1, 1, 1};   ///< work-items
-    std::array<uint32_t, 3> group_start{0, 0, 0};  ///< COMPUTE_START_X/Y/Z: groups below it are not launched
-    uint32_t lds_bytes = 0;
-    uint32_t tmpring_size = 0;                                                ///< WAVES 11:0, WAVESIZE 24:12 in KiB
-    std::array<uint32_t, 8> cu_mask{~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u};  ///< STATIC_THREAD_MGMT_SE0..7
-    uint32_t resource_limits = 0;  ///< COMPUTE_RESOURCE_LIMITS: WAVES_PER_SH 9:0, TG_PER_CU 15:12; 0 = no limit
-    uint32_t packet_index = 0;     ///< AQL ring slot, or number of a PM4 dispatch in its queue: TTMP6 of its waves
-    uint32_t doorbell_id = 0;      ///< (doorbell byte offset / 8) & 0x3ff, for MSG_GET_DOORBELL
-    uint64_t release_ns = 0;       ///< virtual time: from the end of the pipe until its packet counts as complete
-    void visit(StateVisitor& v);
-};
-
-/// How waves of a debugged process start. @source libhsakmt hsakmttypes.h HSA_DBG_WAVE_LAUNCH_MODE
-enum class LaunchMode : uint8_t { Normal = 0, Halt = 1, Kill = 2, SingleStep = 3 };
-
-/// What a debugger has set for the waves of the chip. @source Linux 6.12 amdgpu_amdkfd_gfx_v9.c kgd_gfx_v9_set_wave_launch_*()
-struct DebugControls {
-    bool stall = false;               ///< SPI_GDBG_WAVE_CNTL.STALL_RA: no wave is launched
-    uint32_t stalled_vmids = 0;       ///< STALL_VMID
-    uint32_t exceptions = 0;          ///< SPI_GDBG_TRAP_MASK.EXCP_EN, for MODE.EXCP_EN of new waves
-    bool replace_exceptions = false;  ///< REPLACE: instead of the kernel's own, not beside them
-    uint32_t mode_vmids = 0;          ///< SPI_GDBG_WAVE_CNTL2.VMID_MASK: where launch_mode holds
-    LaunchMode launch_mode = LaunchMode::Normal;
-    gcn::Watchpoints watch;           ///< TCP_WATCH0..3
-    void visit(StateVisitor& v);
-};
-
-/// Which waves SQ_CMD is for. -1: any.
-struct WaveSelection {
-    int engine = -1, cu = -1, simd = -1, wave = -1;  ///< cu in its engine, wave in its SIMD
-    int vmid = -1;
-    std::bitset<kQueueIds> queues = std::bitset<kQueueIds>{}.set();  ///< by Hqd::id()
-};
 
 /// Owns the compute units, places work-groups, runs waves, and knows which grids are complete.
 class Dispatcher : public gcn::CuServices {
@@ -124,7 +80,7 @@ public:
     /// Global wave sync resources of a queue that gets a slot, or loses it. Waves of others that wait there ask again.
     void load_gws(GwsRange range, const GwsWords& words);
     void store_gws(GwsRange range, GwsWords& words);
-    const Gws& gws() const { return gws_; }
+    const Gws& gws() const { return global_memory_.gws(); }
 
     void kill_vmid(uint32_t vmid);
     /// SQ_CMD.
@@ -198,8 +154,6 @@ private:
     int best_cu_of_engine(const Queue& queue, Grid& grid, unsigned engine);
     void launch_on(Queue& queue, Grid& grid, unsigned cu);
     void count_launch(Queue& queue, Grid& grid, unsigned cu, unsigned waves);
-    bool debug_stalls(uint32_t vmid) const;
-    void apply_debug(const DispatchRequest& request, gcn::WorkgroupLaunch& launch) const;
     void take_scratch(Queue& queue, Grid& grid, unsigned cu, gcn::WorkgroupLaunch& launch);
     void reclaim_unused_scratch(Queue& queue, const Grid& grid, unsigned cu, const gcn::WorkgroupLaunch& launch);
     bool waits_for_engine() const { return env_.clock.on(); }
@@ -228,9 +182,7 @@ private:
     std::vector<unsigned> cu_scratch_waves_;
     std::map<uint64_t, std::unique_ptr<Grid>> grids_;  ///< by dispatch id: launch order
     std::map<uint32_t, std::unique_ptr<Queue>> queues_;
-    Gws gws_;
-    std::mutex gds_lock_;
-    std::array<uint8_t, kGdsBytes> gds_{};
+    GlobalMemory global_memory_;
     uint64_t next_id_ = 1;
     ActivityMeter meter_;  ///< of compute units
     PipeWeights weights_;

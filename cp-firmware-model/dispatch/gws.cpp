@@ -103,4 +103,24 @@ void Gws::store(GwsRange range, GwsWords& words) const {
     }
 }
 
+void Gws::Waiter::visit(StateVisitor& v) {
+    v("cu", cu);
+    v("slot", slot, gcn::kWaveSlots - 1);
+    v("barrier", barrier);
+    v("flag", flag);
+}
+
+void Gws::Resource::visit(StateVisitor& v) {
+    v("counter", counter, kMaxCount);
+    v("flag", flag);
+    v("semaphore", semaphore);
+    v.list("queue", queue, size_t{64} * gcn::kWaveSlots);
+}
+
+void Gws::visit(StateVisitor& v, unsigned cus) {
+    v("resources", resources_);
+    for (const Resource& resource : resources_)
+        for (const Waiter& waiter : resource.queue) v.require(waiter.cu < cus, "a wave waits on no compute unit");
+}
+
 }  // namespace lyra

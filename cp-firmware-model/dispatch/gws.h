@@ -16,9 +16,6 @@
 namespace lyra {
 
 inline constexpr unsigned kGwsResources = 64;
-/// GDS memory. GDS_VMID_BASE_SIZE, pairs of bytes, says which part of it a VMID has.
-/// @source Linux 6.12 amdgpu gfx_v9_0.c gfx_v9_0_set_gds_init(), gfx_v9_0_ring_emit_gds_switch()
-inline constexpr uint32_t kGdsBytes = 64 * 1024;
 
 /// GDS_GWS_VMIDn: what of the resources a VMID may use. @source Linux 6.12 gfx_v9_0_ring_emit_gds_switch()
 struct GwsRange {

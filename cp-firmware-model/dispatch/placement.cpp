@@ -100,7 +100,7 @@ bool Dispatcher::launch_next(Queue& q) {
     if (!may_launch(q.saved.empty() ? q.pending.front()->ready_ns : 0)) return false;
     if (!q.saved.empty()) return restore_next(q);
     Grid& grid = *q.pending.front();
-    if (debug_stalls(grid.request.vmid)) return false;
+    if (debug_.stalls(grid.request.vmid)) return false;
     const int cu = choose_cu(q, grid);
     update_reservation(q, grid, cu >= 0);
     if (cu < 0) return false;
@@ -217,7 +217,7 @@ void Dispatcher::launch_on(Queue& q, Grid& grid, unsigned cu) {
     launch.shader_engine = engine_of(cu);
     launch.cu_in_engine = cu % shape_.cus_per_engine;
     take_scratch(q, grid, cu, launch);
-    apply_debug(grid.request, launch);
+    debug_.apply(grid.request, launch);
     const unsigned before = cus_[cu]->waves_live();
     current_cu_ = cu;
     const uint64_t now_clk = env_.clock.clk();

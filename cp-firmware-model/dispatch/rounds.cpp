@@ -270,12 +270,12 @@ bool Dispatcher::Rounds::next_launch(unsigned cu, gcn::WorkgroupLaunch& launch, 
     Queue& q = *refill_;
     Grid& grid = *q.pending.front();
     const unsigned engine = d_.engine_of(cu);
-    if (d_.debug_stalls(grid.request.vmid) || !d_.engine_allows(q, grid, engine) || !d_.cu_allows(q, grid, cu)) return false;
+    if (d_.debug_.stalls(grid.request.vmid) || !d_.engine_allows(q, grid, engine) || !d_.cu_allows(q, grid, cu)) return false;
     if (prepared != grid.id) {
         launch = grid.launch;
         launch.shader_engine = engine;
         launch.cu_in_engine = cu % d_.shape_.cus_per_engine;
-        d_.apply_debug(grid.request, launch);
+        d_.debug_.apply(grid.request, launch);
         prepared = grid.id;
         return true;
     }

@@ -195,7 +195,7 @@ bool Dispatcher::restore_next(Queue& q) {
         q.saved.pop_front();
         return true;
     }
-    if (debug_stalls(grid->request.vmid)) return false;
+    if (debug_.stalls(grid->request.vmid)) return false;
     const unsigned engine = saved.image.engine;
     if (!engine_can_start(engine)) return false;
     const int cu = choose_restore_cu(q, *grid, saved.group, engine);

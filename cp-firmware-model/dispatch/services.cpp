@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What compute units report to the dispatcher: messages, errors, ends; and the clocks they read; step 5 of the data flow.
-#include <fmt/format.h>
-
 #include "cp-firmware-model/dispatch/rounds.h"
-#include "facts/registers.h"
 
 namespace lyra {
 
@@ -62,33 +59,26 @@ uint64_t Dispatcher::shader_clock() {
 }
 
 gcn::GwsAnswer Dispatcher::gws(const gcn::Wave& wave, gcn::GwsOp op, uint32_t resource, uint32_t value) {
-    const GwsRange range = GwsRange::of(bus_.read_register(regs::GC::GDS_GWS_VMID + wave.vmid % kVmids));
-    if (resource >= range.size) return gcn::GwsAnswer::Refused;
     Gws::Waiters released;
-    const bool done = gws_.execute(op, range.base + resource, value, {current_cu_, wave.slot}, released);
+    const gcn::GwsAnswer answer = global_memory_.execute(wave, current_cu_, op, resource, value, released);
     for (const Gws::Waiter& waiter : released) {
         if (!rounds_ || !rounds_->later(waiter)) cus_[waiter.cu]->gws_done(waiter.slot);
     }
-    return done ? gcn::GwsAnswer::Done : gcn::GwsAnswer::Wait;
+    return answer;
 }
 
-gcn::GdsWindow Dispatcher::gds(uint32_t vmid) {
-    const uint32_t n = vmid % kVmids;
-    const uint32_t base = std::min(bus_.read_register(regs::GC::GDS_VMID_BASE_SIZE + 2 * n), kGdsBytes);
-    const uint32_t size = std::min(bus_.read_register(regs::GC::GDS_VMID_BASE_SIZE + 2 * n + 1), kGdsBytes - base);
-    return {gds_.data() + base, size, bus_.read_register(regs::GC::GDS_OA_VMID + n) != 0, std::unique_lock(gds_lock_)};
-}
+gcn::GdsWindow Dispatcher::gds(uint32_t vmid) { return global_memory_.window(vmid); }
 
-void Dispatcher::gws_left(const gcn::Wave& wave) { gws_.leave(current_cu_, wave.slot); }
+void Dispatcher::gws_left(const gcn::Wave& wave) { global_memory_.gws().leave(current_cu_, wave.slot); }
 
 void Dispatcher::load_gws(GwsRange range, const GwsWords& words) {
-    for (const Gws::Waiter& waiter : gws_.evict(range)) cus_[waiter.cu]->gws_again(waiter.slot);
-    gws_.load(range, words);
+    for (const Gws::Waiter& waiter : global_memory_.gws().evict(range)) cus_[waiter.cu]->gws_again(waiter.slot);
+    global_memory_.gws().load(range, words);
 }
 
 void Dispatcher::store_gws(GwsRange range, GwsWords& words) {
-    for (const Gws::Waiter& waiter : gws_.evict(range)) cus_[waiter.cu]->gws_again(waiter.slot);
-    gws_.store(range, words);
+    for (const Gws::Waiter& waiter : global_memory_.gws().evict(range)) cus_[waiter.cu]->gws_again(waiter.slot);
+    global_memory_.gws().store(range, words);
 }
 
 uint64_t Dispatcher::reference_clock() { return gpu_clock(env_); }

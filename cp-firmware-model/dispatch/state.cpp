@@ -46,16 +46,6 @@ void DispatchRequest::visit(StateVisitor& v) {
     v("release_ns", release_ns);
 }
 
-void DebugControls::visit(StateVisitor& v) {
-    v("stall", stall);
-    v("stalled_vmids", stalled_vmids);
-    v("exceptions", exceptions);
-    v("replace_exceptions", replace_exceptions);
-    v("mode_vmids", mode_vmids);
-    v("launch_mode", launch_mode, LaunchMode::SingleStep);
-    v("watch", watch.points);
-}
-
 void QueuePriority::visit(StateVisitor& v) {
     v("pipe", pipe, 3);
     v("queue", queue, 15);
@@ -71,26 +61,6 @@ void PipeWeights::visit(StateVisitor& v) {
     v("first", first);
     v("second", second);
     v("third", third);
-}
-
-void Gws::Waiter::visit(StateVisitor& v) {
-    v("cu", cu);
-    v("slot", slot, gcn::kWaveSlots - 1);
-    v("barrier", barrier);
-    v("flag", flag);
-}
-
-void Gws::Resource::visit(StateVisitor& v) {
-    v("counter", counter, kMaxCount);
-    v("flag", flag);
-    v("semaphore", semaphore);
-    v.list("queue", queue, size_t{64} * gcn::kWaveSlots);
-}
-
-void Gws::visit(StateVisitor& v, unsigned cus) {
-    v("resources", resources_);
-    for (const Resource& resource : resources_)
-        for (const Waiter& waiter : resource.queue) v.require(waiter.cu < cus, "a wave waits on no compute unit");
 }
 
 void Dispatcher::PipeTurn::visit(StateVisitor& v) {
@@ -250,10 +220,9 @@ void Dispatcher::visit(StateVisitor& v) {
         v.end();
     }
     v.fixed("cu_scratch_waves", cu_scratch_waves_);
-    v.begin("gws");
-    gws_.visit(v, shape_.cus());
+    v.begin("global_memory");
+    global_memory_.visit(v, shape_.cus());
     v.end();
-    v.sparse("gds", gds_.data(), gds_.size());
     v("activity", meter_);
     v("weights", weights_);
     v("pipes", pipes_);

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// What a packet asks of the dispatcher: one grid; step 5 of the data flow.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "common/snapshot.h"
+
+namespace lyra {
+
+/// One grid, as PM4 DISPATCH_* or an AQL packet describes it.
+struct DispatchRequest {
+    uint32_t queue_id = 0;  ///< Hqd::id()
+    uint32_t vmid = 0;
+    uint64_t entry = 0;  ///< byte address of the first instruction
+    uint32_t rsrc1 = 0, rsrc2 = 0;
+    std::array<uint32_t, 16> user_sgprs{};
+    unsigned user_sgpr_count = 0;
+    std::array<uint32_t, 3> grid{1, 1, 1};         ///< work-items, counted from group 0; 0 in a dimension: empty grid
+    std::array<uint32_t, 3> group_size{1, 1, 1};   ///< work-items
+    std::array<uint32_t, 3> group_start{0, 0, 0};  ///< COMPUTE_START_X/Y/Z: groups below it are not launched
+    uint32_t lds_bytes = 0;
+    uint32_t tmpring_size = 0;                                                ///< WAVES 11:0, WAVESIZE 24:12 in KiB
+    std::array<uint32_t, 8> cu_mask{~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u};  ///< STATIC_THREAD_MGMT_SE0..7
+    uint32_t resource_limits = 0;  ///< COMPUTE_RESOURCE_LIMITS: WAVES_PER_SH 9:0, TG_PER_CU 15:12; 0 = no limit
+    uint32_t packet_index = 0;     ///< AQL ring slot, or number of a PM4 dispatch in its queue: TTMP6 of its waves
+    uint32_t doorbell_id = 0;      ///< (doorbell byte offset / 8) & 0x3ff, for MSG_GET_DOORBELL
+    uint64_t release_ns = 0;       ///< virtual time: from the end of the pipe until its packet counts as complete
+    void visit(StateVisitor& v);
+};
+
+}  // namespace lyra
