@@ -98,6 +98,7 @@ struct GpuShape {
     Chip chip = Chip::gfx900;
     unsigned threads = 1;  ///< of the host, that run compute units; nothing that the chip could see. Virtual time has one
     unsigned cus() const { return shader_engines * cus_per_engine; }
+    unsigned engine_of(unsigned cu) const { return cu / cus_per_engine; }
 };
 
 }  // namespace lyra

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a debugger does to waves: launch modes, exceptions, watched addresses, SQ_CMD; step 5 of the data flow.
 // @source Linux 6.12 amdgpu_amdkfd_gfx_v9.c (kgd_gfx_v9_set_wave_launch_mode() and its neighbours)
-#include "cp-firmware-model/dispatch/grid.h"
+#include "cp-firmware-model/dispatch/dispatcher.h"
 
 namespace lyra {
 
@@ -44,11 +44,11 @@ void Dispatcher::command_waves(gcn::WaveCommand command, uint32_t data, const Wa
         if (!is(selection.simd, wave.slot % gcn::kSimdsPerCu) || !is(selection.wave, wave.slot / gcn::kSimdsPerCu))
             return false;
         if (!is(selection.vmid, wave.vmid)) return false;
-        const Grid* grid = find(wave.dispatch);
+        const Grid* grid = grids_.find(wave.dispatch);
         return grid != nullptr && selection.queues.test(grid->request.queue_id);
     };
     for (unsigned cu = 0; cu < cus_.size(); ++cu) {
-        if (!is(selection.engine, engine_of(cu)) || !is(selection.cu, cu % shape_.cus_per_engine)) continue;
+        if (!is(selection.engine, shape_.engine_of(cu)) || !is(selection.cu, cu % shape_.cus_per_engine)) continue;
         current_cu_ = cu;
         cus_[cu]->command(command, data, match);
     }

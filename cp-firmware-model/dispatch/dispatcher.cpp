@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Grids in, waves run, grids complete; step 5 of the data flow. Placement is in placement.cpp.
+// Grids in, waves run, grids complete; step 5 of the data flow. Launching is in launch.cpp.
 #include "cp-firmware-model/dispatch/dispatcher.h"
 
 #include <algorithm>
@@ -24,35 +24,17 @@ uint64_t group_items(const std::array<uint32_t, 3>& size) {
 
 }  // namespace
 
-Dispatcher::Dispatcher(Env& env, CpBus& bus, const GpuShape& shape) : env_(env), bus_(bus), shape_(shape), global_memory_(bus) {
+Dispatcher::Dispatcher(Env& env, CpBus& bus, const GpuShape& shape)
+    : env_(env), bus_(bus), shape_(shape), queues_(shape), placement_(env, shape, cus_), global_memory_(bus) {
     if (shape.threads > 1) rounds_ = std::make_unique<Rounds>(*this, shape.threads);
     for (unsigned i = 0; i < shape.cus(); ++i) {
         MemoryPort& memory = rounds_ ? rounds_->memory(i) : bus.wave_memory();
         gcn::CuServices& services = rounds_ ? rounds_->services(i) : *this;
         cus_.push_back(std::make_unique<gcn::ComputeUnit>(env, memory, services, i, shape.chip));
     }
-    cu_epoch_.assign(cus_.size(), 1);
-    cu_scratch_waves_.assign(cus_.size(), 0);
-    engine_free_clk_.assign(shape.shader_engines, 0);
 }
 
 Dispatcher::~Dispatcher() = default;
-
-Dispatcher::Queue& Dispatcher::queue(uint32_t queue_id) {
-    std::unique_ptr<Queue>& q = queues_[queue_id];
-    if (!q) q = std::make_unique<Queue>(queue_id, shape_);
-    return *q;
-}
-
-Dispatcher::Grid* Dispatcher::find(uint64_t dispatch) {
-    const auto it = grids_.find(dispatch);
-    return it == grids_.end() ? nullptr : it->second.get();
-}
-
-const Dispatcher::Grid* Dispatcher::find(uint64_t dispatch) const {
-    const auto it = grids_.find(dispatch);
-    return it == grids_.end() ? nullptr : it->second.get();
-}
 
 Fault Dispatcher::check(const DispatchRequest& request) const {
     const uint64_t items = group_items(request.group_size);
@@ -95,68 +77,65 @@ gcn::WorkgroupLaunch Dispatcher::make_launch(const DispatchRequest& request) con
 }
 
 uint64_t Dispatcher::start(const DispatchRequest& request) {
-    auto grid = std::make_unique<Grid>();
-    grid->id = next_id_++;
-    grid->request = request;
-    grid->walk = GridWalk(request.grid, request.group_size, request.group_start);
-    grid->launch = make_launch(request);
-    grid->launch.dispatch = grid->id;
-    grid->scratch = scratch_share(request, shape_);
-    grid->waves_per_group = gcn::wave_count(grid->launch);
-    grid->no_room.assign(cus_.size(), 0);
+    Grid& grid = grids_.add();
+    const uint64_t id = grid.id;
+    grid.request = request;
+    grid.walk = GridWalk(request.grid, request.group_size, request.group_start);
+    grid.launch = make_launch(request);
+    grid.launch.dispatch = id;
+    grid.scratch = scratch_share(request, shape_);
+    grid.waves_per_group = gcn::wave_count(grid.launch);
+    grid.no_room.assign(cus_.size(), 0);
     env_.clock.owe(env_.timing.dispatch_ns);
-    grid->ready_ns = env_.now_ns() + env_.timing.dispatch_ns;
-    const uint64_t id = grid->id;
+    grid.ready_ns = env_.now_ns() + env_.timing.dispatch_ns;
     env_.stats.add(Stat::dispatches);
-    emit<event::dispatch_begin>(env_.tracer, env_.now_ns(), id, request.queue_id, grid->walk.total(), request.entry);
+    emit<event::dispatch_begin>(env_.tracer, env_.now_ns(), id, request.queue_id, grid.walk.total(), request.entry);
     invalidate_code();
-    Grid& g = *grid;
-    grids_.emplace(id, std::move(grid));
-    if (!g.walk.done()) queue(request.queue_id).pending.push_back(&g);
-    finish_if_done(g);
+    if (!grid.walk.done()) queue_of(grid).pending.push_back(id);
+    finish_if_done(grid);
     room_changed_ = true;
     return id;
 }
 
 bool Dispatcher::launched(uint64_t dispatch) const {
-    const Grid* grid = find(dispatch);
+    const Grid* grid = grids_.find(dispatch);
     return grid == nullptr || grid->walk.done();
 }
 
 bool Dispatcher::complete(uint64_t dispatch) const {
-    if (find(dispatch) != nullptr) return false;
+    if (grids_.find(dispatch) != nullptr) return false;
     const auto ended = ended_.find(dispatch);
     return ended == ended_.end() || ended->second <= env_.clock.ns();
 }
 
 void Dispatcher::finish_if_done(Grid& grid) {
-    if (!grid.walk.done() || grid.groups_running != 0 || grid.groups_saved != 0 || grid.resuming) return;
+    if (!grid.ended()) return;
     emit<event::dispatch_end>(env_.tracer, env_.now_ns(), grid.id, grid.request.queue_id);
     if (env_.clock.on()) ended_[grid.id] = env_.now_ns() + env_.timing.end_of_pipe_ns + grid.request.release_ns;
     grids_.erase(grid.id);
 }
 
-void Dispatcher::set_priority(uint32_t queue_id, const QueuePriority& priority) { queue(queue_id).priority = priority; }
+void Dispatcher::set_priority(uint32_t queue_id, const QueuePriority& priority) { queues_.at(queue_id).priority = priority; }
 
 void Dispatcher::stall_queue(uint32_t queue_id, bool stalled) {
-    queue(queue_id).stalled = stalled;
+    queues_.at(queue_id).stalled = stalled;
     room_changed_ = true;
 }
 
 unsigned Dispatcher::waves_live(uint32_t queue_id) const {
-    const auto it = queues_.find(queue_id);
-    return it == queues_.end() ? 0 : it->second->waves_live;
+    const LaunchQueue* const q = queues_.find(queue_id);
+    return q == nullptr ? 0 : q->waves_live;
 }
 
 unsigned Dispatcher::waves_live_total() const {
     unsigned n = 0;
-    for (const auto& [id, q] : queues_) n += q->waves_live;
+    for (const auto& q : queues_) n += q->waves_live;
     return n;
 }
 
 unsigned Dispatcher::waves_on_engine(unsigned engine) const {
     unsigned n = 0;
-    for (const auto& [id, q] : queues_) n += engine < q->waves_on_engine.size() ? q->waves_on_engine[engine] : 0;
+    for (const auto& q : queues_) n += engine < q->waves_on_engine.size() ? q->waves_on_engine[engine] : 0;
     return n;
 }
 
@@ -166,7 +145,7 @@ bool Dispatcher::only_halted_waves(uint32_t queue_id) const {
         for (unsigned slot = 0; slot < gcn::kWaveSlots; ++slot) {
             const gcn::Wave& wave = cu->wave(slot);
             if (wave.state == gcn::WaveState::Free || wave.state == gcn::WaveState::Ended) continue;
-            const Grid* grid = find(wave.dispatch);
+            const Grid* grid = grids_.find(wave.dispatch);
             if (grid == nullptr || grid->request.queue_id != queue_id) continue;
             if (wave.state == gcn::WaveState::Halted)
                 halted = true;
@@ -180,16 +159,16 @@ bool Dispatcher::only_halted_waves(uint32_t queue_id) const {
 
 void Dispatcher::kill_grid(Grid& grid) {
     const uint64_t id = grid.id;
-    Queue& q = queue(grid.request.queue_id);
-    std::erase(q.pending, &grid);
-    std::erase_if(q.saved, [id](const Queue::Saved& saved) { return saved.group.dispatch == id; });
+    LaunchQueue& q = queue_of(grid);
+    std::erase(q.pending, id);
+    std::erase_if(q.saved, [id](const LaunchQueue::Saved& saved) { return saved.group.dispatch == id; });
     grid.walk.stop();
     for (unsigned i = 0; i < cus_.size(); ++i) {
         current_cu_ = i;
         cus_[i]->kill_dispatch(id);
     }
     // The last workgroup_ended() has erased it, unless nothing was running.
-    if (Grid* rest = find(id)) {
+    if (Grid* rest = grids_.find(id)) {
         rest->groups_running = rest->groups_saved = 0;
         rest->resuming = false;
         finish_if_done(*rest);
@@ -200,11 +179,11 @@ void Dispatcher::kill_grid(Grid& grid) {
 template <class Match>
 void Dispatcher::kill_if(Match match) {
     std::vector<uint64_t> ids;
-    for (const auto& [id, grid] : grids_) {
-        if (match(grid->request)) ids.push_back(id);
+    for (const auto& grid : grids_) {
+        if (match(grid->request)) ids.push_back(grid->id);
     }
     for (const uint64_t id : ids) {
-        if (Grid* grid = find(id)) kill_grid(*grid);
+        if (Grid* grid = grids_.find(id)) kill_grid(*grid);
     }
 }
 
@@ -221,17 +200,14 @@ void Dispatcher::reset() {
     for (unsigned i = 0; i < cus_.size(); ++i) {
         current_cu_ = i;
         cus_[i]->reset();
-        ++cu_epoch_[i];
-        cu_scratch_waves_[i] = 0;
     }
+    placement_.reset();
     grids_.clear();
     queues_.clear();
     ended_.clear();
     global_memory_.reset();
-    pipes_ = {};
-    weights_ = {};
+    turns_.reset();
     debug_ = {};
-    reserved_cu_ = -1;
     room_changed_ = false;
     note_activity();
 }

@@ -13,15 +13,21 @@
 #include "cp-firmware-model/cp_bus.h"
 #include "cp-firmware-model/dispatch/debug.h"
 #include "cp-firmware-model/dispatch/global_memory.h"
+#include "cp-firmware-model/dispatch/launch_turns.h"
+#include "cp-firmware-model/dispatch/placement.h"
 #include "cp-firmware-model/dispatch/request.h"
 #include "cp-firmware-model/dispatch/sq_interrupt.h"
-#include "cp-firmware-model/queue/pipe_hold.h"
 #include "cwsr/control_stack.h"
 #include "gcn-interp/cu/compute_unit.h"
 
 namespace lyra {
 
-/// Owns the compute units, places work-groups, runs waves, and knows which grids are complete.
+/// Charged against the budget of Dispatcher::run(): for a CU that has waves but executed nothing (all asleep), and per
+/// work-group, so that empty kernels use it up too.
+inline constexpr uint64_t kVisitCost = 64, kLaunchCost = 16;
+
+/// Owns the compute units, hands them work-groups, runs waves, and knows which grids are complete. LaunchTurns says which queue
+/// is next, Placement where its work-group goes.
 class Dispatcher : public gcn::CuServices {
 public:
     Dispatcher(Env& env, CpBus& bus, const GpuShape& shape);
@@ -41,7 +47,7 @@ public:
 
     /// Which queue's groups are launched first: registers of the queue, and the weights of pipes.
     void set_priority(uint32_t queue_id, const QueuePriority& priority);
-    void set_pipe_weights(const PipeWeights& weights) { weights_ = weights; }
+    void set_pipe_weights(const PipeWeights& weights) { turns_.set_weights(weights); }
 
     /// Do not launch more work-groups of a queue (its waves go on), or launch again.
     void stall_queue(uint32_t queue_id, bool stalled);
@@ -105,8 +111,7 @@ public:
     unsigned waves_live_total() const;
     unsigned waves_on_engine(unsigned engine) const;  ///< 0 of an engine that the chip does not have
     const gcn::ComputeUnit& cu(unsigned index) const { return *cus_[index]; }
-    unsigned cus() const { return shape_.cus(); }
-    unsigned engine_of(unsigned cu) const { return cu / shape_.cus_per_engine; }
+    const GpuShape& shape() const { return shape_; }
 
     /// Of compute units, which are in use while they have waves.
     Activity activity() { return meter_.last(env_.now_ns()); }
@@ -127,41 +132,12 @@ public:
     gcn::GdsWindow gds(uint32_t vmid) override;
 
 private:
-    struct Grid;
-    struct Queue;
     class Rounds;
 
     void check_loaded(StateVisitor& v);
-    Queue& queue(uint32_t queue_id);
-    Grid* find(uint64_t dispatch);
-    const Grid* find(uint64_t dispatch) const;
+    LaunchQueue& queue_of(const Grid& grid) { return queues_.at(grid.request.queue_id); }
     WavePlace place_of(const gcn::Wave& wave) const;
-
     gcn::WorkgroupLaunch make_launch(const DispatchRequest& request) const;
-    unsigned launch_groups();
-    void begin_turns();
-    Queue* next_to_launch();
-    void take_turn(Queue& queue);
-    bool launch_next(Queue& queue);
-    bool restore_next(Queue& queue);
-    int choose_restore_cu(const Queue& queue, const Grid& grid, const gcn::WorkgroupRestore& group, unsigned engine) const;
-    bool scratch_free(const Queue& queue, const gcn::WorkgroupRestore& group, unsigned engine) const;
-    bool engine_has_room(unsigned engine, unsigned waves) const;
-    void restore_on(Queue& queue, Grid& grid, gcn::WorkgroupRestore& group, unsigned cu);
-    template <class Visit>
-    void for_grids_of(uint32_t queue_id, Visit visit);
-    int choose_cu(Queue& queue, Grid& grid);
-    int best_cu_of_engine(const Queue& queue, Grid& grid, unsigned engine);
-    void launch_on(Queue& queue, Grid& grid, unsigned cu);
-    void count_launch(Queue& queue, Grid& grid, unsigned cu, unsigned waves);
-    void take_scratch(Queue& queue, Grid& grid, unsigned cu, gcn::WorkgroupLaunch& launch);
-    void reclaim_unused_scratch(Queue& queue, const Grid& grid, unsigned cu, const gcn::WorkgroupLaunch& launch);
-    bool waits_for_engine() const { return env_.clock.on(); }
-    unsigned engine_in_turn(const Queue& queue, const DispatchRequest& request) const;
-    bool engine_allows(const Queue& queue, const Grid& grid, unsigned engine) const;
-    bool cu_allows(const Queue& queue, const Grid& grid, unsigned cu) const;
-    void reserve(Queue& queue, const Grid& grid);
-    void update_reservation(Queue& queue, const Grid& grid, bool placed);
     void finish_if_done(Grid& grid);
     void kill_grid(Grid& grid);
     template <class Match>
@@ -169,43 +145,31 @@ private:
     uint64_t run_cu(unsigned cu, uint64_t budget);
     RunState state_after(uint64_t used) const;
     RunState run_rounds(uint64_t budget);
-    // paced.cpp
+    // launch.cpp
+    unsigned launch_groups();
     bool may_launch(uint64_t ready_ns);
-    bool engine_can_start(unsigned engine);
-    void begin_launch(unsigned engine, unsigned waves);
+    bool launch_next(LaunchQueue& q);
+    void launch_on(LaunchQueue& q, Grid& grid, unsigned cu);
+    bool restore_next(LaunchQueue& q);
+    void restore_on(LaunchQueue& q, Grid& grid, gcn::WorkgroupRestore& group, unsigned cu);
+    void count_launch(LaunchQueue& q, Grid& grid, unsigned cu, unsigned waves);
 
     Env& env_;
     CpBus& bus_;
     GpuShape shape_;
-    std::vector<std::unique_ptr<gcn::ComputeUnit>> cus_;
-    std::vector<uint32_t> cu_epoch_;  ///< changes when a CU's resources change; see Grid::no_room
-    std::vector<unsigned> cu_scratch_waves_;
-    std::map<uint64_t, std::unique_ptr<Grid>> grids_;  ///< by dispatch id: launch order
-    std::map<uint32_t, std::unique_ptr<Queue>> queues_;
+    ComputeUnits cus_;
+    GridTable grids_;
+    LaunchQueues queues_;
+    LaunchTurns turns_;
+    Placement placement_;
     GlobalMemory global_memory_;
-    uint64_t next_id_ = 1;
+    DebugControls debug_;
     ActivityMeter meter_;  ///< of compute units
-    PipeWeights weights_;
-    struct PipeTurn {
-        PipeHold hold;
-        bool over = false;  ///< the holder's quantum, when this pass began
-        unsigned top = 0;  ///< highest rank that waits, when this pass began
-        int64_t credit = 0;  ///< turns it is owed, times the weight of all
-        Queue* best = nullptr;  ///< its queue that launches next
-        void visit(StateVisitor& v);
-    };
-    std::array<PipeTurn, kQueueIds / kQueuesPerPipe + 1> pipes_{};
     unsigned next_cu_ = 0;
     unsigned current_cu_ = 0;  ///< whose services are being called
     bool room_changed_ = false;
-    DebugControls debug_;
-    int reserved_cu_ = -1;  ///< kept empty for a group that found no room for long
-    uint32_t reserved_for_ = 0;  ///< queue id
     // virtual time
-    std::vector<uint64_t> engine_free_clk_;  ///< by shader engine: when it can start the next wave
-    uint64_t quantum_end_clk_ = 0;
     uint64_t last_launch_ns_ = 0;  ///< grids that were ready before have been tried
-    bool rate_limited_ = false;  ///< a group waits for its engine, not for room
     std::map<uint64_t, uint64_t> ended_;  ///< grids whose end is not visible yet: id, time in ns at which it is
     std::unique_ptr<Rounds> rounds_;  ///< with more than one thread; last, so that its threads end first
 };

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
-// The dispatcher's own records of grids and queues; step 5 of the data flow.
+// Grids that have not ended, by their dispatch ids; step 5 of the data flow.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
-#include "cp-firmware-model/dispatch/dispatcher.h"
+#include "common/snapshot.h"
+#include "cp-firmware-model/cp_bus.h"
 #include "cp-firmware-model/dispatch/grid_walk.h"
-#include "cp-firmware-model/dispatch/scratch_slots.h"
+#include "cp-firmware-model/dispatch/request.h"
+#include "facts/register_fields.h"
+#include "gcn-interp/cu/compute_unit.h"
 
 namespace lyra {
-
-/// Charged against the budget of Dispatcher::run(): for a CU that has waves but executed nothing (all asleep), and per
-/// work-group, so that empty kernels use it up too.
-inline constexpr uint64_t kVisitCost = 64, kLaunchCost = 16;
 
 inline constexpr uint32_t kTmpringUnitBytes = 1024;  ///< of COMPUTE_TMPRING_SIZE.WAVESIZE
 
@@ -32,7 +34,7 @@ inline ScratchShare scratch_share(const DispatchRequest& request, const GpuShape
     return {slots, wave_bytes};
 }
 
-struct Dispatcher::Grid {
+struct Grid {
     uint64_t id = 0;
     DispatchRequest request;
     GridWalk walk;
@@ -44,41 +46,41 @@ struct Dispatcher::Grid {
     uint64_t ready_ns = 0;      ///< virtual time: no work-group before
     bool resuming = false;      ///< what it consists of is not known yet
     uint64_t waves_live = 0;
-    std::vector<uint32_t> no_room;  ///< by CU: cu_epoch_ at which a group did not fit
+    std::vector<uint32_t> no_room;  ///< by CU: Placement::epoch() at which a group did not fit
+
     void visit(StateVisitor& v, const GpuShape& shape);
+    bool ended() const { return walk.done() && groups_running == 0 && groups_saved == 0 && !resuming; }
 };
 
-struct Dispatcher::Queue {
-    Queue(uint32_t queue_id, const GpuShape& shape)
-        : id(queue_id), scratch(shape.shader_engines), waves_on_engine(shape.shader_engines), groups_on_cu(shape.cus()) {}
+/// Ids grow from grid to grid, so the order of launch is that of the ids, and the oldest grids end first mostly.
+class GridTable {
+public:
+    /// With an id that none has had before.
+    Grid& add();
+    Grid* find(uint64_t id) {
+        const auto at = lower_bound(id);
+        return at != grids_.end() && (*at)->id == id ? at->get() : nullptr;
+    }
+    const Grid* find(uint64_t id) const { return const_cast<GridTable*>(this)->find(id); }
+    void erase(uint64_t id);
+    template <class Match>
+    void erase_if(Match match) {
+        std::erase_if(grids_, [&](const auto& grid) { return match(*grid); });
+    }
+    void clear() { grids_.clear(); }
+    void visit(StateVisitor& v, const GpuShape& shape);
 
-    uint32_t id;
-    std::deque<Grid*> pending;  ///< grids with work-groups left to launch, in order
-    ScratchSlots scratch;
-    std::vector<unsigned> waves_on_engine;
-    std::vector<unsigned> groups_on_cu;
-    unsigned waves_live = 0;
-    unsigned next_engine = 0;
-    unsigned failed_passes = 0;  ///< since a group of it last found room
-    unsigned next_reserved = 0;  ///< CU to keep free when it comes to that
-    bool stalled = false;
-    QueuePriority priority;
-    bool no_room = false;  ///< in this pass of launch_groups()
+    /// Of pointers, oldest first.
+    auto begin() const { return grids_.begin(); }
+    auto end() const { return grids_.end(); }
 
-    unsigned waves_ready = 0;  ///< have sent MSG_SAVEWAVE and wait for their records
-    struct Saved {
-        gcn::WorkgroupRestore group;
-        cwsr::SavedGroup image;
-        void visit(StateVisitor& v);
-    };
-    std::deque<Saved> saved;  ///< groups in the save area, in the order of their restore
+private:
+    std::deque<std::unique_ptr<Grid>>::iterator lower_bound(uint64_t id) {
+        return std::lower_bound(grids_.begin(), grids_.end(), id, [](const auto& grid, uint64_t n) { return grid->id < n; });
+    }
 
-    /// After the grids.
-    void visit(StateVisitor& v, Dispatcher& dispatcher);
-    bool waits_for_room() const { return !stalled && !(pending.empty() && saved.empty()); }
-    /// What was there before comes back before anything new is launched.
-    unsigned rank() const { return (saved.empty() ? 0u : 16u) + priority.queue; }
-    unsigned pipe() const { return id / kQueuesPerPipe; }
+    std::deque<std::unique_ptr<Grid>> grids_;
+    uint64_t next_id_ = 1;
 };
 
 }  // namespace lyra

@@ -159,15 +159,15 @@ bool Dispatcher::Rounds::later(const Gws::Waiter& waiter) {
 }
 
 /// One queue alone wants to launch, and nothing but room is in its way.
-Dispatcher::Queue* Dispatcher::Rounds::only_waiting_queue() {
-    if (d_.reserved_cu_ >= 0 || d_.shape_.cus_per_engine * gcn::kWaveSlots > cwsr::kMaxWavesPerEngine) return nullptr;
-    Queue* only = nullptr;
-    for (const auto& [id, q] : d_.queues_) {
+uint32_t Dispatcher::Rounds::only_waiting_queue() const {
+    if (d_.placement_.reserves() || d_.shape_.cus_per_engine * gcn::kWaveSlots > cwsr::kMaxWavesPerEngine) return kQueueIds;
+    const LaunchQueue* only = nullptr;
+    for (const auto& q : d_.queues_) {
         if (!q->waits_for_room()) continue;
-        if (only != nullptr) return nullptr;
+        if (only != nullptr) return kQueueIds;
         only = q.get();
     }
-    return only != nullptr && only->saved.empty() ? only : nullptr;
+    return only != nullptr && only->saved.empty() ? only->id : kQueueIds;
 }
 
 uint64_t Dispatcher::Rounds::run(uint64_t budget) {
@@ -203,7 +203,7 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
     }
     const size_t taken = std::min(next_.load(), todo_.size());
     d_.next_cu_ = taken < todo_.size() ? todo_[taken] : (d_.next_cu_ + 1) % n;
-    refill_ = nullptr;
+    refill_ = kQueueIds;
     warm_ += used_;
     return parallel ? used_.load() : used_ * threads_;
 }
@@ -266,11 +266,14 @@ unsigned Dispatcher::Rounds::refill(unsigned cu) {
 bool Dispatcher::Rounds::next_launch(unsigned cu, gcn::WorkgroupLaunch& launch, uint64_t& prepared) {
     const auto held = hold(cu);
     links_[cu]->tell_ends();
-    if (refill_ == nullptr || !refill_->waits_for_room()) return false;
-    Queue& q = *refill_;
-    Grid& grid = *q.pending.front();
-    const unsigned engine = d_.engine_of(cu);
-    if (d_.debug_.stalls(grid.request.vmid) || !d_.engine_allows(q, grid, engine) || !d_.cu_allows(q, grid, cu)) return false;
+    LaunchQueue* const refilling = d_.queues_.find(refill_);
+    if (refilling == nullptr || !refilling->waits_for_room()) return false;
+    LaunchQueue& q = *refilling;
+    Grid& grid = *d_.grids_.find(q.pending.front());
+    const unsigned engine = d_.shape_.engine_of(cu);
+    if (d_.debug_.stalls(grid.request.vmid) || !d_.placement_.engine_allows(q, grid, engine) ||
+        !d_.placement_.cu_allows(q, grid, cu))
+        return false;
     if (prepared != grid.id) {
         launch = grid.launch;
         launch.shader_engine = engine;
@@ -284,9 +287,10 @@ bool Dispatcher::Rounds::next_launch(unsigned cu, gcn::WorkgroupLaunch& launch, 
     if (grid.scratch.used() && valid != launch.group_size) return false;
     launch.group_id = grid.walk.group();
     launch.group_valid = valid;
-    d_.take_scratch(q, grid, cu, launch);
+    d_.placement_.take_scratch(q, grid, cu, launch);
     const unsigned waves = valid == launch.group_size ? grid.waves_per_group : gcn::wave_count(launch);
     d_.count_launch(q, grid, cu, waves);
+    d_.env_.stats.add(Stat::workgroups);
     grid.walk.next();
     if (grid.walk.done()) q.pending.pop_front();
     q.failed_passes = 0;

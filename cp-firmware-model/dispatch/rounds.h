@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "cp-firmware-model/dispatch/grid.h"
+#include "cp-firmware-model/dispatch/dispatcher.h"
 #include "cp-firmware-model/dispatch/worker_pool.h"
 
 namespace lyra {
@@ -38,7 +38,7 @@ private:
     uint64_t run_piece(unsigned cu);
     unsigned refill(unsigned cu);
     bool next_launch(unsigned cu, gcn::WorkgroupLaunch& launch, uint64_t& prepared);
-    Queue* only_waiting_queue();
+    uint32_t only_waiting_queue() const;
     std::unique_lock<std::mutex> hold(unsigned cu);
 
     Dispatcher& d_;
@@ -49,7 +49,7 @@ private:
     alignas(64) std::mutex lock_;
     alignas(64) bool parallel_ = false;  ///< a round with helpers is going on
     uint64_t warm_ = 0;  ///< instructions since nothing could run
-    Queue* refill_ = nullptr;  ///< whose groups take the place of those that end; nullptr: placement has to decide
+    uint32_t refill_ = kQueueIds;  ///< queue whose groups take the place of those that end; kQueueIds: placement has to decide
     std::vector<unsigned> todo_;  ///< compute units of this round
     uint64_t share_ = 0, budget_ = 0;  ///< of one compute unit, of all
     alignas(64) std::atomic<size_t> next_{0};  ///< in todo_

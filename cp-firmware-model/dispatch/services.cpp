@@ -6,7 +6,7 @@ namespace lyra {
 
 WavePlace Dispatcher::place_of(const gcn::Wave& wave) const {
     WavePlace place;
-    place.shader_engine = engine_of(current_cu_);
+    place.shader_engine = shape_.engine_of(current_cu_);
     place.cu = current_cu_ % shape_.cus_per_engine;
     place.simd = wave.slot % gcn::kSimdsPerCu;
     place.wave = wave.slot / gcn::kSimdsPerCu;
@@ -26,30 +26,27 @@ void Dispatcher::wave_error(const gcn::Wave& wave, unsigned error) {
 }
 
 void Dispatcher::wave_ended(const gcn::Wave& wave) {
-    ++cu_epoch_[current_cu_];
+    placement_.changed(current_cu_);
     room_changed_ = true;
-    Grid* grid = find(wave.dispatch);
+    Grid* grid = grids_.find(wave.dispatch);
     if (grid == nullptr) return;
-    Queue& q = queue(grid->request.queue_id);
+    LaunchQueue& q = queue_of(*grid);
     if (wave.saved()) env_.stats.add(Stat::waves_saved);
     if (wave.save == gcn::SaveStep::Ready && q.waves_ready != 0) --q.waves_ready;
     if (grid->waves_live != 0) {
         --grid->waves_live;
         --q.waves_live;
-        --q.waves_on_engine[engine_of(current_cu_)];
+        --q.waves_on_engine[shape_.engine_of(current_cu_)];
     }
-    if (wave.scratch_slot >= 0) {
-        q.scratch.give_back(engine_of(current_cu_), wave.scratch_slot);
-        --cu_scratch_waves_[current_cu_];
-    }
+    if (wave.scratch_slot >= 0) placement_.give_back_scratch(q, current_cu_, wave.scratch_slot);
 }
 
 void Dispatcher::workgroup_ended(uint64_t dispatch) {
-    ++cu_epoch_[current_cu_];
+    placement_.changed(current_cu_);
     room_changed_ = true;
-    Grid* grid = find(dispatch);
+    Grid* grid = grids_.find(dispatch);
     if (grid == nullptr || grid->groups_running == 0) return;
-    --queue(grid->request.queue_id).groups_on_cu[current_cu_];
+    --queue_of(*grid).groups_on_cu[current_cu_];
     --grid->groups_running;
     finish_if_done(*grid);
 }

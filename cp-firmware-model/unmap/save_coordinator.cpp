@@ -49,7 +49,7 @@ std::map<uint8_t, CollectedGroup> groups_of_cu(const Dispatcher& dispatcher, uns
         group.image.vgprs = wave.vgpr_count;
         group.image.sgprs = wave.sgpr_count;
         group.image.lds_bytes = wave.lds_bytes;
-        group.image.engine = dispatcher.engine_of(cu);
+        group.image.engine = dispatcher.shape().engine_of(cu);
         const bool scratch = wave.scratch_slot >= 0;
         group.image.waves.push_back({0, scratch ? static_cast<uint32_t>(wave.scratch_slot) : 0u, scratch});
     }
@@ -59,7 +59,7 @@ std::map<uint8_t, CollectedGroup> groups_of_cu(const Dispatcher& dispatcher, uns
 /// In the order of their restore: older grids come back first.
 std::vector<CollectedGroup> collect(const Dispatcher& dispatcher, uint32_t queue_id) {
     std::vector<CollectedGroup> groups;
-    for (unsigned cu = 0; cu < dispatcher.cus(); ++cu) {
+    for (unsigned cu = 0; cu < dispatcher.shape().cus(); ++cu) {
         for (auto& [number, group] : groups_of_cu(dispatcher, cu, queue_id)) groups.push_back(std::move(group));
     }
     std::stable_sort(groups.begin(), groups.end(),
