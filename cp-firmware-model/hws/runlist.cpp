@@ -266,7 +266,7 @@ RunState HwScheduler::run() {
     if (!list_.restored) return RunState::Polling;
     const bool idle = std::none_of(mec_.slots().begin(), mec_.slots().end(), [](const Hqd& hqd) {
         return hqd.active() && hqd.mapped_by_hws &&
-               (hqd.last != RunState::Idle || !hqd.dispatches.empty() || !hqd.in_flight.empty());
+               (hqd.last != RunState::Idle || !hqd.pm4.dispatches.empty() || !hqd.aql.in_flight.empty());
     });
     const bool cut = env_.firmware.idle_round == FirmwareChoice::Cut ||
                      (env_.firmware.idle_round == FirmwareChoice::Packet && !list_.idle_rounds);

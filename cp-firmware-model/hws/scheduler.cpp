@@ -28,7 +28,7 @@ void HwScheduler::reset() {
 }
 
 PacketResult HwScheduler::scheduler_packet(Hqd& ring, const pm4::Packet& packet) {
-    if (ring.packet_progress == 0) env_.clock.owe(env_.timing.scheduler_packet_ns);
+    if (ring.pm4.packet_progress == 0) env_.clock.owe(env_.timing.scheduler_packet_ns);
     switch (static_cast<pm4::Opcode>(packet.opcode)) {
         case pm4::Opcode::SET_RESOURCES: return set_resources(ring, packet);
         case pm4::Opcode::MAP_QUEUES: return map_queues(ring, packet);

@@ -72,7 +72,7 @@ void HwScheduler::begin_unmap(Hqd& ring, const Selection& selection, Dequeue kin
         deferred_.reset();
     }
     const uint64_t latency = resources_.unmap_latency_ns ? resources_.unmap_latency_ns : kDefaultLatencyNs;
-    ring.drain_deadline_ns = env_.now_ns() + latency * kDrainFactor;
+    ring.pm4.unmap_deadline_ns = env_.now_ns() + latency * kDrainFactor;
 }
 
 /// @return true when none of the selected queues has a slot any more
@@ -149,10 +149,10 @@ PacketResult HwScheduler::unmap_queues(Hqd& ring, const pm4::Packet& packet) {
 
 /// @return whether the packet is done with
 bool HwScheduler::unmap(Hqd& ring, const Selection& selection, Dequeue kind) {
-    if (ring.packet_progress == 0) begin_unmap(ring, selection, kind);
-    ring.packet_progress = 1;
+    if (ring.pm4.packet_progress == 0) begin_unmap(ring, selection, kind);
+    ring.pm4.packet_progress = 1;
     if (!finish_unmap(selection, kind)) {
-        if (env_.now_ns() < ring.drain_deadline_ns) return false;
+        if (env_.now_ns() < ring.pm4.unmap_deadline_ns) return false;
         give_up(ring, selection);
     }
     release_idle_processes();

@@ -41,9 +41,9 @@ SignalOwner AqlProcessor::owner(const Hqd& hqd) {
 }
 
 void AqlProcessor::doorbell(Hqd& hqd, uint64_t value) {
-    State& st = state(hqd);
+    AqlState& st = hqd.aql;
     // Producers ring out of order, and one that rings a lower index may have published the head.
-    hqd.head_examined_empty = false;
+    hqd.aql.head_examined_empty = false;
     if (value >= aql::retire_index(hqd) + aql::ring_packets(hqd)) {
         report(env_, Fault::WritePointer, fmt::format("AQL doorbell {:#x} of queue {}", value, hqd.id()));
         if (value == ~uint64_t{0}) return;
@@ -74,26 +74,26 @@ RunState AqlProcessor::step(Hqd& hqd, unsigned max_packets) {
 
 /// queue_inactive_signal keeps the queue waiting until the runtime has stored 0.
 bool AqlProcessor::still_halted(Hqd& hqd) {
-    if (hqd.halted_on_signal == 0) return false;
-    const Result<int64_t> value = signals_.load(hqd.vmid(), hqd.halted_on_signal);
+    if (hqd.aql.halted_on_signal == 0) return false;
+    const Result<int64_t> value = signals_.load(hqd.vmid(), hqd.aql.halted_on_signal);
     if (!value) {
         signal_error(hqd, value.fault(), "queue_inactive_signal");
         return true;
     }
     if (*value != 0) return true;
-    State& st = state(hqd);
+    AqlState& st = hqd.aql;
     if (st.once_waiting) {
         // The runtime stores 0 first and takes USE_SCRATCH_ONCE back afterwards.
         AmdQueue queue;
         if (read_queue(hqd, queue) == Fault::None && queue.ok && queue.scratch_once) return true;
         st.once_waiting = false;
     }
-    hqd.halted_on_signal = 0;
+    hqd.aql.halted_on_signal = 0;
     return false;
 }
 
 AqlProcessor::Step AqlProcessor::step_head(Hqd& hqd) {
-    State& st = state(hqd);
+    AqlState& st = hqd.aql;
     const bool draining = hqd.state == HqdState::Draining;
     if (draining && !st.ib_started) return Step::Wait;
     if (!st.fetched) {
@@ -101,21 +101,21 @@ AqlProcessor::Step AqlProcessor::step_head(Hqd& hqd) {
         if (fetched != Step::Next) return fetched;
     }
     if (!st.ib_started) {
-        if (st.once_in_flight || hqd.in_flight.size() >= kMaxInFlight) return Step::Wait;
-        if (aql::barrier_bit(st.head) && !hqd.in_flight.empty()) return Step::Wait;
+        if (st.once_in_flight || hqd.aql.in_flight.size() >= kMaxInFlight) return Step::Wait;
+        if (aql::barrier_bit(st.head) && !hqd.aql.in_flight.empty()) return Step::Wait;
         // In order: the packet before must at least have handed out all its work-groups.
-        if (!hqd.in_flight.empty() && !dispatcher_.launched(hqd.in_flight.back().dispatch)) return Step::Wait;
+        if (!hqd.aql.in_flight.empty() && !dispatcher_.launched(hqd.aql.in_flight.back().dispatch)) return Step::Wait;
         if (st.head_start_ts == 0) st.head_start_ts = gpu_clock(env_);
     }
     return execute(hqd);
 }
 
 AqlProcessor::Step AqlProcessor::fetch(Hqd& hqd) {
-    State& st = state(hqd);
+    AqlState& st = hqd.aql;
     const uint64_t packets = aql::ring_packets(hqd);
-    const uint64_t index = hqd.fetch_index;
+    const uint64_t index = hqd.aql.fetch_index;
     // Slots that are not retired hold packets which have run already.
-    if (hqd.head_examined_empty || index >= st.write_index || index - aql::retire_index(hqd) >= packets) {
+    if (hqd.aql.head_examined_empty || index >= st.write_index || index - aql::retire_index(hqd) >= packets) {
         return packets == 0 && index < st.write_index ? memory_error(hqd, aql::hqd_error::kRing, "ring without room")
                                                       : Step::Wait;
     }
@@ -129,7 +129,7 @@ AqlProcessor::Step AqlProcessor::fetch(Hqd& hqd) {
         return memory_error(hqd, aql::hqd_error::kRing, "packet header");
     }
     if (static_cast<aql::Type>(header & 0xff) == aql::Type::Invalid) {
-        hqd.head_examined_empty = true;
+        hqd.aql.head_examined_empty = true;
         return Step::Wait;
     }
     if (port.read(vmid, address, st.head.bytes.data(), st.head.bytes.size()) != Fault::None) {
@@ -147,7 +147,7 @@ AqlProcessor::Step AqlProcessor::fetch(Hqd& hqd) {
 }
 
 AqlProcessor::Step AqlProcessor::execute(Hqd& hqd) {
-    const AqlPacket& head = state(hqd).head;
+    const AqlPacket& head = hqd.aql.head;
     switch (aql::type(head)) {
         case aql::Type::KernelDispatch: return kernel_dispatch(hqd);
         case aql::Type::BarrierAnd: return barrier(hqd, true);
@@ -163,9 +163,9 @@ AqlProcessor::Step AqlProcessor::execute(Hqd& hqd) {
 }
 
 AqlProcessor::Step AqlProcessor::advance(Hqd& hqd, const AqlInFlight& packet) {
-    State& st = state(hqd);
-    hqd.in_flight.push_back(packet);
-    ++hqd.fetch_index;
+    AqlState& st = hqd.aql;
+    hqd.aql.in_flight.push_back(packet);
+    ++hqd.aql.fetch_index;
     st.fetched = false;
     st.ib_started = false;
     st.ib_polling = false;
@@ -174,9 +174,9 @@ AqlProcessor::Step AqlProcessor::advance(Hqd& hqd, const AqlInFlight& packet) {
 
 /// The head packet has done its work and leaves nothing running.
 AqlProcessor::Step AqlProcessor::finish_head(Hqd& hqd) {
-    const State& st = state(hqd);
+    const AqlState& st = hqd.aql;
     AqlInFlight packet;
-    packet.index = hqd.fetch_index;
+    packet.index = hqd.aql.fetch_index;
     packet.completion_signal = aql::any::completion_signal(st.head);
     packet.start_ts = st.head_start_ts;
     packet.done = true;
@@ -191,7 +191,7 @@ AqlProcessor::Step AqlProcessor::finish_head(Hqd& hqd) {
 
 bool AqlProcessor::poll_completions(Hqd& hqd) {
     bool any = false;
-    for (AqlInFlight& packet : hqd.in_flight) {
+    for (AqlInFlight& packet : hqd.aql.in_flight) {
         if (packet.done || !dispatcher_.complete(packet.dispatch)) continue;
         packet.done = any = true;
         complete(hqd, packet);
@@ -219,13 +219,13 @@ void AqlProcessor::complete(Hqd& hqd, const AqlInFlight& packet) {
         const Fault fault = signals_.complete(owner(hqd), packet.completion_signal, packet.start_ts, gpu_clock(env_));
         if (fault != Fault::None) signal_error(hqd, fault, "completion signal");
     }
-    const State& st = state(hqd);
+    const AqlState& st = hqd.aql;
     if (st.once_in_flight && st.once_index == packet.index) release_scratch_once(hqd);
 }
 
 /// A dispatch with USE_SCRATCH_ONCE is over: the runtime takes the scratch back before anything else starts.
 void AqlProcessor::release_scratch_once(Hqd& hqd) {
-    State& st = state(hqd);
+    AqlState& st = hqd.aql;
     st.once_in_flight = false;
     AmdQueue queue;
     if (read_queue(hqd, queue) != Fault::None || queue.inactive_signal == 0) return;
@@ -234,19 +234,19 @@ void AqlProcessor::release_scratch_once(Hqd& hqd) {
         signal_error(hqd, fault, "queue_inactive_signal");
         return;
     }
-    hqd.halted_on_signal = queue.inactive_signal;
+    hqd.aql.halted_on_signal = queue.inactive_signal;
     st.once_waiting = true;
 }
 
 /// Give slots back in order: first every header, then the index.
 void AqlProcessor::retire(Hqd& hqd) {
-    if (hqd.in_flight.empty() || !hqd.in_flight.front().done) return;
+    if (hqd.aql.in_flight.empty() || !hqd.aql.in_flight.front().done) return;
     MemoryPort& port = bus_.gfxhub();
     const uint32_t vmid = hqd.vmid();
     const auto invalid = static_cast<uint16_t>(aql::Type::Invalid);
-    while (!hqd.in_flight.empty() && hqd.in_flight.front().done) {
-        const uint64_t address = aql::packet_address(hqd, hqd.in_flight.front().index);
-        hqd.in_flight.pop_front();
+    while (!hqd.aql.in_flight.empty() && hqd.aql.in_flight.front().done) {
+        const uint64_t address = aql::packet_address(hqd, hqd.aql.in_flight.front().index);
+        hqd.aql.in_flight.pop_front();
         if (store(port, vmid, address, invalid) != Fault::None) memory_error(hqd, aql::hqd_error::kRing, "packet header");
     }
     const uint64_t index = aql::retire_index(hqd);
@@ -258,7 +258,7 @@ void AqlProcessor::retire(Hqd& hqd) {
 }
 
 AqlProcessor::Step AqlProcessor::fail(Hqd& hqd, Fault fault, std::string_view detail) {
-    report(env_, fault, fmt::format("{}, packet {:#x} of queue {}", detail, hqd.fetch_index, hqd.id()));
+    report(env_, fault, fmt::format("{}, packet {:#x} of queue {}", detail, hqd.aql.fetch_index, hqd.id()));
     hqd.regs[hqd_reg::CP_HQD_ERROR] |= aql::hqd_error::kAql;
     hqd.state = HqdState::Stopped;
     const aql::ErrorInfo* info = aql::error_info(fault);
@@ -282,7 +282,7 @@ AqlProcessor::Step AqlProcessor::fail(Hqd& hqd, Fault fault, std::string_view de
 }
 
 AqlProcessor::Step AqlProcessor::memory_error(Hqd& hqd, uint32_t hqd_error_bit, std::string_view detail) {
-    report(env_, Fault::RingUnreadable, fmt::format("{} of AQL queue {}, packet {:#x}", detail, hqd.id(), hqd.fetch_index));
+    report(env_, Fault::RingUnreadable, fmt::format("{} of AQL queue {}, packet {:#x}", detail, hqd.id(), hqd.aql.fetch_index));
     hqd.regs[hqd_reg::CP_HQD_ERROR] |= hqd_error_bit;
     hqd.state = HqdState::Stopped;
     return Step::Stop;
@@ -315,22 +315,19 @@ Fault AqlProcessor::read_queue(const Hqd& hqd, AmdQueue& queue) {
 }
 
 void AqlProcessor::load(Hqd& hqd) {
-    State& st = state(hqd);
+    AqlState& st = hqd.aql;
     st = {};
-    hqd.in_flight.clear();
-    hqd.halted_on_signal = 0;
-    hqd.head_examined_empty = false;
-    hqd.fetch_index = make64(hqd.compute[mqd::cp_mqd_readindex_lo], hqd.compute[mqd::cp_mqd_readindex_hi]);
-    hqd.rptr_dw = hqd.fetch_index * aql::kPacketDwords;
+    hqd.aql.fetch_index = make64(hqd.compute[mqd::cp_mqd_readindex_lo], hqd.compute[mqd::cp_mqd_readindex_hi]);
+    hqd.rptr_dw = hqd.aql.fetch_index * aql::kPacketDwords;
     hqd.save.flight_lost = !resume_flight(hqd);
     // Doorbells rung while the queue had no slot are lost: the write index in memory stands for them.
-    uint64_t write_index = hqd.fetch_index;
+    uint64_t write_index = hqd.aql.fetch_index;
     if (hqd.wptr_poll_address() != 0 &&
         bus_.gfxhub().read(hqd.vmid(), hqd.wptr_poll_address(), &write_index, sizeof write_index) != Fault::None) {
         memory_error(hqd, aql::hqd_error::kWritePointer, "write_dispatch_id");
-        write_index = hqd.fetch_index;
+        write_index = hqd.aql.fetch_index;
     }
-    st.write_index = std::max(write_index, hqd.fetch_index);
+    st.write_index = std::max(write_index, hqd.aql.fetch_index);
     hqd.wptr_dw = st.write_index * aql::kPacketDwords;
     resume_ib(hqd);
     // A queue that was unmapped while the runtime dealt with its inactive signal goes on waiting for it.
@@ -339,7 +336,7 @@ void AqlProcessor::load(Hqd& hqd) {
     if (read_queue(hqd, queue) != Fault::None || !queue.ok || queue.inactive_signal == 0) return;
     if (bus_.gfxhub().page(hqd.vmid(), queue.inactive_signal, Access::Read) == nullptr) return;
     const Result<int64_t> value = signals_.load(hqd.vmid(), queue.inactive_signal);
-    if (value && *value != 0) hqd.halted_on_signal = queue.inactive_signal;
+    if (value && *value != 0) hqd.aql.halted_on_signal = queue.inactive_signal;
 }
 
 /// An indirect buffer that was given up half way goes on where it was.
@@ -353,44 +350,41 @@ void AqlProcessor::resume_ib(Hqd& hqd) {
     ib.next_dw = std::min(hqd.regs[hqd_reg::CP_HQD_IB_RPTR], ib.size_dw);
     ib.vmid = hqd.vmid();
     control = ib_control::PROCESSING_IB::set(ib_control::IB_SIZE::set(control, 0), 0);
-    State& st = state(hqd);
+    AqlState& st = hqd.aql;
     if (fetch(hqd) != Step::Next || aql::type(st.head) != aql::Type::VendorSpecific) return;
-    hqd.ib_stack.assign(1, ib);
+    hqd.pm4.ib_stack.assign(1, ib);
     st.ib_started = true;
 }
 
 void AqlProcessor::save(Hqd& hqd) {
-    State& st = state(hqd);
+    AqlState& st = hqd.aql;
     const uint64_t index = aql::retire_index(hqd);
     hqd.compute[mqd::cp_mqd_readindex_lo] = lo32(index);
     hqd.compute[mqd::cp_mqd_readindex_hi] = hi32(index);
     hqd.rptr_dw = index * aql::kPacketDwords;
     hqd.regs[hqd_reg::CP_HQD_PQ_RPTR] = static_cast<uint32_t>(hqd.rptr_dw & (hqd.ring_dwords() - 1));
     // Nested buffers have no place in the registers: such a packet starts again from its beginning.
-    if (st.ib_started && hqd.ib_stack.size() == 1) {
-        const IndirectBuffer& ib = hqd.ib_stack.front();
+    if (st.ib_started && hqd.pm4.ib_stack.size() == 1) {
+        const IndirectBuffer& ib = hqd.pm4.ib_stack.front();
         hqd.regs[hqd_reg::CP_HQD_IB_BASE_ADDR] = lo32(ib.base);
         hqd.regs[hqd_reg::CP_HQD_IB_BASE_ADDR_HI] = hi32(ib.base);
         hqd.regs[hqd_reg::CP_HQD_IB_RPTR] = ib.next_dw;
         hqd.regs[hqd_reg::CP_HQD_IB_CONTROL] |= ib_control::PROCESSING_IB::kMask | ib_control::IB_SIZE::of(ib.size_dw);
     }
-    hqd.ib_stack.clear();
-    hqd.in_flight.clear();
+    hqd.pm4.ib_stack.clear();
     st = {};
 }
 
 bool AqlProcessor::savable(const Hqd& hqd) const {
-    const State& st = state(hqd);
+    const AqlState& st = hqd.aql;
     const bool ib_at_rest = !st.ib_started || st.ib_polling || hqd.state == HqdState::Stopped;
-    return ib_at_rest && hqd.dispatches.empty() && hqd.end_of_pipe.empty();
+    return ib_at_rest && hqd.pm4.dispatches.empty() && hqd.pm4.end_of_pipe.empty();
 }
 
 bool AqlProcessor::drained(const Hqd& hqd) const {
-    const State& st = state(hqd);
+    const AqlState& st = hqd.aql;
     const bool ib_at_rest = !st.ib_started || st.ib_polling || hqd.state == HqdState::Stopped;
-    return hqd.in_flight.empty() && hqd.dispatches.empty() && ib_at_rest;
+    return hqd.aql.in_flight.empty() && hqd.pm4.dispatches.empty() && ib_at_rest;
 }
-
-void AqlProcessor::reset() { states_.fill({}); }
 
 }  // namespace lyra

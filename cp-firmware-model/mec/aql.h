@@ -16,7 +16,8 @@
 
 namespace lyra {
 
-/// Packets of AQL queues. Nothing here blocks: a packet that has to wait is looked at again by the next step().
+/// Packets of AQL queues; their state is in Hqd::aql. Nothing here blocks: a packet that has to wait is looked at again by the
+/// next step().
 class AqlProcessor {
 public:
     AqlProcessor(Env& env, CpBus& bus, Dispatcher& dispatcher, IbRunner& ib_runner);
@@ -51,31 +52,9 @@ public:
     /// Grid of the packet in a slot of the ring; 0 = none.
     uint64_t dispatch_of(const Hqd& hqd, uint32_t slot) const;
 
-    /// Forget everything (device reset).
-    void reset();
-    void visit(StateVisitor& v) { v("aql", states_); }
-
 private:
-    static constexpr unsigned kSlots = kMecs * kPipesPerMec * kQueuesPerPipe;
-
     /// What happens to the packet at the head of a queue.
     enum class Step : uint8_t { Next, Wait, Poll, Stop };
-
-    struct State {
-        bool fetched = false;  ///< head holds the packet at hqd.fetch_index
-        bool ib_started = false;  ///< the head packet's indirect buffer is on hqd.ib_stack
-        bool ib_polling = false;
-        bool once_in_flight = false;  ///< the packet once_index gives its scratch back when it is done
-        bool once_waiting = false;  ///< and the runtime has been told
-        uint64_t once_index = 0;
-        uint64_t head_start_ts = 0;  ///< GPU clock when the head packet was first looked at; 0 = not yet
-        uint64_t write_index = 0;  ///< first packet that may not be looked at
-        AqlPacket head;
-        void visit(StateVisitor& v);
-    };
-
-    State& state(const Hqd& hqd) { return states_[hqd.id() % kSlots]; }
-    const State& state(const Hqd& hqd) const { return states_[hqd.id() % kSlots]; }
 
     // aql.cpp: the ring
     bool poll_completions(Hqd& hqd);
@@ -118,7 +97,6 @@ private:
     Dispatcher& dispatcher_;
     IbRunner& ib_runner_;
     Signals signals_;
-    std::array<State, kSlots> states_{};
 };
 
 }  // namespace lyra

@@ -79,7 +79,7 @@ UserSgprs build_user_sgprs(const AqlPacket& p, const AmdQueue& queue, uint16_t w
 }  // namespace
 
 AqlProcessor::Step AqlProcessor::kernel_dispatch(Hqd& hqd) {
-    State& st = state(hqd);
+    AqlState& st = hqd.aql;
     const Fault sizes = check_sizes(st.head);
     if (sizes != Fault::None) return fail(hqd, sizes, "kernel dispatch");
     const uint64_t object = aql::kernel_dispatch::kernel_object(st.head);
@@ -92,7 +92,7 @@ AqlProcessor::Step AqlProcessor::kernel_dispatch(Hqd& hqd) {
     }
     AmdQueue queue;
     if (read_queue(hqd, queue) != Fault::None) return memory_error(hqd, aql::hqd_error::kReadPointer, "amd_queue_t");
-    const DispatchRequest request = make_request(hqd, st.head, hqd.fetch_index, queue, descriptor);
+    const DispatchRequest request = make_request(hqd, st.head, hqd.aql.fetch_index, queue, descriptor);
     if (request.entry % kEntryAlignment != 0) return fail(hqd, Fault::AqlCodeObject, fmt::format("entry {:#x}", request.entry));
     const uint32_t scratch = aql::kernel_dispatch::private_segment_size(st.head);
     if (scratch > queue.scratch_lane_bytes) return insufficient_scratch(hqd, queue);
@@ -101,7 +101,7 @@ AqlProcessor::Step AqlProcessor::kernel_dispatch(Hqd& hqd) {
     if (fault != Fault::None) return fail(hqd, fault, "kernel dispatch");
 
     AqlInFlight packet;
-    packet.index = hqd.fetch_index;
+    packet.index = hqd.aql.fetch_index;
     packet.completion_signal = aql::any::completion_signal(st.head);
     packet.start_ts = st.head_start_ts;
     packet.write_back = releases_to_system(st.head);
@@ -144,7 +144,7 @@ DispatchRequest AqlProcessor::make_request(const Hqd& hqd, const AqlPacket& p, u
 /// Ask the runtime for scratch and wait; the packet is looked at again when the signal is 0. @source docs/spec/front-end.md 3.2
 AqlProcessor::Step AqlProcessor::insufficient_scratch(Hqd& hqd, const AmdQueue& queue) {
     // The runtime finds the packet at read_dispatch_id.
-    if (!hqd.in_flight.empty()) return Step::Wait;
+    if (!hqd.aql.in_flight.empty()) return Step::Wait;
     if (queue.inactive_signal == 0) return fail(hqd, Fault::AqlScratch, "kernel dispatch");
     const Result<int64_t> value = signals_.load(hqd.vmid(), queue.inactive_signal);
     if (!value) return signal_error(hqd, value.fault(), "queue_inactive_signal");
@@ -152,7 +152,7 @@ AqlProcessor::Step AqlProcessor::insufficient_scratch(Hqd& hqd, const AmdQueue& 
         const Fault fault = signals_.store(owner(hqd), queue.inactive_signal, aql::error_info(Fault::AqlScratch)->code);
         if (fault != Fault::None) return signal_error(hqd, fault, "queue_inactive_signal");
     }
-    hqd.halted_on_signal = queue.inactive_signal;
+    hqd.aql.halted_on_signal = queue.inactive_signal;
     return Step::Poll;
 }
 

@@ -25,6 +25,8 @@ inline uint64_t slot(const Hqd& hqd, uint64_t index) { return index & (ring_pack
 inline uint64_t packet_address(const Hqd& hqd, uint64_t index) { return hqd.ring_base() + slot(hqd, index) * kAqlPacketBytes; }
 
 /// Index of the oldest packet whose slot the CP still owns; what read_dispatch_id shows.
-inline uint64_t retire_index(const Hqd& hqd) { return hqd.in_flight.empty() ? hqd.fetch_index : hqd.in_flight.front().index; }
+inline uint64_t retire_index(const Hqd& hqd) {
+    return hqd.aql.in_flight.empty() ? hqd.aql.fetch_index : hqd.aql.in_flight.front().index;
+}
 
 }  // namespace lyra::aql

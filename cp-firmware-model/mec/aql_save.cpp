@@ -11,12 +11,12 @@ namespace lyra {
 void AqlProcessor::save_flight(Hqd& hqd) {
     auto& words = hqd.save.flight;
     words = {};
-    if (hqd.in_flight.empty()) return;
-    const State& st = state(hqd);
+    if (hqd.aql.in_flight.empty()) return;
+    const AqlState& st = hqd.aql;
     words[flight::kMagic] = flight::kMagicAql;
-    words[flight::kCount] = static_cast<uint32_t>(hqd.in_flight.size());
-    for (unsigned i = 0; i < hqd.in_flight.size(); ++i) {
-        const AqlInFlight& packet = hqd.in_flight[i];
+    words[flight::kCount] = static_cast<uint32_t>(hqd.aql.in_flight.size());
+    for (unsigned i = 0; i < hqd.aql.in_flight.size(); ++i) {
+        const AqlInFlight& packet = hqd.aql.in_flight[i];
         words[flight::kList + i / 32] |= uint32_t{packet.done} << i % 32;
         if (packet.done) continue;
         if (st.once_in_flight && st.once_index == packet.index) words[flight::kOnce] = i + 1;
@@ -40,8 +40,8 @@ bool AqlProcessor::resume_flight(Hqd& hqd) {
     const uint32_t count = words[flight::kCount];
     if (words[flight::kMagic] != flight::kMagicAql || count > flight::kMaxPackets || count > aql::ring_packets(hqd))
         return false;
-    State& st = state(hqd);
-    const uint64_t first = hqd.fetch_index;
+    AqlState& st = hqd.aql;
+    const uint64_t first = hqd.aql.fetch_index;
     for (uint32_t i = 0; i < count; ++i) {
         AqlInFlight packet;
         packet.index = first + i;
@@ -54,9 +54,9 @@ bool AqlProcessor::resume_flight(Hqd& hqd) {
             st.once_in_flight = true;
             st.once_index = packet.index;
         }
-        hqd.in_flight.push_back(packet);
+        hqd.aql.in_flight.push_back(packet);
     }
-    hqd.fetch_index = first + count;
+    hqd.aql.fetch_index = first + count;
     return true;
 }
 
@@ -89,7 +89,7 @@ bool AqlProcessor::resume_packet(Hqd& hqd, AqlInFlight& packet, const std::array
 }
 
 uint64_t AqlProcessor::dispatch_of(const Hqd& hqd, uint32_t slot) const {
-    for (const AqlInFlight& packet : hqd.in_flight) {
+    for (const AqlInFlight& packet : hqd.aql.in_flight) {
         if (!packet.done && aql::slot(hqd, packet.index) == slot) return packet.dispatch;
     }
     return 0;

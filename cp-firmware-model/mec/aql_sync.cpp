@@ -27,7 +27,7 @@ bool condition_met(uint32_t condition, int64_t value, int64_t reference) {
 
 /// A null signal counts as satisfied for AND; for OR it is left out, and a packet without any signal is satisfied.
 AqlProcessor::Step AqlProcessor::barrier(Hqd& hqd, bool all) {
-    const AqlPacket& p = state(hqd).head;
+    const AqlPacket& p = hqd.aql.head;
     const uint64_t signals[] = {aql::barrier::dep_signal_0(p), aql::barrier::dep_signal_1(p), aql::barrier::dep_signal_2(p),
                                 aql::barrier::dep_signal_3(p), aql::barrier::dep_signal_4(p)};
     unsigned present = 0, satisfied = 0;
@@ -43,7 +43,7 @@ AqlProcessor::Step AqlProcessor::barrier(Hqd& hqd, bool all) {
 }
 
 AqlProcessor::Step AqlProcessor::barrier_value(Hqd& hqd) {
-    const AqlPacket& p = state(hqd).head;
+    const AqlPacket& p = hqd.aql.head;
     const uint32_t condition = aql::barrier_value::condition(p);
     if (condition > 3) return fail(hqd, Fault::AqlInvalidPacket, fmt::format("condition {}", condition));
     const uint64_t signal = aql::barrier_value::signal(p);
@@ -55,7 +55,7 @@ AqlProcessor::Step AqlProcessor::barrier_value(Hqd& hqd) {
 }
 
 AqlProcessor::Step AqlProcessor::pm4_ib(Hqd& hqd) {
-    State& st = state(hqd);
+    AqlState& st = hqd.aql;
     if (!st.ib_started) {
         const uint32_t header = aql::pm4_ib::ib_header(st.head);
         if ((header & kHeaderMask) != kIndirectBufferHeader) {
@@ -65,14 +65,14 @@ AqlProcessor::Step AqlProcessor::pm4_ib(Hqd& hqd) {
         ib.base = make64(aql::pm4_ib::ib_base_lo(st.head) & ~3u, aql::pm4_ib::ib_base_hi(st.head) & 0xffff);
         ib.size_dw = aql::pm4_ib::ib_control(st.head) & kIbSizeMask;
         ib.vmid = hqd.vmid();
-        hqd.ib_stack.assign(1, ib);
+        hqd.pm4.ib_stack.assign(1, ib);
         st.ib_started = true;
     }
     const RunState run = ib_runner_.step_ib(hqd);
     if (hqd.state == HqdState::Stopped) return Step::Stop;
     st.ib_polling = run == RunState::Polling;
     if (run == RunState::Busy) return Step::Next;
-    if (run == RunState::Polling || !hqd.ib_stack.empty()) return Step::Poll;
+    if (run == RunState::Polling || !hqd.pm4.ib_stack.empty()) return Step::Poll;
     return finish_head(hqd);
 }
 

@@ -116,10 +116,10 @@ TEST_F(Aql, ThePacketAfterStartsWhenAllGroupsAreOut) {
     submit(kernel(64).completion(signal(1)));
     step();
     EXPECT_FALSE(dispatcher.launched(1));
-    EXPECT_EQ(hqd.in_flight.size(), 1u);
+    EXPECT_EQ(hqd.aql.in_flight.size(), 1u);
     dispatcher.run(1);
     step();
-    EXPECT_EQ(hqd.in_flight.size(), 2u);
+    EXPECT_EQ(hqd.aql.in_flight.size(), 2u);
     // The second one ends first: its signal says so, its slot waits for the first.
     for (unsigned i = 0; i < 20 && signal_value(1) != 0; ++i) {
         dispatcher.run(500);
@@ -143,7 +143,7 @@ TEST_F(Aql, TheBarrierBitWaitsForEverythingBefore) {
         step();
         dispatcher.run(1);
     }
-    EXPECT_EQ(hqd.in_flight.size(), 2u);
+    EXPECT_EQ(hqd.aql.in_flight.size(), 2u);
     EXPECT_EQ(fake_cus().launches.size(), 2u);
     settle();
     EXPECT_EQ(fake_cus().launches.size(), 3u);
@@ -288,10 +288,10 @@ TEST_F(Aql, APm4BufferRunsInOrderAndCompletes) {
     submit(ib(0x7000000000 | 3, 40).completion(signal(0)));
     submit(kernel());
     EXPECT_EQ(settle(), RunState::Polling);
-    ASSERT_EQ(hqd.ib_stack.size(), 1u);
-    EXPECT_EQ(hqd.ib_stack[0].base, 0x7000000000u);
-    EXPECT_EQ(hqd.ib_stack[0].size_dw, 40u);
-    EXPECT_EQ(hqd.ib_stack[0].vmid, 9u);
+    ASSERT_EQ(hqd.pm4.ib_stack.size(), 1u);
+    EXPECT_EQ(hqd.pm4.ib_stack[0].base, 0x7000000000u);
+    EXPECT_EQ(hqd.pm4.ib_stack[0].size_dw, 40u);
+    EXPECT_EQ(hqd.pm4.ib_stack[0].vmid, 9u);
     EXPECT_TRUE(fake_cus().launches.empty());
     ib_runner.waiting = false;
     settle();
@@ -321,7 +321,7 @@ TEST_F(Aql, AWaitingBufferGoesOnAfterRemapping) {
     step();
     EXPECT_TRUE(aql.drained(hqd));
     aql.save(hqd);
-    EXPECT_TRUE(hqd.ib_stack.empty());
+    EXPECT_TRUE(hqd.pm4.ib_stack.empty());
     map();
     ib_runner.waiting = false;
     settle();
@@ -393,7 +393,7 @@ TEST_F(Aql, PacketsBehindAnEndlessOneAreBounded) {
         step();
         dispatcher.run(10);
     }
-    EXPECT_EQ(hqd.in_flight.size(), 1024u);
+    EXPECT_EQ(hqd.aql.in_flight.size(), 1024u);
 }
 
 /// Scopes: acquire 10:9, release 12:11; 1 agent, 2 system.

@@ -32,7 +32,6 @@ Hqd& Mec::slot(unsigned me, unsigned pipe, unsigned queue) {
 }
 
 void Mec::reset() {
-    aql_.reset();
     for (unsigned i = 0; i < slots_.size(); ++i) {
         Hqd& hqd = slots_[i];
         hqd = {};
@@ -58,10 +57,10 @@ void Mec::reset() {
 
 void Mec::restart_gfx() {
     unmap_.kill_waves(gfx_);
-    gfx_.rptr_dw = gfx_.wptr_dw = gfx_.reported_dw = 0;
-    gfx_.ib_stack.clear();
-    gfx_.drop_dwords = 0;
-    gfx_.short_packet_at = ~uint64_t{0};
+    gfx_.rptr_dw = gfx_.wptr_dw = gfx_.pm4.reported_dw = 0;
+    gfx_.pm4.ib_stack.clear();
+    gfx_.pm4.drop_dwords = 0;
+    gfx_.pm4.short_packet_at = ~uint64_t{0};
     gfx_.regs[hqd_reg::CP_HQD_ERROR] = 0;
     gfx_.state = HqdState::Active;
 }
@@ -88,7 +87,7 @@ bool Mec::doorbell(uint32_t byte_offset, uint64_t value) {
     }
     for (Hqd& hqd : slots_) {
         if (!rings(hqd)) continue;
-        if (hqd.aql()) {
+        if (hqd.is_aql()) {
             aql_.doorbell(hqd, value);
         } else {
             set_wptr(hqd, value);
@@ -111,9 +110,9 @@ void Mec::poll_wptr(Hqd& hqd) {
     if (address == 0 || bus_.gfxhub().read(hqd.vmid(), address, &value, sizeof value) != Fault::None) return;
     const uint64_t before = hqd.wptr_dw;
     bus_.take_posted_doorbells();
-    if (hqd.wptr_dw != before && hqd.wptr_dw > value && !hqd.aql()) return;  // rung since it was read
+    if (hqd.wptr_dw != before && hqd.wptr_dw > value && !hqd.is_aql()) return;  // rung since it was read
     // AQL queues count packets there, and hold only the index of a packet that may not have been written yet.
-    if (hqd.aql()) {
+    if (hqd.is_aql()) {
         if (value != 0) aql_.doorbell(hqd, value - 1);
     } else {
         set_wptr(hqd, value);
@@ -123,11 +122,11 @@ void Mec::poll_wptr(Hqd& hqd) {
 /// Ring positions from the register image.
 void Mec::take_positions(Hqd& hqd) {
     hqd.wptr_dw = make64(hqd.regs[hqd_reg::CP_HQD_PQ_WPTR_LO], hqd.regs[hqd_reg::CP_HQD_PQ_WPTR_HI]);
-    if (hqd.aql()) {
+    if (hqd.is_aql()) {
         aql_.load(hqd);
     } else {
         hqd.rptr_dw = mqd::unwrap_rptr(hqd.regs[hqd_reg::CP_HQD_PQ_RPTR], hqd.wptr_dw, hqd.ring_dwords());
-        hqd.reported_dw = hqd.rptr_dw;
+        hqd.pm4.reported_dw = hqd.rptr_dw;
     }
 }
 
@@ -155,12 +154,12 @@ Fault Mec::map(Hqd& hqd, const QueueMapping& mapping) {
     hqd.state = hqd.regs[hqd_reg::CP_HQD_ERROR] ? HqdState::Stopped : HqdState::Active;
     hqd.last = RunState::Busy;
     env_.clock.owe(env_.timing.descriptor_ns);
-    if (env_.clock.on()) hqd.turn_ns = env_.clock.ns() + env_.timing.descriptor_ns;
+    if (env_.clock.on()) hqd.pace.turn_ns = env_.clock.ns() + env_.timing.descriptor_ns;
     priority_changed(hqd);
     take_gws(hqd, mapping);
     take_positions(hqd);
     // Doorbells rung while the queue had no slot were dropped; memory has the newest value.
-    if (!hqd.aql()) poll_wptr(hqd);
+    if (!hqd.is_aql()) poll_wptr(hqd);
     unmap_.saves().resume(hqd);
     env_.stats.add(Stat::queues_mapped);
     if (env_.tracer.on()) {
@@ -244,10 +243,10 @@ bool Mec::quantum_runs(const Hqd& hqd) const {
 bool Mec::busy(const Hqd& hqd) const {
     if (!hqd.active()) return false;
     if (hqd.dequeue != Dequeue::None || hqd.save.restoring) return true;
-    if (!hqd.dispatches.empty() || !hqd.end_of_pipe.empty() || !hqd.in_flight.empty()) return true;
+    if (!hqd.pm4.dispatches.empty() || !hqd.pm4.end_of_pipe.empty() || !hqd.aql.in_flight.empty()) return true;
     if (hqd.state == HqdState::Stopped || halted_[hqd.me]) return false;
-    const uint64_t fetched_dw = hqd.aql() ? hqd.fetch_index * aql::kPacketDwords : hqd.rptr_dw;
-    return !hqd.ib_stack.empty() || (hqd.wptr_dw > fetched_dw && !hqd.head_examined_empty);
+    const uint64_t fetched_dw = hqd.is_aql() ? hqd.aql.fetch_index * aql::kPacketDwords : hqd.rptr_dw;
+    return !hqd.pm4.ib_stack.empty() || (hqd.wptr_dw > fetched_dw && !hqd.aql.head_examined_empty);
 }
 
 uint32_t Mec::busy_pipes() const {
@@ -258,7 +257,7 @@ uint32_t Mec::busy_pipes() const {
 
 RunState Mec::step_queue(Hqd& hqd, unsigned max_packets) {
     if (env_.clock.on()) max_packets = std::min(max_packets, 1u);  // each has its time
-    if (!hqd.aql()) return pm4_.step(hqd, max_packets);
+    if (!hqd.is_aql()) return pm4_.step(hqd, max_packets);
     return aql_.step(hqd, max_packets);
 }
 

@@ -33,8 +33,8 @@ Pm4Processor::Pm4Processor(Env& env, CpBus& bus, Dispatcher& dispatcher)
 }
 
 Pm4Processor::Source Pm4Processor::source(const Hqd& hqd) const {
-    if (!hqd.ib_stack.empty()) {
-        const IndirectBuffer& ib = hqd.ib_stack.back();
+    if (!hqd.pm4.ib_stack.empty()) {
+        const IndirectBuffer& ib = hqd.pm4.ib_stack.back();
         return {false, ib.base, ib.size_dw, ib.next_dw, ib.size_dw - ib.next_dw, ib.vmid};
     }
     const uint64_t waiting = hqd.wptr_dw > hqd.rptr_dw ? hqd.wptr_dw - hqd.rptr_dw : 0;
@@ -69,8 +69,8 @@ Pm4Processor::Fetch Pm4Processor::fetch_incomplete(Hqd& hqd, const Source& sourc
         stop(hqd, Fault::ShortPacket, detail);
         return Fetch::Stopped;
     }
-    if (hqd.short_packet_at != source.next_dw) {
-        hqd.short_packet_at = source.next_dw;
+    if (hqd.pm4.short_packet_at != source.next_dw) {
+        hqd.pm4.short_packet_at = source.next_dw;
         report(env_, Fault::ShortPacket, detail + "; waiting for the rest");
     }
     return Fetch::Incomplete;
@@ -98,20 +98,20 @@ Pm4Processor::Fetch Pm4Processor::fetch(Hqd& hqd, const Source& source, pm4::Pac
 }
 
 void Pm4Processor::advance(Hqd& hqd, uint64_t dwords) {
-    if (hqd.ib_stack.empty()) {
+    if (hqd.pm4.ib_stack.empty()) {
         hqd.rptr_dw += dwords;
     } else {
-        hqd.ib_stack.back().next_dw += static_cast<uint32_t>(dwords);
+        hqd.pm4.ib_stack.back().next_dw += static_cast<uint32_t>(dwords);
     }
 }
 
 /// Jump over dwords of the current ring or buffer without looking at them.
 void Pm4Processor::skip(Hqd& hqd, uint32_t dwords) {
-    if (hqd.ib_stack.empty()) {
-        hqd.drop_dwords = dwords;
+    if (hqd.pm4.ib_stack.empty()) {
+        hqd.pm4.drop_dwords = dwords;
         return;
     }
-    IndirectBuffer& ib = hqd.ib_stack.back();
+    IndirectBuffer& ib = hqd.pm4.ib_stack.back();
     ib.next_dw += std::min(dwords, ib.size_dw - ib.next_dw);
 }
 
@@ -119,8 +119,8 @@ PacketResult Pm4Processor::execute(Hqd& hqd, const pm4::Packet& packet) {
     const uint8_t row = pm4::kRowOfOpcode[packet.opcode];
     const pm4::PacketInfo& info = pm4::kPackets[row];
     const uint64_t position = source(hqd).next_dw;
-    const bool in_ring = hqd.ib_stack.empty();
-    if (in_ring) hqd.chained = 0;
+    const bool in_ring = hqd.pm4.ib_stack.empty();
+    if (in_ring) hqd.pm4.chained = 0;
     // Handlers see the position behind their packet, so that a call returns to it.
     advance(hqd, packet.dwords());
     PacketResult result = PacketResult::Done;
@@ -130,7 +130,7 @@ PacketResult Pm4Processor::execute(Hqd& hqd, const pm4::Packet& packet) {
         result = bad_field(hqd, packet, fmt::format("{} dwords", packet.body.size()));
     }
     if (result == PacketResult::Done) {
-        hqd.packet_progress = 0;
+        hqd.pm4.packet_progress = 0;
         env_.stats.add(Stat::pm4_packets);
         if (hqd.vmid() != 0) env_.stats.add(Stat::user_pm4_packets);
         env_.clock.owe(env_.timing.packet_ns);
@@ -144,8 +144,8 @@ PacketResult Pm4Processor::execute(Hqd& hqd, const pm4::Packet& packet) {
     if (hqd.active()) {
         if (in_ring) {
             hqd.rptr_dw = position;
-        } else if (!hqd.ib_stack.empty()) {
-            hqd.ib_stack.back().next_dw = static_cast<uint32_t>(position);
+        } else if (!hqd.pm4.ib_stack.empty()) {
+            hqd.pm4.ib_stack.back().next_dw = static_cast<uint32_t>(position);
         }
     }
     return result;
@@ -156,18 +156,18 @@ RunState Pm4Processor::step_packets(Hqd& hqd, unsigned max_packets, bool ring_to
     bool progress = false;
     for (unsigned n = 0; n < max_packets; ++n) {
         if (hqd.state != HqdState::Active && !(hqd.state == HqdState::Draining && !ring_too)) break;
-        while (!hqd.ib_stack.empty() && hqd.ib_stack.back().next_dw >= hqd.ib_stack.back().size_dw) {
-            hqd.ib_stack.pop_back();
+        while (!hqd.pm4.ib_stack.empty() && hqd.pm4.ib_stack.back().next_dw >= hqd.pm4.ib_stack.back().size_dw) {
+            hqd.pm4.ib_stack.pop_back();
             progress = true;
         }
-        if (hqd.ib_stack.empty()) {
+        if (hqd.pm4.ib_stack.empty()) {
             if (!ring_too) break;
-            if (hqd.drop_dwords > 0) {
-                const auto dropped = static_cast<uint32_t>(std::min<uint64_t>(hqd.drop_dwords, source(hqd).available_dw));
+            if (hqd.pm4.drop_dwords > 0) {
+                const auto dropped = static_cast<uint32_t>(std::min<uint64_t>(hqd.pm4.drop_dwords, source(hqd).available_dw));
                 hqd.rptr_dw += dropped;
-                hqd.drop_dwords -= dropped;
+                hqd.pm4.drop_dwords -= dropped;
                 progress |= dropped > 0;
-                if (hqd.drop_dwords > 0) break;
+                if (hqd.pm4.drop_dwords > 0) break;
             }
         }
         pm4::Packet packet;
@@ -199,8 +199,8 @@ RunState Pm4Processor::step_ib(Hqd& hqd) {
 
 /// The ring position as software reads it: 32-bit dword offset, wrapped. Not moved past a packet whose buffers still run.
 void Pm4Processor::report_rptr(Hqd& hqd) {
-    if (hqd.rptr_dw == hqd.reported_dw || !hqd.ib_stack.empty() || !hqd.active()) return;
-    hqd.reported_dw = hqd.rptr_dw;
+    if (hqd.rptr_dw == hqd.pm4.reported_dw || !hqd.pm4.ib_stack.empty() || !hqd.active()) return;
+    hqd.pm4.reported_dw = hqd.rptr_dw;
     const uint64_t address = hqd.rptr_report_address() & ~uint64_t{3};
     if (address == 0) return;
     const auto wrapped = static_cast<uint32_t>(hqd.rptr_dw & (hqd.ring_dwords() - 1));
@@ -208,15 +208,15 @@ void Pm4Processor::report_rptr(Hqd& hqd) {
 }
 
 bool Pm4Processor::retire_dispatches(Hqd& hqd) {
-    if (hqd.dispatches.empty() && hqd.end_of_pipe.empty()) return false;
-    std::erase_if(hqd.dispatches, [&](uint64_t id) { return dispatcher_.complete(id); });
+    if (hqd.pm4.dispatches.empty() && hqd.pm4.end_of_pipe.empty()) return false;
+    std::erase_if(hqd.pm4.dispatches, [&](uint64_t id) { return dispatcher_.complete(id); });
     bool ran = false;
-    while (!hqd.end_of_pipe.empty()) {
-        EndOfPipe& first = hqd.end_of_pipe.front();
-        if (!hqd.dispatches.empty() && hqd.dispatches.front() <= first.after_dispatch) break;
+    while (!hqd.pm4.end_of_pipe.empty()) {
+        EndOfPipe& first = hqd.pm4.end_of_pipe.front();
+        if (!hqd.pm4.dispatches.empty() && hqd.pm4.dispatches.front() <= first.after_dispatch) break;
         if (writes_back(first)) break;
         const EndOfPipe action = first;
-        hqd.end_of_pipe.pop_front();
+        hqd.pm4.end_of_pipe.pop_front();
         end_of_pipe(hqd, action);
         ran = true;
     }
@@ -224,12 +224,14 @@ bool Pm4Processor::retire_dispatches(Hqd& hqd) {
 }
 
 void Pm4Processor::forget(Hqd& hqd) {
-    hqd.dispatches.clear();
-    hqd.end_of_pipe.clear();
-    hqd.packet_progress = 0;
+    hqd.pm4.dispatches.clear();
+    hqd.pm4.end_of_pipe.clear();
+    hqd.pm4.packet_progress = 0;
 }
 
-uint32_t Pm4Processor::vmid(const Hqd& hqd) const { return hqd.ib_stack.empty() ? hqd.vmid() : hqd.ib_stack.back().vmid; }
+uint32_t Pm4Processor::vmid(const Hqd& hqd) const {
+    return hqd.pm4.ib_stack.empty() ? hqd.vmid() : hqd.pm4.ib_stack.back().vmid;
+}
 
 /// Kernel rings and kernel buffers (VMID 0) may touch registers; a user's buffer on a kernel ring may not.
 bool Pm4Processor::privileged(const Hqd& hqd) const { return hqd.kind != QueueKind::User && vmid(hqd) == 0; }
@@ -268,8 +270,8 @@ PacketResult Pm4Processor::stop(Hqd& hqd, Fault fault, std::string_view detail) 
     const uint32_t context = (hqd.doorbell_bytes() / 8 & 0x3ff) | pm4::exception_of(fault) << 10;
     interrupt(hqd, ih_source::kCpBadOpcode, vmid(hqd), hqd.kind == QueueKind::User ? context : 0);
     hqd.regs[hqd_reg::CP_HQD_ERROR] |= kErrorPacket;
-    hqd.ib_stack.clear();
-    hqd.packet_progress = 0;
+    hqd.pm4.ib_stack.clear();
+    hqd.pm4.packet_progress = 0;
     if (hqd.active()) hqd.state = HqdState::Stopped;
     return PacketResult::Stop;
 }

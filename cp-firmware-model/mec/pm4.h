@@ -47,13 +47,13 @@ public:
     ///         register or a dispatch; Idle: nothing to do until a doorbell, a register write or the end of a dispatch
     RunState step(Hqd& hqd, unsigned max_packets);
 
-    /// Only the indirect buffers on hqd.ib_stack. Idle: the stack is empty and every dispatch of the buffers has ended.
+    /// Only the indirect buffers on hqd.pm4.ib_stack. Idle: the stack is empty and every dispatch of the buffers has ended.
     RunState step_ib(Hqd& hqd) override;
 
     /// Drop ended dispatches and run the end-of-pipe actions that have become due. @return an action was run
     bool retire_dispatches(Hqd& hqd);
     /// No dispatch of the queue runs and no end-of-pipe action is due or pending.
-    bool drained(const Hqd& hqd) const { return hqd.dispatches.empty() && hqd.end_of_pipe.empty(); }
+    bool drained(const Hqd& hqd) const { return hqd.pm4.dispatches.empty() && hqd.pm4.end_of_pipe.empty(); }
     /// What is in flight, to hqd.save.flight; and back, as grids of the dispatcher. For a context save.
     void save_flight(Hqd& hqd);
     /// @return false: the words make no sense

@@ -135,7 +135,7 @@ PacketResult Pm4Handlers::copy_data(P& p, Hqd& hqd, const Packet& packet) {
 }
 
 PacketResult Pm4Handlers::copy_chunk(P& p, Hqd& hqd, const Packet& packet, uint32_t total) {
-    const uint32_t done = hqd.packet_progress;
+    const uint32_t done = hqd.pm4.packet_progress;
     const uint32_t size = std::min(total - done, kDmaChunk);
     namespace f = pm4::DMA_DATA;
     const uint64_t source = f::src_addr(packet) + done, destination = f::dst_addr(packet) + done;
@@ -147,8 +147,8 @@ PacketResult Pm4Handlers::copy_chunk(P& p, Hqd& hqd, const Packet& packet, uint3
         return PacketResult::Done;
     }
     if (p.memory_.write(p.vmid(hqd), destination, buffer.data(), size) != Fault::None) return PacketResult::Done;
-    hqd.packet_progress = done + size;
-    return hqd.packet_progress < total ? PacketResult::More : PacketResult::Done;
+    hqd.pm4.packet_progress = done + size;
+    return hqd.pm4.packet_progress < total ? PacketResult::More : PacketResult::Done;
 }
 
 /// SAS and DAS: from, to registers; SAIC and DAIC: the address stays. @source Linux 6.12 soc15d.h PACKET3_DMA_DATA

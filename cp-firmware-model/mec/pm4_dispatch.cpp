@@ -68,8 +68,8 @@ void take_resources(DispatchRequest& request, const Hqd& hqd) {
 PacketResult Pm4Processor::start_dispatch(Hqd& hqd, const pm4::Packet& packet, std::array<uint32_t, 3> size,
                                           uint32_t initiator) {
     // One grid at a time hands out its groups: what a context save has to keep of the others is only that they run.
-    if (hqd.dispatches.size() >= kMaxDispatches) return PacketResult::Retry;
-    if (!hqd.dispatches.empty() && !dispatcher_.launched(hqd.dispatches.back())) return PacketResult::Retry;
+    if (hqd.pm4.dispatches.size() >= kMaxDispatches) return PacketResult::Retry;
+    if (!hqd.pm4.dispatches.empty() && !dispatcher_.launched(hqd.pm4.dispatches.back())) return PacketResult::Retry;
     hqd.compute[mqd::compute_dispatch_initiator] = initiator;
     std::copy(size.begin(), size.end(), &hqd.compute[mqd::compute_dim_x]);
     if (!start::COMPUTE_SHADER_EN::get(initiator) || size[0] == 0 || size[1] == 0 || size[2] == 0) return PacketResult::Done;
@@ -85,8 +85,8 @@ PacketResult Pm4Processor::start_dispatch(Hqd& hqd, const pm4::Packet& packet, s
                                 request.group_size[2]));
     }
     // In an AQL queue the numbers are those of packets; grids of its buffers end before it is saved.
-    if (!hqd.aql()) request.packet_index = hqd.compute[mqd::compute_dispatch_id]++ & kNumberMask;
-    hqd.dispatches.push_back(dispatcher_.start(request));
+    if (!hqd.is_aql()) request.packet_index = hqd.compute[mqd::compute_dispatch_id]++ & kNumberMask;
+    hqd.pm4.dispatches.push_back(dispatcher_.start(request));
     return PacketResult::Done;
 }
 
@@ -99,7 +99,7 @@ PacketResult Pm4Handlers::dispatch_direct(P& p, Hqd& hqd, const Packet& packet) 
 PacketResult Pm4Handlers::set_base(P&, Hqd& hqd, const Packet& packet) {
     constexpr uint32_t kIndirect = 1;
     namespace f = pm4::SET_BASE;
-    if (f::base_index(packet) == kIndirect) hqd.indirect_base = f::address(packet) & 0xfffffffffff8;
+    if (f::base_index(packet) == kIndirect) hqd.pm4.indirect_base = f::address(packet) & 0xfffffffffff8;
     return PacketResult::Done;
 }
 
@@ -112,7 +112,7 @@ PacketResult Pm4Handlers::dispatch_indirect(P& p, Hqd& hqd, const Packet& packet
     namespace compute = pm4::DISPATCH_INDIRECT;
     namespace graphics = pm4::DISPATCH_INDIRECT_GFX;
     const uint64_t address =
-        (gfx ? hqd.indirect_base + (graphics::data_offset(packet) & ~3u) : compute::addr(packet)) & ~uint64_t{3};
+        (gfx ? hqd.pm4.indirect_base + (graphics::data_offset(packet) & ~3u) : compute::addr(packet)) & ~uint64_t{3};
     if (p.memory_.read(p.vmid(hqd), address, size.data(), sizeof size) != Fault::None) return PacketResult::Done;
     return p.start_dispatch(hqd, packet, size,
                             gfx ? graphics::dispatch_initiator(packet) : compute::dispatch_initiator(packet));

@@ -40,20 +40,20 @@ PacketResult Pm4Handlers::indirect_buffer(P& p, Hqd& hqd, const Packet& packet) 
     ib.base = f::ib_base(packet) & ~uint64_t{3};
     ib.size_dw = f::ib_size(packet);
     // Only a kernel ring chooses the address space; a buffer cannot leave the one it runs in.
-    const bool may_choose = hqd.ib_stack.empty() && hqd.kind != QueueKind::User;
+    const bool may_choose = hqd.pm4.ib_stack.empty() && hqd.kind != QueueKind::User;
     ib.vmid = may_choose ? f::vmid(packet) : p.vmid(hqd);
     if (ib.size_dw == 0) return PacketResult::Done;
-    if (f::chain(packet) != 0 && !hqd.ib_stack.empty()) {
-        if (++hqd.chained > kMaxChained) {
+    if (f::chain(packet) != 0 && !hqd.pm4.ib_stack.empty()) {
+        if (++hqd.pm4.chained > kMaxChained) {
             return p.stop(hqd, Fault::IndirectDepth, fmt::format("queue {}: {} buffers chained", hqd.id(), kMaxChained));
         }
-        hqd.ib_stack.back() = ib;
+        hqd.pm4.ib_stack.back() = ib;
         return PacketResult::Done;
     }
-    if (hqd.ib_stack.size() >= kMaxIndirectBuffers) {
+    if (hqd.pm4.ib_stack.size() >= kMaxIndirectBuffers) {
         return p.stop(hqd, Fault::IndirectDepth, fmt::format("queue {}: {} levels", hqd.id(), kMaxIndirectBuffers));
     }
-    hqd.ib_stack.push_back(ib);
+    hqd.pm4.ib_stack.push_back(ib);
     return PacketResult::Done;
 }
 

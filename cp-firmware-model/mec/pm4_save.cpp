@@ -48,23 +48,23 @@ void get_request(DispatchRequest& request, const uint32_t* words) {
 void Pm4Processor::save_flight(Hqd& hqd) {
     auto& words = hqd.save.flight;
     words = {};
-    if (hqd.dispatches.empty() && hqd.end_of_pipe.empty()) return;
+    if (hqd.pm4.dispatches.empty() && hqd.pm4.end_of_pipe.empty()) return;
     words[flight::kMagic] = flight::kMagicPm4;
-    words[flight::kCount] = static_cast<uint32_t>(hqd.dispatches.size());
-    for (unsigned i = 0; i < hqd.dispatches.size(); ++i) {
-        const DispatchRequest* request = dispatcher_.request(hqd.dispatches[i]);
+    words[flight::kCount] = static_cast<uint32_t>(hqd.pm4.dispatches.size());
+    for (unsigned i = 0; i < hqd.pm4.dispatches.size(); ++i) {
+        const DispatchRequest* request = dispatcher_.request(hqd.pm4.dispatches[i]);
         if (request == nullptr) continue;
         words[flight::kList + i] = request->packet_index;
         std::array<uint32_t, 3> next{};
-        if (!dispatcher_.next_group(hqd.dispatches[i], next)) continue;
+        if (!dispatcher_.next_group(hqd.pm4.dispatches[i], next)) continue;
         words[flight::kPartial] = i + 1;
         std::copy(next.begin(), next.end(), &words[flight::kNextGroup]);
         put_request(*request, &words[flight::kRequest]);
     }
     uint32_t* word = &words[flight::kAction];
-    for (const EndOfPipe& action : hqd.end_of_pipe) {
-        const auto after = std::upper_bound(hqd.dispatches.begin(), hqd.dispatches.end(), action.after_dispatch);
-        const uint32_t saved[flight::kActionWords] = {static_cast<uint32_t>(after - hqd.dispatches.begin()),
+    for (const EndOfPipe& action : hqd.pm4.end_of_pipe) {
+        const auto after = std::upper_bound(hqd.pm4.dispatches.begin(), hqd.pm4.dispatches.end(), action.after_dispatch);
+        const uint32_t saved[flight::kActionWords] = {static_cast<uint32_t>(after - hqd.pm4.dispatches.begin()),
                                                       lo32(action.address),
                                                       hi32(action.address),
                                                       lo32(action.data),
@@ -85,8 +85,8 @@ bool Pm4Processor::resume_flight(Hqd& hqd) {
         words[flight::kActions] > flight::kMaxActions) {
         return false;
     }
-    hqd.dispatches.clear();
-    hqd.end_of_pipe.clear();
+    hqd.pm4.dispatches.clear();
+    hqd.pm4.end_of_pipe.clear();
     for (unsigned i = 0; i < words[flight::kCount]; ++i) {
         DispatchRequest request;
         take_resources(request, hqd);
@@ -100,13 +100,13 @@ bool Pm4Processor::resume_flight(Hqd& hqd) {
             get_request(request, &words[flight::kRequest]);
             if (dispatcher_.check(request) != Fault::None) return false;
         }
-        hqd.dispatches.push_back(dispatcher_.resume(request, partial ? &next : nullptr));
+        hqd.pm4.dispatches.push_back(dispatcher_.resume(request, partial ? &next : nullptr));
     }
     for (unsigned i = 0; i < words[flight::kActions]; ++i) {
         const uint32_t* word = &words[flight::kAction + i * flight::kActionWords];
         EndOfPipe action;
         const uint32_t after = std::min(word[0], words[flight::kCount]);
-        action.after_dispatch = after == 0 ? 0 : hqd.dispatches[after - 1];
+        action.after_dispatch = after == 0 ? 0 : hqd.pm4.dispatches[after - 1];
         action.address = make64(word[1], word[2]);
         action.data = make64(word[3], word[4]);
         action.context_id = word[5];
@@ -115,13 +115,13 @@ bool Pm4Processor::resume_flight(Hqd& hqd) {
         action.int_sel = static_cast<uint8_t>(word[6] >> 8 & 7);
         action.write_back = bit(word[6], 16);
         action.invalidate = bit(word[6], 17);
-        hqd.end_of_pipe.push_back(action);
+        hqd.pm4.end_of_pipe.push_back(action);
     }
     return true;
 }
 
 uint64_t Pm4Processor::dispatch_of(const Hqd& hqd, uint32_t number) const {
-    for (const uint64_t id : hqd.dispatches) {
+    for (const uint64_t id : hqd.pm4.dispatches) {
         const DispatchRequest* request = dispatcher_.request(id);
         if (request != nullptr && request->packet_index == number) return id;
     }

@@ -46,9 +46,9 @@ PacketResult Pm4Handlers::wait_reg_mem(P& p, Hqd& hqd, const Packet& packet) {
     if (first >= kRegisterDwords || polled >= kRegisterDwords) {
         return p.bad_field(hqd, packet, "register outside the aperture");
     }
-    if (operation == 1 && hqd.packet_progress == 0) {
+    if (operation == 1 && hqd.pm4.packet_progress == 0) {
         p.bus_.write_register(first, reference);
-        hqd.packet_progress = 1;
+        hqd.pm4.packet_progress = 1;
     }
     // The TLB flush writes a whole request word and waits for its own bit only.
     const uint32_t wanted = operation == 1 ? reference & mask : reference;
@@ -57,7 +57,7 @@ PacketResult Pm4Handlers::wait_reg_mem(P& p, Hqd& hqd, const Packet& packet) {
 
 /// An action without write-back writes back what is dirty too. @source Linux 6.12 gfx_v9_0_ring_emit_fence(), soc15d.h
 PacketResult Pm4Handlers::release_mem(P& p, Hqd& hqd, const Packet& packet) {
-    if (hqd.end_of_pipe.size() >= kMaxEndOfPipe) return PacketResult::Retry;
+    if (hqd.pm4.end_of_pipe.size() >= kMaxEndOfPipe) return PacketResult::Retry;
     EndOfPipe action;
     namespace f = pm4::RELEASE_MEM;
     action.data_sel = static_cast<uint8_t>(f::data_sel(packet));
@@ -70,8 +70,8 @@ PacketResult Pm4Handlers::release_mem(P& p, Hqd& hqd, const Packet& packet) {
     action.vmid = p.vmid(hqd);
     action.invalidate = f::tc_action_ena(packet) != 0;
     action.write_back = action.invalidate || f::tc_wb_action_ena(packet) != 0;
-    action.after_dispatch = hqd.dispatches.empty() ? 0 : hqd.dispatches.back();
-    hqd.end_of_pipe.push_back(action);
+    action.after_dispatch = hqd.pm4.dispatches.empty() ? 0 : hqd.pm4.dispatches.back();
+    hqd.pm4.end_of_pipe.push_back(action);
     p.retire_dispatches(hqd);
     return PacketResult::Done;
 }
@@ -115,7 +115,7 @@ PacketResult Pm4Handlers::acquire_mem(P& p, Hqd&, const Packet& packet) {
 /// Only the event that waits matters: what the others flush are caches of the graphics pipeline, and the L1.
 PacketResult Pm4Handlers::event_write(P&, Hqd& hqd, const Packet& packet) {
     if (pm4::EVENT_WRITE::event_type(packet) != kCsPartialFlush) return PacketResult::Done;
-    return hqd.dispatches.empty() ? PacketResult::Done : PacketResult::Retry;
+    return hqd.pm4.dispatches.empty() ? PacketResult::Done : PacketResult::Retry;
 }
 
 /// @source gfx_v9_0_kiq_invalidate_tlbs()

@@ -17,10 +17,10 @@ static_assert(lyra_ib_list_dwords == kSavedDwords * kMaxSaved);
 
 /// Buffers continue where the unmap interrupted them. What the guest made of the words is checked like any packet's.
 void load_buffers(const Image& image, Hqd& hqd) {
-    hqd.ib_stack.clear();
-    hqd.drop_dwords = 0;
+    hqd.pm4.ib_stack.clear();
+    hqd.pm4.drop_dwords = 0;
     if (image[lyra_ib_magic] != kMagic) return;
-    hqd.drop_dwords = image[lyra_ib_drop] & 0x3fff;
+    hqd.pm4.drop_dwords = image[lyra_ib_drop] & 0x3fff;
     const uint32_t count = std::min(image[lyra_ib_count], kMaxSaved);
     for (uint32_t i = 0; i < count; ++i) {
         const uint32_t* words = &image[lyra_ib_list + i * kSavedDwords];
@@ -30,20 +30,20 @@ void load_buffers(const Image& image, Hqd& hqd) {
         ib.next_dw = std::min(words[3], ib.size_dw);
         // Only kernel queues choose a VMID for a buffer.
         ib.vmid = hqd.kind == QueueKind::User ? hqd.vmid() : words[4] & 0xf;
-        hqd.ib_stack.push_back(ib);
+        hqd.pm4.ib_stack.push_back(ib);
     }
 }
 
 SavedWords saved_buffers(const Hqd& hqd) {
     SavedWords words{};
-    const auto count = static_cast<uint32_t>(std::min<size_t>(hqd.ib_stack.size(), kMaxSaved));
+    const auto count = static_cast<uint32_t>(std::min<size_t>(hqd.pm4.ib_stack.size(), kMaxSaved));
     // An AQL queue starts its packet again, so the buffers of the packet are not kept.
-    if (hqd.aql() || (count == 0 && hqd.drop_dwords == 0)) return words;
+    if (hqd.is_aql() || (count == 0 && hqd.pm4.drop_dwords == 0)) return words;
     words[0] = kMagic;
     words[lyra_ib_count - lyra_ib_magic] = count;
-    words[lyra_ib_drop - lyra_ib_magic] = hqd.drop_dwords;
+    words[lyra_ib_drop - lyra_ib_magic] = hqd.pm4.drop_dwords;
     for (uint32_t i = 0; i < count; ++i) {
-        const IndirectBuffer& ib = hqd.ib_stack[i];
+        const IndirectBuffer& ib = hqd.pm4.ib_stack[i];
         const uint32_t saved[kSavedDwords] = {lo32(ib.base), hi32(ib.base), ib.size_dw, ib.next_dw, ib.vmid};
         std::copy(std::begin(saved), std::end(saved), &words[kSavedHeader + i * kSavedDwords]);
     }

@@ -4,13 +4,13 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
-#include <vector>
 
 #include "common/bits.h"
 #include "common/snapshot.h"
 #include "cp-firmware-model/cp_bus.h"
-#include "cwsr/control_stack.h"
+#include "cp-firmware-model/queue/aql_state.h"
+#include "cp-firmware-model/queue/pm4_state.h"
+#include "cp-firmware-model/queue/save_state.h"
 #include "facts/mqd.h"
 #include "facts/register_fields.h"
 
@@ -18,7 +18,6 @@ namespace lyra {
 
 inline constexpr unsigned kMecs = 2, kPipesPerMec = 4, kQueuesPerPipe = 8;
 inline constexpr unsigned kHqdRegisters = mqd::cp_hqd_pq_wptr_hi + 1 - mqd::cp_mqd_base_addr_lo;
-inline constexpr unsigned kFlightWords = mqd::lyra_flight_dwords;  ///< what was in flight at a context save
 inline constexpr unsigned kHqdGwsWords = mqd::lyra_gws_dwords;
 inline constexpr unsigned kComputeImage = mqd::cp_mqd_base_addr_lo;  ///< MQD dwords before the registers: COMPUTE_* state
 
@@ -41,30 +40,6 @@ enum class HqdState : uint8_t {
 /// Who may use what: privileged rings (KIQ, KCQ, HIQ) can write registers and carry scheduler packets.
 enum class QueueKind : uint8_t { Kernel, Hiq, Kiq, User };
 
-/// The CP has two levels of indirect buffers below the ring; one more is allowed for the buffer of an AQL packet.
-inline constexpr size_t kMaxIndirectBuffers = 3;
-
-/// A PM4 indirect buffer being executed (the ring itself is not on the stack).
-struct IndirectBuffer {
-    uint64_t base = 0;  ///< GPU virtual address
-    uint32_t size_dw = 0;
-    uint32_t next_dw = 0;  ///< position of the next packet
-    uint32_t vmid = 0;
-    void visit(StateVisitor& v);
-};
-
-/// An end-of-pipe action of RELEASE_MEM: done when every dispatch that was launched before it has ended.
-struct EndOfPipe {
-    uint64_t after_dispatch = 0;  ///< newest dispatch it waits for, 0 when none
-    uint64_t address = 0, data = 0;
-    uint32_t vmid = 0;
-    uint32_t context_id = 0;
-    uint8_t data_sel = 0, int_sel = 0;
-    bool write_back = false, invalidate = false;  ///< the L2, before the data is written
-    uint64_t due_ns = 0;                          ///< virtual time: when that is done; 0: not begun
-    void visit(StateVisitor& v);
-};
-
 /// How a queue leaves its slot, and so where it stands (unmap/unmapper.cpp); the values of CP_HQD_DEQUEUE_REQUEST. @source
 /// Linux 6.12 amdgpu_amdkfd_gfx_v9.c
 enum class Dequeue : uint8_t { None = 0, Drain = 1, Reset = 2, Save = 3 };
@@ -73,37 +48,11 @@ enum class Dequeue : uint8_t { None = 0, Drain = 1, Reset = 2, Save = 3 };
 inline constexpr uint32_t kGfxQueueId = kMecs * kPipesPerMec * kQueuesPerPipe;
 inline constexpr uint32_t kQueueIds = kGfxQueueId + 1;
 
-/// A packet of an AQL queue between fetch and retirement.
-struct AqlInFlight {
-    uint64_t index = 0;
-    uint64_t dispatch = 0;           ///< dispatch id, 0 when none
-    uint64_t completion_signal = 0;  ///< address, 0 when none
-    uint64_t start_ts = 0;
-    bool done = false;
-    bool write_back = false;  ///< the L2, before the completion signal: the packet releases to the system
+/// Virtual time: when a queue is looked at.
+struct QueuePace {
+    uint64_t turn_ns = 0;          ///< when it has its next turn; kNever: when something wakes it
+    uint64_t dequeue_look_ns = 0;  ///< when the conditions of a dequeue are looked at next
     void visit(StateVisitor& v);
-};
-
-/// How far the save of a queue's waves has come. @see SaveCoordinator
-enum class SaveState : uint8_t {
-    Idle,
-    Grace,       ///< waves may end by themselves; nothing new is launched
-    Collecting,  ///< all have been asked to save themselves: this cannot be taken back
-    Storing,     ///< each has its record
-};
-
-/// Context save and restore of a queue.
-struct QueueSave {
-    SaveState state = SaveState::Idle;
-    uint64_t after_ns = 0;     ///< end of the grace period; 0: there is none
-    bool flight_lost = false;  ///< the words of flight made no sense when the queue was mapped
-    bool restoring = false;    ///< saved work-groups still wait for their place
-    cwsr::Area area;                              ///< of a save that is going on
-    std::vector<uint32_t> stack_words;            ///< of its control stack, from area.stack_offset up
-    std::array<uint32_t, kFlightWords> flight{};  ///< flight.h; zero when nothing is in flight
-    void visit(StateVisitor& v);
-    /// Waves have been asked.
-    bool committed() const { return state == SaveState::Collecting || state == SaveState::Storing; }
 };
 
 struct Hqd {
@@ -114,7 +63,6 @@ struct Hqd {
     std::array<uint32_t, kComputeImage> compute{};  ///< COMPUTE_* by MQD dword number
     uint64_t rptr_dw = 0;                           ///< PM4: consumed dwords, monotonic. AQL: packets * 16
     uint64_t wptr_dw = 0;                           ///< monotonic dwords
-    uint64_t reported_dw = 0;                       ///< PM4: rptr_dw as last written to the report address
     uint16_t pasid = 0;
     bool mapped_by_hws = false;
     bool is_static = false;       ///< left alone by UNMAP_QUEUES of the non-static queues
@@ -124,31 +72,16 @@ struct Hqd {
     bool wptr_poll_once = false;  ///< CP_PQ_WPTR_POLL_CNTL1: read the write pointer from memory at activation
     Dequeue dequeue = Dequeue::None;
     RunState last = RunState::Idle;  ///< what the last step found
-    // PM4
-    std::vector<IndirectBuffer> ib_stack;
-    std::vector<uint64_t> dispatches;         ///< ids of PM4 dispatches not known complete, oldest first
-    std::deque<EndOfPipe> end_of_pipe;        ///< RELEASE_MEMs whose dispatches still run, oldest first
-    uint32_t drop_dwords = 0;                 ///< COND_EXEC: dwords of the ring still to be skipped
-    uint64_t indirect_base = 0;               ///< gfx ring: SET_BASE, where dimensions of indirect grids lie
-    uint32_t packet_progress = 0;             ///< a packet in several steps: register written, bytes copied
-    uint32_t chained = 0;                     ///< chained buffers since the last packet of the ring
-    uint64_t short_packet_at = ~uint64_t{0};  ///< ring position of a packet whose end has not been written yet
-    // AQL
-    std::deque<AqlInFlight> in_flight;
-    uint64_t fetch_index = 0;
-    uint64_t halted_on_signal = 0;     ///< address of queue_inactive_signal while its value must become 0
-    bool head_examined_empty = false;  ///< head slot was INVALID; wait for the next doorbell
-    uint64_t drain_deadline_ns = 0;
-    // virtual time
-    uint64_t turn_ns = 0;           ///< when it has its next turn; kNever: when something wakes it
-    uint64_t dequeue_look_ns = 0;   ///< when the conditions of a dequeue are looked at next
+    Pm4State pm4;
+    AqlState aql;
+    QueuePace pace;
     QueueSave save;
 
     void visit(StateVisitor& v);
     bool active() const { return state != HqdState::Idle; }
     uint32_t id() const { return me == 0 ? kGfxQueueId : ((me - 1u) * kPipesPerMec + pipe) * kQueuesPerPipe + queue; }
     uint32_t vmid() const { return field::CP_HQD_VMID::VMID::get(regs[hqd_reg::CP_HQD_VMID]); }
-    bool aql() const { return field::CP_HQD_AQL_CONTROL::CONTROL0::get(regs[hqd_reg::CP_HQD_AQL_CONTROL]) & 1; }
+    bool is_aql() const { return field::CP_HQD_AQL_CONTROL::CONTROL0::get(regs[hqd_reg::CP_HQD_AQL_CONTROL]) & 1; }
     uint64_t ring_base() const {
         return make64(regs[hqd_reg::CP_HQD_PQ_BASE], field::CP_HQD_PQ_BASE_HI::ADDR_HI::get(regs[hqd_reg::CP_HQD_PQ_BASE_HI]))
                << 8;

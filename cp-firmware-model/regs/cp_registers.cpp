@@ -116,7 +116,7 @@ void CpRegisters::write_hqd(Hqd& hqd, unsigned index, uint32_t value) {
         index == hqd_reg::CP_HQD_PIPE_PRIORITY || index == hqd_reg::CP_HQD_QUEUE_PRIORITY || index == hqd_reg::CP_HQD_QUANTUM;
     if (priority && hqd.active()) mec_.priority_changed(hqd);
     const bool pointer = index == hqd_reg::CP_HQD_PQ_WPTR_LO || index == hqd_reg::CP_HQD_PQ_WPTR_HI;
-    if (!pointer || !hqd.active() || hqd.aql()) return;
+    if (!pointer || !hqd.active() || hqd.is_aql()) return;
     // The low half first, then the high one: only the pair is a pointer.
     if (index == hqd_reg::CP_HQD_PQ_WPTR_HI) mec_.set_wptr(hqd, make64(hqd.regs[hqd_reg::CP_HQD_PQ_WPTR_LO], value));
 }
@@ -274,7 +274,7 @@ uint32_t CpRegisters::read_gws(const Access& access) {
 /// Kill the waves of VMIDs and the buffers of the gfx ring that run in them. Reads 0 when done, which is at once.
 void CpRegisters::write_vmid_reset(const Access& access, uint32_t value) {
     access.stored = 0;
-    auto& buffers = mec_.gfx().ib_stack;
+    auto& buffers = mec_.gfx().pm4.ib_stack;
     for (uint32_t vmid = 0; vmid < kVmids; ++vmid) {
         if (!bit(field::CP_VMID_RESET::RESET_REQUEST::get(value), vmid)) continue;
         dispatcher_.kill_vmid(vmid);

@@ -25,13 +25,13 @@ public:
             hqd.state = HqdState::Stopped;
             return RunState::Idle;
         }
-        if (hqd.ib_stack.empty()) return RunState::Idle;
-        IndirectBuffer& ib = hqd.ib_stack.back();
+        if (hqd.pm4.ib_stack.empty()) return RunState::Idle;
+        IndirectBuffer& ib = hqd.pm4.ib_stack.back();
         if (waiting) return RunState::Polling;
         ++ib.next_dw;
         ++executed;
-        if (ib.next_dw >= ib.size_dw) hqd.ib_stack.pop_back();
-        return hqd.ib_stack.empty() ? RunState::Idle : RunState::Busy;
+        if (ib.next_dw >= ib.size_dw) hqd.pm4.ib_stack.pop_back();
+        return hqd.pm4.ib_stack.empty() ? RunState::Idle : RunState::Busy;
     }
     unsigned steps = 0, executed = 0;
     bool bad = false, waiting = false;

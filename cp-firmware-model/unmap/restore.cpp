@@ -19,11 +19,11 @@ void SaveCoordinator::resume(Hqd& hqd) {
     const cwsr::Area area = save_area_of(hqd);
     const bool stack = persistent::QSWITCH_MODE::get(state) && area.usable() && !area.empty();
     if (hqd.save.flight[flight::kMagic] == 0 && !stack) return;
-    const bool ok = (hqd.aql() ? !hqd.save.flight_lost : pm4_.resume_flight(hqd)) && (!stack || resume_groups(hqd));
+    const bool ok = (hqd.is_aql() ? !hqd.save.flight_lost : pm4_.resume_flight(hqd)) && (!stack || resume_groups(hqd));
     if (!ok) {
         report(env_, Fault::SavedImage, fmt::format("queue {}, MQD {:#x}", hqd.id(), hqd.mqd_address()));
         lose(hqd);
-        hqd.in_flight.clear();
+        hqd.aql.in_flight.clear();
         hqd.state = HqdState::Stopped;
     }
     dispatcher_.end_resume(hqd.id());
@@ -48,7 +48,7 @@ bool SaveCoordinator::resume_groups(Hqd& hqd) {
         uint32_t ttmp6 = 0;
         if (bus_.gfxhub().read(hqd.vmid(), address, &ttmp6, sizeof ttmp6) != Fault::None) return false;
         const uint32_t number = ttmp6 & 0x1ffffff;
-        const uint64_t dispatch = hqd.aql() ? aql_.dispatch_of(hqd, number) : pm4_.dispatch_of(hqd, number);
+        const uint64_t dispatch = hqd.is_aql() ? aql_.dispatch_of(hqd, number) : pm4_.dispatch_of(hqd, number);
         if (dispatch == 0 || dispatcher_.restore(hqd.id(), group, area.base, dispatch) != Fault::None) return false;
     }
     return true;

@@ -112,7 +112,7 @@ SaveResult SaveCoordinator::step(Hqd& hqd) {
 bool SaveCoordinator::grace_is_over(const Hqd& hqd) const {
     if (env_.now_ns() < hqd.save.after_ns && dispatcher_.waves_live(hqd.id()) != 0) return false;
     // An indirect buffer of an AQL packet comes to its end first, and the grids that it started.
-    return !hqd.aql() || aql_.savable(hqd);
+    return !hqd.is_aql() || aql_.savable(hqd);
 }
 
 /// From now on it cannot be taken back.
@@ -142,7 +142,7 @@ Fault SaveCoordinator::grant(Hqd& hqd) {
 void SaveCoordinator::finish(Hqd& hqd) {
     const cwsr::Area& area = hqd.save.area;
     const bool restoring = dispatcher_.groups_to_restore(hqd.id()) != 0;
-    if (hqd.aql())
+    if (hqd.is_aql())
         aql_.save_flight(hqd);
     else
         pm4_.save_flight(hqd);

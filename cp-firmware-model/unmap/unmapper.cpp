@@ -99,7 +99,7 @@ bool Unmapper::look(Hqd& hqd) {
 Unmapper::Found Unmapper::advance(Hqd& hqd) {
     if (hqd.dequeue == Dequeue::Reset) return Found::Dead;
     const unsigned packets = env_.clock.on() ? 1 : kPacketsOfLeaving;
-    if (hqd.aql())
+    if (hqd.is_aql())
         aql_.step(hqd, packets);
     else
         pm4_.step(hqd, packets);
@@ -139,13 +139,13 @@ void Unmapper::drop(Hqd& hqd) {
     hqd.dequeue = Dequeue::None;
     saves_.cancel(hqd);
     hqd.regs[hqd_reg::CP_HQD_DEQUEUE_REQUEST] = 0;
-    hqd.ib_stack.clear();
+    hqd.pm4.ib_stack.clear();
     env_.stats.add(Stat::queues_unmapped);
     if (env_.tracer.on()) emit<event::queue_unmapped>(env_.tracer, env_.now_ns(), hqd.id());
 }
 
 void Unmapper::save_positions(Hqd& hqd) {
-    if (hqd.aql()) {
+    if (hqd.is_aql()) {
         aql_.save(hqd);
         return;
     }
@@ -167,7 +167,7 @@ void Unmapper::set_wait_times(uint32_t value) { sch_wave_ = wait_time::SCH_WAVE:
 /// @source docs/spec/front-end.md 2.1; Linux 6.12 kgd_gfx_v9_build_grace_period_packet_info()
 void Unmapper::begin_wait(Hqd& hqd, Dequeue kind) {
     const uint64_t now = env_.now_ns();
-    hqd.dequeue_look_ns = now;
+    hqd.pace.dequeue_look_ns = now;
     hqd.save.after_ns = 0;
     if (kind != Dequeue::Save || (!env_.clock.on() && sch_wave_ == kSchWaveReset)) return;
     hqd.save.after_ns = sch_wave_ ? now + sch_wave_ * env_.timing.iq_wait_unit_ns : kNever;
@@ -179,11 +179,11 @@ void Unmapper::begin_wait(Hqd& hqd, Dequeue kind) {
 bool Unmapper::seen(Hqd& hqd, bool met) {
     if (!env_.clock.on()) return met;
     const uint64_t now = env_.clock.ns();
-    if (now < hqd.dequeue_look_ns) return false;
+    if (now < hqd.pace.dequeue_look_ns) return false;
     if (met) return true;
     const uint64_t sleep =
         std::max(1u, wait_time::QUE_SLEEP::get(bus_.read_register(regs::GC::CP_IQ_WAIT_TIME2))) * env_.timing.iq_wait_unit_ns;
-    hqd.dequeue_look_ns += ((now - hqd.dequeue_look_ns) / sleep + 1) * sleep;
+    hqd.pace.dequeue_look_ns += ((now - hqd.pace.dequeue_look_ns) / sleep + 1) * sleep;
     return false;
 }
 

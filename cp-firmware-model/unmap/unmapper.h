@@ -50,7 +50,7 @@ private:
         Dead,     ///< waves that were killed
     };
     Found advance(Hqd& hqd);
-    bool drained(const Hqd& hqd) const { return pm4_.drained(hqd) && (!hqd.aql() || aql_.drained(hqd)); }
+    bool drained(const Hqd& hqd) const { return pm4_.drained(hqd) && (!hqd.is_aql() || aql_.drained(hqd)); }
     void begin_wait(Hqd& hqd, Dequeue kind);
     bool seen(Hqd& hqd, bool met);
     void leave(Hqd& hqd);
