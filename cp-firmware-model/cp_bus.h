@@ -81,9 +81,6 @@ public:
     virtual void queue_left() { invalidate_l2(); }
     /// A store by the GPU to the doorbell aperture, or by a CP packet.
     virtual void doorbell(uint64_t byte_offset, uint64_t value) = 0;
-    /// Take the doorbells that the host has posted. To be called between reading a write pointer from memory and using it: what
-    /// was rung before it was written is older, and no completion of a read overtakes a posted write on PCI Express.
-    virtual void take_posted_doorbells() {}
 };
 
 /// What a bounded call of work found; same meaning as lyra_run_state.

@@ -134,6 +134,26 @@ TEST_F(Hws, WorkSubmittedBeforeMappingRunsAfterIt) {
     EXPECT_EQ(word(kScratch), 1u);
 }
 
+TEST_F(Hws, ADoorbellOlderThanTheWritePointerInMemoryIsNoFault) {
+    TestRing q = user_ring(0);
+    emit(q, write_data(kScratch, {1}));
+    const uint64_t older = q.wptr;
+    emit(q, write_data(kScratch, {2}));
+    bus.memory.put<uint64_t>(q.wptr_address, q.wptr);
+    run_list({map_process(0x8001), map_queue(q)});
+    EXPECT_EQ(settle(), RunState::Idle);
+    ASSERT_EQ(word(kScratch), 2u);
+    EXPECT_TRUE(cp.doorbell(q.doorbell, older)) << "rung first, handed over late";
+    EXPECT_TRUE(cp.doorbell(q.doorbell, q.wptr));
+    EXPECT_EQ(settle(), RunState::Idle);
+    EXPECT_EQ(faults(Fault::WritePointer), 0u);
+    submit(q, write_data(kScratch, {3}));
+    EXPECT_EQ(settle(), RunState::Idle);
+    EXPECT_EQ(word(kScratch), 3u);
+    EXPECT_TRUE(cp.doorbell(q.doorbell, older));
+    EXPECT_EQ(faults(Fault::WritePointer), 1u) << "doorbells come in order: this one is wrong";
+}
+
 TEST_F(Hws, UnmapWritesTheMqdBackAndReleasesTheVmid) {
     TestRing q = user_ring(0);
     run_list({map_process(0x8001), map_queue(q)});

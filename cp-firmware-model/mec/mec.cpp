@@ -89,7 +89,8 @@ bool Mec::doorbell(uint32_t byte_offset, uint64_t value) {
         if (!rings(hqd)) continue;
         if (hqd.is_aql()) {
             aql_.doorbell(hqd, value);
-        } else {
+        } else if (!hqd.wptr_from_memory || value >= hqd.wptr_dw) {
+            hqd.wptr_from_memory = false;
             set_wptr(hqd, value);
         }
         rang(hqd);
@@ -104,18 +105,18 @@ bool Mec::kernel_doorbell(uint32_t byte_offset) const {
            std::any_of(slots_.begin(), slots_.end(), [&](const Hqd& h) { return h.kind != QueueKind::User && rings(h); });
 }
 
+/// Doorbells are posted: one that was rung before the pointer was written may come after it has been read here. It is older,
+/// and nothing is wrong with it.
 void Mec::poll_wptr(Hqd& hqd) {
     uint64_t value = 0;
     const uint64_t address = hqd.wptr_poll_address() & ~uint64_t{7};
     if (address == 0 || bus_.gfxhub().read(hqd.vmid(), address, &value, sizeof value) != Fault::None) return;
-    const uint64_t before = hqd.wptr_dw;
-    bus_.take_posted_doorbells();
-    if (hqd.wptr_dw != before && hqd.wptr_dw > value && !hqd.is_aql()) return;  // rung since it was read
     // AQL queues count packets there, and hold only the index of a packet that may not have been written yet.
     if (hqd.is_aql()) {
         if (value != 0) aql_.doorbell(hqd, value - 1);
     } else {
         set_wptr(hqd, value);
+        hqd.wptr_from_memory = hqd.wptr_dw == value;
     }
 }
 

@@ -69,6 +69,7 @@ struct Hqd {
     uint8_t gws_base = 0, gws_size = 0;  ///< global wave sync resources while it is mapped; size 0: none
     std::array<uint32_t, kHqdGwsWords> gws{};  ///< what they hold, as the MQD keeps it
     bool trap_present = false;    ///< RSRC2.TRAP_PRESENT of the MQD: the process has a trap handler
+    bool wptr_from_memory = false;  ///< PM4: wptr_dw was read from memory, and nothing has been rung that is not older
     bool wptr_poll_once = false;  ///< CP_PQ_WPTR_POLL_CNTL1: read the write pointer from memory at activation
     Dequeue dequeue = Dequeue::None;
     RunState last = RunState::Idle;  ///< what the last step found

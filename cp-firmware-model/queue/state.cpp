@@ -100,6 +100,7 @@ void Hqd::visit(StateVisitor& v) {
     v("gws_size", gws_size, 2 * kHqdGwsWords);
     v("gws", gws);
     v("trap_present", trap_present);
+    v("wptr_from_memory", wptr_from_memory);
     v("wptr_poll_once", wptr_poll_once);
     v("dequeue", dequeue, Dequeue::Save);
     v("last", last, RunState::Idle);

@@ -156,11 +156,13 @@ bool SdmaEngine::Impl::doorbell(uint32_t byte_offset, uint64_t value) {
         if (!field::SDMA_RING_DOORBELL::ENABLE::get(control) || at != byte_offset) continue;
         value &= ~uint64_t{3};
         const bool minor = field::SDMA_RING_MINOR_PTR_UPDATE::ENABLE::get(ring.regs[ring_reg::MINOR_PTR_UPDATE]);
+        const bool older = ring.wptr_from_memory && value < ring.wptr;
         if (!minor && value < ring.wptr && hi32(value) == 0 && hi32(ring.wptr) != 0) {
             value = make64(lo32(value), hi32(ring.wptr));
             if (value < ring.wptr) value += uint64_t{1} << 32;
         }
         if (!minor && (value < ring.wptr || value - ring.rptr > ring.bytes())) {
+            if (older) return true;  // rung before the pointer was written, handed over after it was read
             report(env, Fault::WritePointer,
                    fmt::format("sdma{} ring {} doorbell {:#x}, wptr {:#x}, rptr {:#x}", index, ring.index, value, ring.wptr,
                                ring.rptr));
@@ -168,6 +170,7 @@ bool SdmaEngine::Impl::doorbell(uint32_t byte_offset, uint64_t value) {
         }
         if (value != ring.wptr) ring.gap_reported = false;
         ring.wptr = value;
+        ring.wptr_from_memory = false;
         if (env.clock.on() && next_run_ns == kNever) next_run_ns = env.clock.ns() + env.timing.doorbell_ns;
         return true;
     }

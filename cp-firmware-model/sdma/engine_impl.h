@@ -115,6 +115,7 @@ struct Ring {
     uint32_t index = 0;
     std::array<uint32_t, kRingStride> regs{};
     uint64_t rptr = 0, wptr = 0;  ///< bytes, monotonic
+    bool wptr_from_memory = false;  ///< wptr was read there, and nothing has been rung that is not older
     IbState ib;
     uint32_t skip_dw = 0;  ///< COND_EXE, PRE_EXE: dwords still to be dropped
     Active packet;

@@ -49,7 +49,7 @@ int SdmaEngine::Impl::map_queue(uint64_t mqd_address, uint64_t wptr_address, uin
     }
     Ring& ring = rings[slot];
     ring.abandon();
-    ring.stopped = ring.draining = ring.writeback_failed = false;
+    ring.stopped = ring.draining = ring.writeback_failed = ring.wptr_from_memory = false;
     for (size_t i = 0; i < kRingStride; ++i) ring.regs[i] = kRingRows[i].reset;
     for (const sdma_mqd::Dword dword : kTaken) ring.regs[dword] = mqd[dword];
     ring.regs[ring_reg::RB_CNTL] = rb_cntl::RB_ENABLE::set(rb_cntl::RB_VMID::set(mqd[sdma_mqd::rb_cntl], vmid), 1);
@@ -66,10 +66,8 @@ int SdmaEngine::Impl::map_queue(uint64_t mqd_address, uint64_t wptr_address, uin
     // Doorbells rung while the queue was out left their value in memory only.
     uint64_t wptr = 0;
     if (wptr_address && read_memory(ring.ring_vmid(), wptr_address, &wptr, sizeof wptr) == Fault::None) {
-        const uint64_t before = ring.wptr;
-        bus.take_posted_doorbells();
-        const bool rung_since = ring.wptr != before && ring.wptr > wptr;
-        if (!rung_since) ring.wptr = wptr & ~uint64_t{3};
+        ring.wptr = wptr & ~uint64_t{3};
+        ring.wptr_from_memory = true;
     }
     // Virtual time: an engine that was idle looks at the ring although nobody may ring again.
     if (env.clock.on() && next_run_ns == kNever) next_run_ns = env.clock.ns();

@@ -51,6 +51,27 @@ TEST(SdmaQueue, WritePointerComesFromMemory) {
     EXPECT_EQ(rig.data32(0), 3u);
 }
 
+TEST(SdmaQueue, ADoorbellOlderThanTheWritePointerInMemoryIsNoFault) {
+    for (const uint64_t start : {uint64_t{0}, uint64_t{0x500000000}}) {  // then of 32 bits
+        Rig rig;
+        rig.map_user(start);
+        EXPECT_TRUE(rig.engine.unmap_queue(0));
+        rig.put(write_linear(kDataVa, {3}));
+        const uint64_t older = rig.wptr;
+        rig.put(write_linear(kDataVa, {4}));
+        rig.bus.memory.put<uint64_t>(kUserVmid, kWptrVa, rig.wptr);
+        ASSERT_EQ(rig.engine.map_queue(kMqdVa, kWptrVa, kUserDoorbell, kUserVmid, kPasid), 0);
+        rig.settle();
+        EXPECT_EQ(rig.data32(0), 4u);
+        EXPECT_TRUE(rig.engine.doorbell(kUserDoorbell, lo32(older)));
+        EXPECT_EQ(rig.count(Fault::WritePointer), 0u);
+        rig.submit(write_linear(kDataVa, {5}));
+        EXPECT_EQ(rig.data32(0), 5u);
+        EXPECT_TRUE(rig.engine.doorbell(kUserDoorbell, lo32(older)));
+        EXPECT_EQ(rig.count(Fault::WritePointer), 1u);
+    }
+}
+
 TEST(SdmaQueue, VirtualTimeLooksAtAQueueThatIsMappedWithWork) {
     Rig rig;
     rig.env.clock.start(rig.env.timing);

@@ -40,6 +40,7 @@ void Ring::visit(StateVisitor& v) {
     v("regs", regs);
     v("rptr", rptr);
     v("wptr", wptr);
+    v("wptr_from_memory", wptr_from_memory);
     v("ib", ib);
     v("skip_dw", skip_dw);
     v("packet", packet);

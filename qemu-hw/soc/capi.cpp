@@ -109,9 +109,7 @@ struct lyra_device {
     lyra_device(const lyra_config& config, const lyra_host_ops* ops, void* opaque, void* vram)
         : host(ops, opaque), has_clock(ops && ops->now_ns), env(host), timed(prepare(config)),
           slice(kSliceInstructions * shape_of(config).threads),
-          soc(env, shape_of(config), static_cast<uint8_t*>(vram), config.vram_bytes), rom(vbios_image()) {
-        soc.set_posted_doorbells([this] { take_doorbells(); });
-    }
+          soc(env, shape_of(config), static_cast<uint8_t*>(vram), config.vram_bytes), rom(vbios_image()) {}
 
     /// What the chip finds when it is made. @return whether it has virtual time
     bool prepare(const lyra_config& config) {
@@ -177,6 +175,7 @@ struct lyra_device {
         take_doorbells();
         return f();
     }
+    /// Before each slice, and before each call of the host: what a call of the chip finds has been rung before it.
     void take_doorbells() {
         std::deque<PostedDoorbell> batch;
         {

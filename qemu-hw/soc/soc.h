@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <utility>
 
@@ -48,8 +47,6 @@ public:
     void set_bus_master(bool enabled);
     void set_ram_map(std::vector<RamRange> ranges);
 
-    /// What hands over the doorbells that wait outside.
-    void set_posted_doorbells(std::function<void()> take) { posted_doorbells_ = std::move(take); }
     /// BAR2. size 4 or 8.
     void doorbell_write(uint64_t offset, uint64_t value, unsigned size);
     uint64_t doorbell_read(uint64_t offset, unsigned size) const;
@@ -70,9 +67,6 @@ public:
     void invalidate_l2() override { l2_.invalidate(); }
     void queue_left() override;
     void doorbell(uint64_t byte_offset, uint64_t value) override { doorbell_write(byte_offset, value, 8); }
-    void take_posted_doorbells() override {
-        if (posted_doorbells_) posted_doorbells_();
-    }
 
     // BarTarget: the GPU reaches its own BARs over the bus
     uint64_t bar_read(unsigned bar, uint64_t offset, unsigned size) override;
@@ -105,7 +99,6 @@ private:
     SdmaEngine sdma0_, sdma1_;
     CommandProcessor cp_;
     std::vector<uint64_t> doorbells_;  ///< last values, one per 8-byte slot
-    std::function<void()> posted_doorbells_;
 };
 
 }  // namespace lyra
