@@ -5,6 +5,8 @@
 
 #include "cwsr/layout.h"
 #include "facts/chips.h"
+#include "facts/pm4_header.h"
+#include "facts/registers.h"
 
 namespace lyra::cwsr {
 
@@ -16,8 +18,8 @@ constexpr uint32_t kSgprBlock = same_for_all_chips(&ChipFacts::sgpr_granule);
 constexpr uint32_t kLdsBlock = same_for_all_chips(&ChipFacts::lds_granule);
 
 /// SET_SH_REG of COMPUTE_RELAUNCH. Nobody reads it.
-constexpr uint32_t kRelaunchRegister = 0x222;
-uint32_t packet_header(size_t words) { return 0xc0007600u | static_cast<uint32_t>((words - 1) & 0x3fff) << 16; }
+constexpr uint32_t kRelaunchRegister = regs::GC::COMPUTE_RELAUNCH - pm4::kShRegisters;
+uint32_t packet_header(size_t words) { return pm4::header(pm4::Opcode::SET_SH_REG, static_cast<uint32_t>(words)); }
 
 uint32_t state_word(const SavedGroup& group) {
     uint32_t word = kStateBit;

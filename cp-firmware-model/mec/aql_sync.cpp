@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include "cp-firmware-model/mec/aql.h"
+#include "facts/pm4_header.h"
 
 namespace lyra {
 
 namespace {
 
 /// INDIRECT_BUFFER with its three body dwords. @source docs/spec/front-end.md 2.2
-constexpr uint32_t kIndirectBufferHeader = 0xc0023f00;
+constexpr uint32_t kIndirectBufferHeader = pm4::header(pm4::Opcode::INDIRECT_BUFFER, 3);
 constexpr uint32_t kHeaderMask = 0xffffff00;
 constexpr uint32_t kIbSizeMask = 0xfffff;
 

@@ -22,7 +22,7 @@ using Handler = PacketResult (*)(Pm4Processor&, Hqd&, const pm4::Packet&);
 
 constexpr Handler kHandlers[] = {
 #define PM4(name, opcode, min, max, senders, handler) &Pm4Handlers::handler,
-#include "cp-firmware-model/packets/pm4.def"
+#include "facts/packets/pm4.def"
 };
 
 }  // namespace

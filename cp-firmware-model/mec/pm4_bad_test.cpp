@@ -164,7 +164,7 @@ TEST_F(BadPm4, UserCannotTouchRegisters) {
 // The MQD has dwords for these, too, but behind those of the COMPUTE_* registers.
 TEST_F(BadPm4, RegistersOfTheSlotAreNotAUsersShaderRegisters) {
     const uint32_t vmid = regs::GC::CP_HQD_VMID;
-    submit(user, packet(Opcode::SET_SH_REG, {vmid - 0x2c00, 3}));
+    submit(user, packet(Opcode::SET_SH_REG, {vmid - pm4::kShRegisters, 3}));
     submit(user, packet(Opcode::COPY_DATA, {5, 3, 0, vmid, 0}));
     EXPECT_EQ(settle(), RunState::Idle);
     EXPECT_EQ(faults(Fault::PrivilegedRegister), 1u) << "the other packet is ignored";

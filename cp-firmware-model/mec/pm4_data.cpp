@@ -28,9 +28,6 @@ enum Select : uint32_t {
 
 constexpr bool is_memory(uint32_t select) { return select == kMemorySync || select == kMemoryL2 || select == kMemoryAsync; }
 
-/// Where the packets SET_SH_REG, SET_CONFIG_REG and SET_UCONFIG_REG count from, dwords of BAR5.
-constexpr uint32_t kShRegisters = 0x2c00, kConfigRegisters = 0x2000, kUconfigRegisters = 0xc000;
-
 /// MQD dword of a COMPUTE_* register, 0 when it has none. Registers of the slot are not among them.
 unsigned compute_dword(uint32_t reg) {
     const unsigned dword = mqd::dword_of(reg);
@@ -215,19 +212,19 @@ PacketResult Pm4Processor::set_registers(Hqd& hqd, const pm4::Packet& packet, ui
 }
 
 PacketResult Pm4Handlers::set_config_reg(P& p, Hqd& hqd, const Packet& packet) {
-    return p.set_registers(hqd, packet, kConfigRegisters);
+    return p.set_registers(hqd, packet, pm4::kConfigRegisters);
 }
 
 /// In the packet with an index that says what the register is for. The hardware lets users write these (performance
 /// counters, graphics); none of those is modelled.
 PacketResult Pm4Handlers::set_uconfig_reg(P& p, Hqd& hqd, const Packet& packet) {
     if (!p.privileged(hqd)) return p.todo(hqd, packet, "user configuration register from a user's buffer");
-    return p.set_registers(hqd, packet, kUconfigRegisters);
+    return p.set_registers(hqd, packet, pm4::kUconfigRegisters);
 }
 
 /// Shader registers belong to the queue. Those of graphics shaders are not kept.
 PacketResult Pm4Handlers::set_sh_reg(P&, Hqd& hqd, const Packet& packet) {
-    const uint32_t reg = kShRegisters + pm4::SET_SH_REG::reg_offset(packet);
+    const uint32_t reg = pm4::kShRegisters + pm4::SET_SH_REG::reg_offset(packet);
     const auto values = packet.body.subspan(1);
     for (uint32_t i = 0; i < values.size(); ++i) write_compute(hqd, reg + i, values[i]);
     return PacketResult::Done;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What each PM4 packet does; one function per entry of the handler column in packets/pm4.def; step 4 of the data flow.
+// What each PM4 packet does; one function per entry of the handler column in facts/packets/pm4.def; step 4 of the data flow.
 #pragma once
 
 #include "cp-firmware-model/mec/pm4.h"

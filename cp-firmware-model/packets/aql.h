@@ -41,12 +41,12 @@ namespace aql {
 /// Fields of the 16-bit header.
 namespace header_field {
 #define AQL_HEADER(name, low, width) using name = Bits<low, width>;
-#include "cp-firmware-model/packets/aql.def"
+#include "facts/packets/aql.def"
 }  // namespace header_field
 
 enum class Type : uint8_t {
 #define AQL_TYPE(name, value, text) name = value,
-#include "cp-firmware-model/packets/aql.def"
+#include "facts/packets/aql.def"
 };
 
 /// Scopes of a packet's fences. @source hsa.h hsa_fence_scope_t
@@ -54,14 +54,14 @@ inline constexpr unsigned kScopeSystem = 2;
 
 enum class Vendor : uint8_t {
 #define AQL_VENDOR(name, format, text) name = format,
-#include "cp-firmware-model/packets/aql.def"
+#include "facts/packets/aql.def"
 };
 
 #define AQL_FIELD(packet, name, offset, type)                              \
     namespace packet {                                                     \
     inline type name(const AqlPacket& p) { return p.get<type, offset>(); } \
     }
-#include "cp-firmware-model/packets/aql.def"
+#include "facts/packets/aql.def"
 
 struct ErrorInfo {
     Fault fault;
@@ -71,7 +71,7 @@ struct ErrorInfo {
 
 inline constexpr ErrorInfo kErrors[] = {
 #define AQL_ERROR(fault, code, exception) {Fault::fault, code, exception},
-#include "cp-firmware-model/packets/aql.def"
+#include "facts/packets/aql.def"
 };
 
 /// The row of a fault, or nullptr when the runtime has no code for it.
@@ -93,7 +93,7 @@ inline bool barrier_bit(const AqlPacket& p) { return header_field::Barrier::get(
 namespace amd_queue {
 #define AMD_QUEUE(name, offset, type) \
     inline type name(const AmdQueueTail& q) { return q.get<type, offset>(); }
-#include "cp-firmware-model/packets/aql.def"
+#include "facts/packets/aql.def"
 
 /// Bits of queue_properties.
 using UseScratchOnce = Bits<4, 1>;
@@ -105,7 +105,7 @@ namespace amd_signal {
 #define AMD_SIGNAL(name, offset, type)           \
     inline constexpr unsigned k_##name = offset; \
     inline type name(const AmdSignal& s) { return s.get<type, offset>(); }
-#include "cp-firmware-model/packets/aql.def"
+#include "facts/packets/aql.def"
 }  // namespace amd_signal
 
 /// What a dispatch needs to know of its queue.

@@ -12,6 +12,7 @@
 #include "common/fault.h"
 #include "cp-firmware-model/packets/frame.h"
 #include "cp-firmware-model/queue/hqd.h"
+#include "facts/pm4_header.h"
 
 namespace lyra::pm4 {
 
@@ -27,11 +28,6 @@ enum Sender : uint8_t {
     Any = Ring | kFromUser,
 };
 
-enum class Opcode : uint8_t {
-#define PM4(name, opcode, min, max, senders, handler) name = opcode,
-#include "cp-firmware-model/packets/pm4.def"
-};
-
 struct PacketInfo {
     const char* name;
     uint8_t opcode;
@@ -41,7 +37,7 @@ struct PacketInfo {
 
 inline constexpr PacketInfo kPackets[] = {
 #define PM4(name, opcode, min, max, senders, handler) {#name, opcode, min, max, senders},
-#include "cp-firmware-model/packets/pm4.def"
+#include "facts/packets/pm4.def"
 };
 
 inline constexpr uint8_t kNoRow = 0xff;
@@ -67,26 +63,20 @@ constexpr uint32_t exception_of(Fault fault) {
     switch (fault) {
 #define PM4_ERROR(fault, exception) \
     case Fault::fault: return exception;
-#include "cp-firmware-model/packets/pm4.def"
+#include "facts/packets/pm4.def"
         default: return 0;
     }
 }
 
-/// Type-3 header: type 31:30, body dwords - 1 29:16, opcode 15:8. @source Linux 6.12 soc15d.h PACKET3()
 constexpr uint32_t type(uint32_t header) { return bits(header, 30, 2); }
 constexpr uint8_t opcode(uint32_t header) { return static_cast<uint8_t>(bits(header, 8, 8)); }
 
 /// A NOP with the largest count is one dword: header only.
-inline constexpr uint32_t kOneDwordNop = 0xffff1000;
+inline constexpr uint32_t kOneDwordNop = header(Opcode::NOP, 0x4000);
 constexpr uint32_t body_dwords(uint32_t header) {
     const uint32_t count = bits(header, 16, 14);
     if (opcode(header) == static_cast<uint8_t>(Opcode::NOP) && count == 0x3fff) return 0;
     return count + 1;
-}
-
-/// Header of a packet with the given body; for tests and tools.
-constexpr uint32_t header(Opcode op, uint32_t body) {
-    return 0xc0000000u | ((body - 1) & 0x3fff) << 16 | static_cast<uint32_t>(op) << 8;
 }
 
 inline constexpr uint32_t kMaxBodyDwords = 0x4000;

@@ -14,7 +14,7 @@ namespace lyra::sdma {
 /// Number of a row.
 enum class Id : uint8_t {
 #define SDMA_PACKET(name, op, sub_op, variant, dwords, tail, handler) name,
-#include "cp-firmware-model/packets/sdma.def"
+#include "facts/packets/sdma.def"
 #undef SDMA_PACKET
 };
 enum class Variant : uint8_t { Any, Plain, Broadcast };
@@ -32,7 +32,7 @@ struct Packet {
 
 inline constexpr Packet kPackets[] = {
 #define SDMA_PACKET(name, op, sub_op, variant, dwords, tail, handler) {#name, op, sub_op, Variant::variant, dwords, Tail::tail},
-#include "cp-firmware-model/packets/sdma.def"
+#include "facts/packets/sdma.def"
 #undef SDMA_PACKET
 };
 

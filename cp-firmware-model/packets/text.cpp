@@ -22,7 +22,7 @@ struct AqlRow {
 constexpr AqlRow kAqlRows[] = {
 #define AQL_FIELD(packet, name, offset, type) \
     {#packet, #name, [](const AqlPacket& p) { return static_cast<uint64_t>(aql::packet::name(p)); }},
-#include "cp-firmware-model/packets/aql.def"
+#include "facts/packets/aql.def"
 };
 
 struct AqlKind {

@@ -25,7 +25,7 @@ Step SdmaEngine::Impl::execute(Ring& ring, int64_t& budget) {
     using Action = Step (Impl::*)(Ring&, int64_t&);
     static constexpr Action kActions[] = {
 #define SDMA_PACKET(name, op, sub_op, variant, dwords, tail, handler) &Impl::handler,
-#include "cp-firmware-model/packets/sdma.def"
+#include "facts/packets/sdma.def"
 #undef SDMA_PACKET
     };
     return (this->*kActions[ring.packet.row - kPackets])(ring, budget);

@@ -185,7 +185,7 @@ TEST(SdmaBadPacket, UnknownOpcodeOrSubOpcodeStopsTheRing) {
 TEST(SdmaBadPacket, GapsOfTheModelAreSkippedByTheirLength) {
     constexpr std::string_view kHandlers[] = {
 #define SDMA_PACKET(name, op, sub_op, variant, dwords, tail, handler) #handler,
-#include "cp-firmware-model/packets/sdma.def"
+#include "facts/packets/sdma.def"
 #undef SDMA_PACKET
     };
     for (size_t n = 0; n < std::size(kHandlers); ++n) {

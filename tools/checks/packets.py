@@ -99,7 +99,7 @@ def opcode_problems(tree, linux):
         with open(os.path.join(linux, name), encoding="utf-8") as file:
             for packet, opcode in re.findall(r"(?:#define\s+PACKET3_|\bIT_)(\w+)\s*=?\s*(0x[0-9a-fA-F]+)", file.read()):
                 known.setdefault(packet, int(opcode, 0))
-    with open(os.path.join(tree, "cp-firmware-model/packets/pm4.def"), encoding="utf-8") as file:
+    with open(os.path.join(tree, "facts/packets/pm4.def"), encoding="utf-8") as file:
         rows = re.findall(r"^PM4\((\w+),\s*(0x\w+)", file.read(), re.M)
     wrong = [f"pm4.def: {name} is {opcode}; in Linux's headers: {known.get(name)}" for name, opcode in rows
              if known.get(name) != int(opcode, 0) and name not in ELSEWHERE]
@@ -139,7 +139,7 @@ def sdma_problems(tree, linux):
     packets, dwords = sdma_header(text)
     numbers = {name: int(value) for name, value in re.findall(r"#define SDMA_((?:OP|SUBOP)_\w+)\s+(\d+)", text)}
     compared, problems, ours = 0, [], {}
-    for name in ("cp-firmware-model/packets/sdma.def", "facts/packets/sdma_fields.def"):
+    for name in ("facts/packets/sdma.def", "facts/packets/sdma_fields.def"):
         with open(os.path.join(tree, name), encoding="utf-8") as file:
             for kind, cells in SDMA_ROW.findall(file.read()):
                 packet, *cells = (cell.strip() for cell in cells.split(","))

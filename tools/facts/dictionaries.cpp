@@ -38,7 +38,7 @@ std::string aql() {
     std::string text = "# Types and formats of AQL packets.\n";
 #define AQL_TYPE(name, value, meaning) add(text, #name, value, 2);
 #define AQL_VENDOR(name, format, meaning) add(text, #name, format, 1);
-#include "cp-firmware-model/packets/aql.def"
+#include "facts/packets/aql.def"
     return text;
 }
 

@@ -13,12 +13,12 @@ namespace {
 
 constexpr std::string_view kPm4Handlers[] = {
 #define PM4(name, opcode, min, max, senders, handler) #handler,
-#include "cp-firmware-model/packets/pm4.def"
+#include "facts/packets/pm4.def"
 };
 
 constexpr std::string_view kSdmaHandlers[] = {
 #define SDMA_PACKET(name, op, sub_op, variant, dwords, tail, handler) #handler,
-#include "cp-firmware-model/packets/sdma.def"
+#include "facts/packets/sdma.def"
 #undef SDMA_PACKET
 };
 
@@ -80,7 +80,7 @@ std::string aql_table() {
 #define AQL_HEADER(name, low, width) text += fmt::format("| header | `{}` | 0x00 {} | |\n", #name, bit_range(low, width));
 #define AQL_FIELD(packet, name, offset, type) \
     text += fmt::format("| {} | `{}` | {:#04x} | {} |\n", #packet, #name, offset, #type);
-#include "cp-firmware-model/packets/aql.def"
+#include "facts/packets/aql.def"
     return text;
 }
 
@@ -109,8 +109,7 @@ std::string sdma_mqd_table() {
 std::string packets_page() {
     return fmt::format(
         "# Packets and queue descriptors\n\n{}\n\n"
-        "Tables in `facts/packets/`, `facts/mqd/` and `cp-firmware-model/packets/`. Effect: `none` is a packet for state that "
-        "the\n"
+        "Tables in `facts/packets/` and `facts/mqd/`. Effect: `none` is a packet for state that the\n"
         "model does not have; `not modelled` is a gap, counted and skipped.\n\n"
         "## PM4\n\nThe header is dw 1, as the driver counts. Body: dwords after the header.\n\n"
         "| packet | opcode | body | from | effect | fields |\n|---|---|---|---|---|---|\n{}\n"

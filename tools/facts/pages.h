@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is made of the rows of facts/ and cp-firmware-model/packets/ beside code: pages of the documentation, dictionaries of
+// What is made of the rows of facts/ beside code: pages of the documentation, dictionaries of
 // fuzzers.
 #pragma once
 
