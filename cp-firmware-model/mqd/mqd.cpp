@@ -90,8 +90,9 @@ Fault store(MemoryPort& memory, const Hqd& hqd, uint64_t address) {
     const auto put = [&](uint64_t dword, const uint32_t* words, size_t count) {
         return memory.write(0, address + dword * 4, words, count * 4);
     };
-    // Dword 0 is the driver's header.
-    Fault fault = put(1, &hqd.compute[1], hqd.compute.size() - 1);
+    // The header before it is the driver's.
+    constexpr unsigned kFirst = compute_dispatch_initiator;
+    Fault fault = put(kFirst, &hqd.compute[kFirst], hqd.compute.size() - kFirst);
     if (fault == Fault::None) fault = put(cp_mqd_base_addr_lo, regs.data(), regs.size());
     if (fault == Fault::None) fault = put(lyra_ib_magic, saved.data(), saved.size());
     if (fault == Fault::None) fault = put(lyra_flight, hqd.save.flight.data(), hqd.save.flight.size());

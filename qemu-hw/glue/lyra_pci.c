@@ -29,9 +29,6 @@
 #include "system/system.h"
 
 enum {
-    /* A device id that the driver does not list, so that it asks the discovery table what the device is. */
-    LYRA_PCI_VENDOR = 0x1002,
-    LYRA_PCI_DEVICE = 0x9a00,
     LYRA_PCI_SUBSYSTEM = 0x0001,
 
     LYRA_BAR_VRAM = 0,

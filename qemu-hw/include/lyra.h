@@ -42,6 +42,10 @@ extern "C" {
 #define LYRA_CUS_MAX 64u
 #define LYRA_THREADS_MAX 64u
 
+/** Ids of the PCI device. The driver does not list the second, so that it asks the discovery table what the device is. */
+#define LYRA_PCI_VENDOR 0x1002u
+#define LYRA_PCI_DEVICE 0x9a00u
+
 /** Sizes of the PCI BARs, in bytes. BAR0 is VRAM and has the size that the configuration asks for. */
 #define LYRA_DOORBELL_BAR_BYTES (2u << 20)
 #define LYRA_REGISTER_BAR_BYTES (512u << 10)

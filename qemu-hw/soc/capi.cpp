@@ -27,6 +27,7 @@
 #include "gcn-interp/cu/exec_histogram.h"
 #include "qemu-hw/include/lyra.h"
 #include "qemu-hw/soc/config.h"
+#include "qemu-hw/soc/discovery.h"
 #include "qemu-hw/soc/recorder.h"
 #include "qemu-hw/soc/soc.h"
 #include "qemu-hw/soc/vbios.h"

@@ -9,11 +9,14 @@
 
 #include "common/bits.h"
 #include "facts/register_fields.h"
+#include "facts/registers.h"
 #include "qemu-hw/include/lyra.h"
 
 namespace lyra {
 
 namespace {
+
+static_assert(LYRA_DOORBELL_NOTIFY_REGISTER == regs::LYRA::LYRA_DOORBELL_NOTIFY * 4);
 
 constexpr uint32_t kAtcValid = field::ATC_VMID_PASID_MAPPING::VALID::kMask;
 constexpr uint32_t kFbBase = 0x8000;  ///< FB_BASE: bits 47:24 of the first MC address of VRAM

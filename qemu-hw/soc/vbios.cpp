@@ -6,6 +6,8 @@
 #include <numeric>
 #include <string_view>
 
+#include "qemu-hw/include/lyra.h"
+
 namespace lyra {
 
 namespace {
@@ -39,7 +41,7 @@ void put_pci_rom(Image& rom) {
     rom.u8(3, 0xcb);  // far return, for a firmware that calls the entry point
     rom.u16(0x18, kPcir);
     rom.text(kPcir, "PCIR");
-    rom.u16(kPcir + 4, kPciVendor), rom.u16(kPcir + 6, kPciDevice);
+    rom.u16(kPcir + 4, LYRA_PCI_VENDOR), rom.u16(kPcir + 6, LYRA_PCI_DEVICE);
     rom.u16(kPcir + 0xa, 0x18);
     rom.u8(kPcir + 0xe, 0x80), rom.u8(kPcir + 0xf, 0x03);  // class 0x038000
     rom.u16(kPcir + 0x10, kImageBytes / 512);

@@ -8,7 +8,6 @@
 namespace lyra {
 
 inline constexpr uint32_t kEngineClock10kHz = 150000, kMemoryClock10kHz = 100000, kReferenceClock10kHz = 10000;
-inline constexpr uint16_t kPciVendor = 0x1002, kPciDevice = 0x9a00;
 
 /// 8 KiB image: PCI ROM header, ATOM master tables, firmwareinfo, smu_info, an empty asic_init.
 std::vector<uint8_t> vbios_image();
