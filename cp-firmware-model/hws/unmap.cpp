@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// UNMAP_QUEUES: which queues, waiting for them, and giving up on those that hang; step 3 of the data flow.
+// UNMAP_QUEUES: which queues, how long it waits for them to leave, and what of those that do not; step 3 of the data flow.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -147,6 +147,11 @@ PacketResult HwScheduler::unmap_queues(Hqd& ring, const pm4::Packet& packet) {
     return unmap(ring, selection, kind) ? PacketResult::Done : PacketResult::Retry;
 }
 
+/// What a packet goes through; each of its queues goes its own way meanwhile, which unmap/unmapper.cpp draws.
+///
+///     begin_unmap(): all are asked --> finish_unmap(): each is looked at --all out--------------------> done
+///                                        ^                            |                                ^
+///                                        +-----some not, in time------+--some not, too late--> give_up()
 /// @return whether the packet is done with
 bool HwScheduler::unmap(Hqd& ring, const Selection& selection, Dequeue kind) {
     if (ring.pm4.packet_progress == 0) begin_unmap(ring, selection, kind);

@@ -126,6 +126,7 @@ void SaveCoordinator::ask(Hqd& hqd) {
 Fault SaveCoordinator::grant(Hqd& hqd) {
     const std::vector<CollectedGroup> collected = collect(dispatcher_, hqd.id());
     std::vector<cwsr::SavedGroup> groups;
+    groups.reserve(collected.size());
     for (const CollectedGroup& group : collected) groups.push_back(group.image);
     // What an interrupted restore has not brought back yet stays where it is.
     dispatcher_.append_groups_to_restore(hqd.id(), groups);

@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: MIT
 // The states of a queue that leaves its slot; step 3 of the data flow.
 //
-//              request(Drain), or Save of waves
-//              that cannot be saved
-//        +---------------------------------------> Drain --Drained, Dead--+
-//        |<--cancel()----------------------------    |                    |
-//        |                                           |                    |
-//      None                                          |                    v
-//        |                                        request(Reset)       leave():  MQD written,
-//        |                                           |                    ^      slot free
-//        |                                           v                    |
-//        +--request(Reset): waves are killed-----> Reset --Dead-----------+
-//        |                                           ^                    |
-//        |                                           |                    |
-//        |                                        request(Reset)          |
-//        |                                           |                    |
-//        +--request(Save)------------------------> Save --Drained, Saved,-+
-//        |<--cancel(), as long as no wave            |    Dead
-//            has been asked (SaveCoordinator)        +--Runs: looked at again
+//                +---request(Drain)---> Drain ---+
+//                |                       ^ |     |  look(): nothing of the queue
+//                |                       | v     |  runs any more, or it is dead
+//      map()     |                       | |     |
+//      ---> None +---request(Save)----> Save ----+---> leave(): MQD written, slot free
+//                |                               |
+//                +---request(Reset)---> Reset ---+
 //
-// The state is Hqd::dequeue, and within Save Hqd::save.state. Drain and Save lead to each other by request() until waves have
-// been asked. UNMAP_QUEUES (hws/unmap.cpp) gives up on queues that do not come out in time: they keep their state, and leave
-// when they can.
+//      state   request(Drain)   request(Save)   request(Reset)   cancel()   look() has the queue leave when it finds
+//      None    Drain            Save [1]        Reset [2]        None
+//      Drain   Drain            Save [1]        Reset [2]        None       Drained, Dead
+//      Save    Drain [3]        Save [1]        Reset [2]        None [3]   Drained, Saved, Dead
+//      Reset   Reset            Reset           Reset            refused    Dead, always
+//
+// [1] Drain when its waves cannot be saved. [2] Its waves are killed at once. [3] Refused once waves have been asked to save
+// themselves. The state is Hqd::dequeue; within Save there are those of SaveCoordinator. UNMAP_QUEUES (hws/unmap.cpp) gives up
+// on queues that do not leave in time: they keep their state, and leave when they can.
 #include "cp-firmware-model/unmap/unmapper.h"
 
 #include <algorithm>

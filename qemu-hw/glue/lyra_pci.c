@@ -210,8 +210,11 @@ static void lyra_pci_reset(DeviceState *dev)
 static bool lyra_check_properties(LyraState *s, Error **errp)
 {
     if (s->vram_bytes < LYRA_VRAM_MIN || s->vram_bytes > LYRA_VRAM_MAX || !is_power_of_2(s->vram_bytes)) {
-        error_setg(
-            errp, "vram=%" PRIu64 "M is not possible: it must be a power of two from " LYRA_VRAM_RANGE, s->vram_bytes / MiB);
+        error_setg(errp,
+                   "vram=%" PRIu64 "M is not possible: it must be a power of two from %" PRIu64 "M to %" PRIu64 "G",
+                   s->vram_bytes / MiB,
+                   (uint64_t)(LYRA_VRAM_MIN / MiB),
+                   (uint64_t)(LYRA_VRAM_MAX / GiB));
         return false;
     }
     if (s->compute_units < 1 || s->compute_units > LYRA_CUS_MAX ||
@@ -486,7 +489,7 @@ static const struct {
     const char *name;
     const char *text;
 } lyra_descriptions[] = {
-    {"vram", "Size of the video memory, a power of two from " LYRA_VRAM_RANGE},
+    {"vram", "Size of the video memory, a power of two from 256M to 64G"},
     {"cus", "Number of compute units, 1 to 4 or a multiple of 4 up to 64"},
     {"threads", "Host threads that run waves (default 0: as many as the host has processors, 8 at most); pump=virtual: 1"},
     {"chip", "Chip to be, a row of the chip table (default gfx900)"},

@@ -34,10 +34,9 @@ extern "C" {
 
 #define LYRA_DEFAULT_THREADS_MAX 8
 
-/** What lyra_create() takes at most and at least; the range of VRAM also as text for messages. */
+/** What lyra_create() takes at most and at least. */
 #define LYRA_VRAM_MIN (256ull << 20)
 #define LYRA_VRAM_MAX (64ull << 30)
-#define LYRA_VRAM_RANGE "256M to 64G"
 #define LYRA_SHADER_ENGINES 4u
 #define LYRA_CUS_MAX 64u
 #define LYRA_THREADS_MAX 64u

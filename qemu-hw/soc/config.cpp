@@ -49,7 +49,8 @@ std::string check_config(const lyra_config& config) {
     if (!config.chip || !find_chip(config.chip))
         return fmt::format("unknown chip '{}'; known: {}", config.chip ? config.chip : "", fmt::join(kChipNames, ", "));
     if (config.vram_bytes < LYRA_VRAM_MIN || config.vram_bytes > LYRA_VRAM_MAX || !std::has_single_bit(config.vram_bytes))
-        return fmt::format("VRAM of {} bytes: must be a power of two from " LYRA_VRAM_RANGE, config.vram_bytes);
+        return fmt::format("VRAM of {} bytes: must be a power of two from {}M to {}G", config.vram_bytes, LYRA_VRAM_MIN >> 20,
+                           LYRA_VRAM_MAX >> 30);
     if (config.compute_units < 1 || config.compute_units > kMaxComputeUnits ||
         (config.compute_units > kShaderEngines && config.compute_units % kShaderEngines != 0))
         return fmt::format("{} compute units: must be 1 to {}, or a multiple of {} up to {}", config.compute_units,

@@ -175,7 +175,13 @@ std::string Replayer::perform(const RecordedCall& call) {
         case CallKind::RamMap: set_ram_map(call); break;
         case CallKind::BarAddresses: lyra_set_bar_addresses(device_, call.bars[0], call.bars[1], call.bars[2]); break;
         case CallKind::BusMaster: lyra_set_bus_master(device_, call.value != 0); break;
-        case CallKind::Load: result = lyra_load(device_, call.state.data(), call.state.size(), nullptr, 0); break;
+        case CallKind::Load: {
+            char error[256] = "";
+            result = lyra_load(device_, call.state.data(), call.state.size(), error, sizeof error);
+            if (result == 0 && call.result != 0)
+                return fmt::format("this version does not take the saved state in it: {}", error);
+            break;
+        }
         case CallKind::End: break;
     }
     last_ns_ = std::max({last_ns_, call.now_ns, call.kind == CallKind::RunUntil ? call.value : 0});

@@ -18,7 +18,9 @@ namespace {
 std::string check_vram(const std::string& text) {
     const uint64_t bytes = bytes_of(text);
     const bool good = std::has_single_bit(bytes) && bytes >= LYRA_VRAM_MIN && bytes <= LYRA_VRAM_MAX;
-    return good ? "" : "the size of VRAM is a power of two from " LYRA_VRAM_RANGE ", such as 2G, not " + text;
+    if (good) return "";
+    return fmt::format("the size of VRAM is a power of two from {}M to {}G, such as 2G, not {}", LYRA_VRAM_MIN >> 20,
+                       LYRA_VRAM_MAX >> 30, text);
 }
 
 std::string check_mem(const std::string& text) {
