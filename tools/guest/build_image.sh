@@ -264,7 +264,7 @@ compile_programs() (
     set -e
     "$here/hipcc.sh" --cache "$cache" --release "$release" --packages "$packages" "$here/init/warm.cpp" "$work/warm" -O2 -ldl
     "$here/hipcc.sh" --cache "$cache" --release "$release" --packages "$packages" "$here/init/host.cpp" "$work/host" -O2 \
-        -x c++ -std=c++20 -no-hip-rt
+        -x c++ -std=c++20 -no-hip-rt -Wl,--as-needed
     install -m 755 "$work/warm" "$work/host" "$work/root/usr/lib/lyra/"
 )
 
