@@ -212,6 +212,7 @@ void run_side_by_side(const GuestOptions& options, const fs::path& program, cons
     std::mutex lock;
     std::exception_ptr error;
     std::vector<std::thread> threads;
+    threads.reserve(shares.size());
     for (const std::vector<KfdtestCase>& share : shares) {
         threads.emplace_back([&] {
             try {

@@ -15,6 +15,7 @@
 #include <optional>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -223,10 +224,9 @@ public:
     Measured take(size_t number) {
         std::unique_lock lock(lock_);
         changed_.wait(lock, [&] { return measured_[number] || error_; });
-        if (!measured_[number]) std::rethrow_exception(error_);
-        Measured out = std::move(*measured_[number]);
-        measured_[number].reset();
-        return out;
+        std::optional<Measured> out = std::exchange(measured_[number], std::nullopt);
+        if (!out) std::rethrow_exception(error_);
+        return std::move(*out);
     }
 
 private:
@@ -314,7 +314,7 @@ void print(const results::Configuration& row) {
     std::string name;
     for (const auto& [path, value] : row.swept) name += fmt::format("{}{}={}", name.empty() ? "" : " ", path, value);
     if (row.deadlocked.value_or(false)) name += fmt::format("{}deadlocked", name.empty() ? "" : "  ");
-    fmt::print("{} {:>5}  {}\n", results::result_columns(row), *row.lost_work, name);
+    fmt::print("{} {:>5}  {}\n", results::result_columns(row), row.lost_work.value_or(0), name);
 }
 
 /// Leaves the run that is a sweep's job: one configuration with one seed.
@@ -382,7 +382,7 @@ int measure_main(Options& options) {
                                         ? std::string()
                                         : results::to_line(results::RawRun{configuration.experiment.samples, seeds[0].run});
             const results::Configuration row = results::measured(configuration, std::move(seeds));
-            lost |= *row.lost_work != 0;
+            lost |= row.lost_work.value_or(0) != 0;
             if (options.json)
                 fmt::print("{}", results::to_line(row, false));
             else

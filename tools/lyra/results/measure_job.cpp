@@ -93,8 +93,10 @@ Shape shape_of(const sim::ClientClass& client, unsigned cus) {
     const unsigned per_cu = static_cast<unsigned>(std::clamp(std::round(waves_wanted), 1.0, static_cast<double>(kMostWaves)));
     unsigned groups = (per_cu + kMostGroupWaves - 1) / kMostGroupWaves;
     while (per_cu % groups != 0) ++groups;
-    const double rest = std::max(0.0, wanted - static_cast<double>(per_cu * kWaveBytes)), most = kLdsBytes / groups;
-    return {groups * cus, per_cu / groups, static_cast<unsigned>(std::min(rest / groups, most)) / kLdsGranule * kLdsGranule};
+    const unsigned most = kLdsBytes / groups;
+    const double rest = std::max(0.0, wanted - static_cast<double>(per_cu * kWaveBytes));
+    return {groups * cus, per_cu / groups,
+            static_cast<unsigned>(std::min<double>(rest / groups, most)) / kLdsGranule * kLdsGranule};
 }
 
 /// Where the driver's settings are.
