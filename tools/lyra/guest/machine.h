@@ -82,6 +82,9 @@ private:
     static constexpr uintmax_t kJobDiskBytes = uintmax_t{64} << 20;
     std::filesystem::path pack(GuestJob job, const std::filesystem::path& work, bool with_driver = true,
                                bool is_base = false) const;
+    // command_line.cpp
+    std::vector<std::string> board(const std::string& accelerator, const std::string& cpu, unsigned processors,
+                                   const MemoryFiles* memory) const;
     std::vector<std::string> machine(const std::filesystem::path& work, const std::filesystem::path& serial_log,
                                      const MemoryFiles* memory = nullptr) const;
     bool can_go_on(const GuestJob& job) const;

@@ -154,7 +154,7 @@ void GoOn::feed(const char* data, size_t bytes) {
     for (size_t end; (end = text_.find('\n')) != std::string::npos; text_.erase(0, end + 1)) {
         const nlohmann::json message = nlohmann::json::parse(text_.substr(0, end), nullptr, false);
         if (!message.is_object() || message.value("event", "") != "MIGRATION" ||
-            message["data"].value("status", "") != "completed")
+            message.value("data", nlohmann::json::object()).value("status", "") != "completed")
             continue;
         say(monitor_, {{"execute", "cont"}});
         stopped_ = false;

@@ -197,7 +197,7 @@ Measured measure(const Options& options, const sim::Experiment& experiment, size
         std::vector<TimelineQueue> expected;
         for (const Place& place : places_of(experiment))
             expected.push_back({experiment.clients[place.client].latency_critical, place.warm_up});
-        measured.timeline = std::move(read_timelines(events, {expected}).front());
+        measured.timeline = read_timeline(events, expected);
         measured.hash = result.trace->hash;
         place_arrivals(measured);
     } catch (const std::runtime_error& error) {
@@ -277,7 +277,8 @@ results::MeasuredRun describe(const sim::Experiment& experiment, const Measured&
     out.duration_ns = m.timeline.duration_ns;
     const std::vector<Place> places = places_of(experiment);
     // The device has seen the clients' queues in the order of their warm-up, unless it saw others as well.
-    if (m.timeline.queues.size() != places.size() || m.clients.size() != places.size())
+    const bool all = m.timeline.queues.size() == places.size() && m.clients.size() == places.size();
+    if (!all || m.clients.rbegin()->first >= places.size())
         throw EnvironmentError(fmt::format("the device saw kernels of {} queues, {} clients ended, and there should be {}",
                                            m.timeline.queues.size(), m.clients.size(), places.size()));
     std::map<unsigned, std::pair<uint64_t, uint64_t>> turnaround;  // of samples: sum, count

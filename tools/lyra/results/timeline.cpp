@@ -20,7 +20,7 @@ constexpr uint64_t kAqlKernelDispatch = 2;   // HSA_PACKET_TYPE_KERNEL_DISPATCH
 /// Follows the device from event to event.
 class Reader {
 public:
-    explicit Reader(const std::vector<std::vector<TimelineQueue>>& experiments) : expected_(experiments) {}
+    explicit Reader(const std::vector<TimelineQueue>& queues) : expected_(queues) {}
 
     void take(const TraceRecord& e) {
         if (begin_ns_ == 0) begin_ns_ = e.time_ns;
@@ -38,18 +38,16 @@ public:
         }
     }
 
-    std::vector<Timeline> finish() {
-        if (!marked_) finish_experiment();
-        if (experiments_.size() != expected_.size())
-            throw std::runtime_error(
-                fmt::format("the device saw {} experiments, not {}", experiments_.size(), expected_.size()));
-        return std::move(experiments_);
+    Timeline finish() {
+        if (marks_ == 0) finish_experiment();
+        if (marks_ != 0 && marks_ != 2)
+            throw std::runtime_error(fmt::format("the device saw {} marks of an experiment, not 2", marks_));
+        return std::move(done_);
     }
 
 private:
     void mark() {
-        if (marked_) finish_experiment();
-        marked_ = true;
+        if (++marks_ == 2) finish_experiment();
         out_ = {};
         running_.clear();
         tracks_.clear();
@@ -72,7 +70,7 @@ private:
         for (const auto& [doorbell, track] : tracks_)
             out_.queues[track.number] = times_of(track, first, last, off_[doorbell].longest_ns);
         out_.duration_ns = now_ns_ - begin_ns_;
-        experiments_.push_back(std::move(out_));
+        done_ = std::move(out_);
     }
 
     struct Ring {
@@ -130,9 +128,7 @@ private:
         const auto [it, added] = tracks_.try_emplace(doorbell);
         if (!added) return it->second;
         it->second.number = tracks_.size() - 1;
-        const size_t experiment = experiments_.size();
-        if (experiment < expected_.size() && it->second.number < expected_[experiment].size())
-            it->second.expected = expected_[experiment][it->second.number];
+        if (it->second.number < expected_.size()) it->second.expected = expected_[it->second.number];
         return it->second;
     }
 
@@ -267,9 +263,8 @@ private:
         running_.erase(it);
     }
 
-    const std::vector<std::vector<TimelineQueue>>& expected_;
-    Timeline out_;
-    std::vector<Timeline> experiments_;
+    const std::vector<TimelineQueue>& expected_;
+    Timeline out_, done_;
     std::map<uint64_t, std::vector<Ring>> rung_;  // by doorbell
     std::map<uint64_t, uint64_t> doorbell_, position_;  // by queue
     std::map<uint64_t, Track> tracks_;  // by doorbell
@@ -278,13 +273,14 @@ private:
     uint64_t hiq_ = ~uint64_t{0};
     uint64_t last_asked_ns_ = 0, last_unmapped_ns_ = 0;
     uint64_t begin_ns_ = 0, now_ns_ = 0;
-    bool begun_ = false, marked_ = false;
+    unsigned marks_ = 0;
+    bool begun_ = false;
 };
 
 }  // namespace
 
-std::vector<Timeline> read_timelines(std::istream& in, const std::vector<std::vector<TimelineQueue>>& experiments) {
-    Reader reader(experiments);
+Timeline read_timeline(std::istream& in, const std::vector<TimelineQueue>& queues) {
+    Reader reader(queues);
     read_text_trace(in, [&](const TraceRecord& record) { reader.take(record); });
     return reader.finish();
 }

@@ -34,15 +34,14 @@ struct Timeline {
     uint64_t duration_ns = 0;  ///< of the experiment, its warm-up included
 };
 
-/// Work-groups of a grid that a client runs before each experiment and after the last one.
+/// Work-groups of a grid that a client runs before the experiment and after it.
 constexpr uint64_t kMarkGroups = 4099;
 /// Of one that each client runs before its warm-up: its queue is that client's. Runtimes have queues of their own.
 constexpr uint64_t kClientGroups = 4098;
 
 /// @param in lines as common/trace_text.h says
-/// @param experiments  the queues of each; a trace without any mark is one experiment
-/// @return one for each experiment
-/// @throws std::runtime_error  a line that is not one; another number of experiments than expected
-std::vector<Timeline> read_timelines(std::istream& in, const std::vector<std::vector<TimelineQueue>>& experiments);
+/// @param queues  of the experiment, which is between two marks; a trace without any is all of it
+/// @throws std::runtime_error  a line that is not one; one mark, or more than two
+Timeline read_timeline(std::istream& in, const std::vector<TimelineQueue>& queues);
 
 }  // namespace lyra::cli

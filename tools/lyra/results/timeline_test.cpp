@@ -11,15 +11,11 @@ namespace {
 
 constexpr TimelineQueue kCritical{true, 0}, kBestEffort{false, 0};
 
-std::vector<Timeline> read_all(const std::string& text, const std::vector<std::vector<TimelineQueue>>& experiments) {
+Timeline read(const std::string& text, const std::vector<TimelineQueue>& queues = {kBestEffort, kCritical}) {
     std::string tabs = text;
     for (char& c : tabs) c = c == ' ' ? '\t' : c;
     std::istringstream in(tabs);
-    return read_timelines(in, experiments);
-}
-
-Timeline read(const std::string& text, const std::vector<TimelineQueue>& queues = {kBestEffort, kCritical}) {
-    return read_all(text, {queues}).at(0);
+    return read_timeline(in, queues);
 }
 
 // Queue 1: best effort, doorbell 0x100; queue 2: latency-critical, 0x200; queue 9: HIQ, 0x8.
@@ -133,7 +129,7 @@ TEST(Timeline, AnIdleQueueThatGoesDisplacesNobody) {
     EXPECT_EQ(t.saved_queues, 0u);
 }
 
-TEST(Timeline, MarksDivideExperiments) {
+TEST(Timeline, AnExperimentIsBetweenTwoMarks) {
     std::string text = kMapped + "40 dispatch_begin 1 2 1 1\n41 dispatch_started 1 2\n42 dispatch_end 1 2\n";
     uint64_t ns = 100, dispatch = 2;
     const auto kernel = [&](uint64_t groups) {
@@ -142,21 +138,19 @@ TEST(Timeline, MarksDivideExperiments) {
         text += std::to_string(ns + 9) + " dispatch_end " + std::to_string(dispatch++) + " 2\n";
         ns += 100;
     };
-    for (const unsigned kernels : {3u, 2u}) {
-        kernel(kMarkGroups);
-        kernel(kClientGroups);
-        for (unsigned n = 0; n < kernels; ++n) kernel(1);
-    }
+    const std::vector<TimelineQueue> expected{{true, 1}};
+    kernel(kMarkGroups);
+    kernel(kClientGroups);
+    for (unsigned n = 0; n < 3; ++n) kernel(1);
+    EXPECT_THROW(read(text, expected), std::runtime_error) << "it has no end";
     kernel(kMarkGroups);
     kernel(1);
-    const std::vector<std::vector<TimelineQueue>> expected(2, {{true, 1}});
-    const std::vector<Timeline> experiments = read_all(text, expected);
-    EXPECT_THROW(read_all(text, {expected.front()}), std::runtime_error) << "what was expected is not what was seen";
-    ASSERT_EQ(experiments.size(), 2u) << "what is before the first mark and after the last is none";
-    ASSERT_EQ(experiments[0].samples.size(), 2u) << "each has a warm-up";
-    EXPECT_EQ(experiments[0].samples[0].t8_first_wave, 401u);
-    ASSERT_EQ(experiments[1].samples.size(), 1u);
-    EXPECT_EQ(experiments[1].samples[0].t8_first_wave, 901u);
+    const Timeline t = read(text, expected);
+    ASSERT_EQ(t.samples.size(), 2u) << "the first is the warm-up; what is before the first mark and after the last is none";
+    EXPECT_EQ(t.samples[0].t8_first_wave, 401u);
+    EXPECT_EQ(t.samples[1].t8_first_wave, 501u);
+    kernel(kMarkGroups);
+    EXPECT_THROW(read(text, expected), std::runtime_error) << "another one begins";
 }
 
 TEST(Timeline, HowFastAClientIsAloneAndBesideOthers) {

@@ -355,6 +355,15 @@ void test_deterministic(const Options& options, Report& report) {
     check("equal runs have equal traces, one of them recorded", ran && lines[0] == lines[1]);
     check("equal runs from a saved machine have equal traces", ran && lines[2] == lines[3]);
     check("another seed has another trace", ran && lines[2] != lines[4]);
+    // What stops the machine for its host to save it is a device that any program reaches.
+    guest.snapshot = true;
+    guest.record.clear();
+    guest.timeout_s = std::min(guest.timeout_s, 120.0);
+    write_text(work.path() / "stops", "#!/bin/sh\n/usr/lib/lyra/host stop\necho PASSED\n");
+    std::string stopped;
+    deterministic_run(guest, work.path() / "stops", stopped);
+    report.add("deterministic", "a program cannot stop a machine that goes on",
+               stopped.empty() ? Verdict::Passed : Verdict::Failed, stopped);
     const Captured replay = capture({own_program().string(), "replay", "--check", "--json", recording}, true);
     const auto replayed = nlohmann::json::parse(replay.out, nullptr, false);
     const bool same = ran && replay.status == 0 && !replayed.is_discarded() &&
