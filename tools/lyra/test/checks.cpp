@@ -263,7 +263,7 @@ const std::vector<CommandCheck>& command_checks() {
          "only lyra sim can",
          10},
         {"kfdtest in several guests has no trace",
-         {"kfdtest", "--parallel", "2", "--trace", "x.pftrace", "--filter", "KFDQMTest.CreateCpQueue"},
+         {"kfdtest", "--parallel", "2", "--trace", "x.pftrace", "--filter", "KFDQMTest.CreateAqlCpQueue"},
          2,
          "",
          "several guests cannot have one",
