@@ -50,8 +50,11 @@ inline float flush(float value, bool kept) {
 }
 inline double flush(double value, bool) { return value; }
 
+/// Of two NaNs the one in memory, made quiet. @source docs/spec/isa.md 3.7
 template <class T>
 T sum(T old, T data, Denormals denormals) {
+    constexpr T kQuiet = T{1} << (sizeof(T) == 4 ? 22 : 51);
+    if (std::isnan(as_float(old))) return old | kQuiet;
     const auto exact = flush(as_float(old), denormals.in) + flush(as_float(data), denormals.in);
     return std::bit_cast<T>(flush(exact, denormals.out));
 }

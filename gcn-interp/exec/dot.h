@@ -54,8 +54,8 @@ uint32_t dot_unsigned_clamped(uint32_t a, uint32_t b, uint32_t c) {
 /// no public text fixes it. f32 denormals are flushed whatever MODE says. @source docs/spec/isa.md 3.2
 inline float dot2_f32_f16(uint32_t a, uint32_t b, float c) {
     float sum = fp::flush(c);
-    sum = fp::flush(sum + fp::half_to_float(a & 0xffff) * fp::half_to_float(b & 0xffff));
-    return fp::flush(sum + fp::half_to_float(a >> 16) * fp::half_to_float(b >> 16));
+    sum = fp::flush(fp::add(sum, fp::mul(fp::half_to_float(a & 0xffff), fp::half_to_float(b & 0xffff))));
+    return fp::flush(fp::add(sum, fp::mul(fp::half_to_float(a >> 16), fp::half_to_float(b >> 16))));
 }
 
 }  // namespace lane

@@ -68,8 +68,8 @@ void interp_f32(ExecContext& ctx, const Inst& inst) {
     each_lane(ctx, inst, [&](const Parameters& parameters, unsigned lane, uint32_t old) {
         const auto slope = std::bit_cast<float>(read_parameter(ctx, inst, parameters, lane, kSecond ? kP20 : kP10));
         const auto from = std::bit_cast<float>(kSecond ? old : read_parameter(ctx, inst, parameters, lane, kP0));
-        const float product = slope * source(ctx.wave, inst, 0, 1, lane);
-        return std::bit_cast<uint32_t>(finish(inst, ctx.wave, product + from));
+        const float product = fp::mul(slope, source(ctx.wave, inst, 0, 1, lane));
+        return std::bit_cast<uint32_t>(finish(inst, ctx.wave, fp::add(product, from)));
     });
 }
 
@@ -96,8 +96,8 @@ void interp_p1_f16(ExecContext& ctx, const Inst& inst) {
         float from = fp::half_to_float(chosen_half(inst, word));
         if (kFromRegister && (inst.abs >> 2 & 1)) from = std::fabs(from);
         if (kFromRegister && (inst.neg >> 2 & 1)) from = -from;
-        const float product = slope * source(ctx.wave, inst, 0, 1, lane);
-        return std::bit_cast<uint32_t>(finish(inst, ctx.wave, product + from));
+        const float product = fp::mul(slope, source(ctx.wave, inst, 0, 1, lane));
+        return std::bit_cast<uint32_t>(finish(inst, ctx.wave, fp::add(product, from)));
     });
 }
 
@@ -106,8 +106,8 @@ template <bool kLegacy>
 void interp_p2_f16(ExecContext& ctx, const Inst& inst) {
     each_lane(ctx, inst, [&](const Parameters& parameters, unsigned lane, uint32_t old) {
         const float slope = fp::half_to_float(chosen_half(inst, read_parameter(ctx, inst, parameters, lane, kP20)));
-        const float product = slope * source(ctx.wave, inst, 0, 1, lane);
-        const float sum = finish(inst, ctx.wave, product + source(ctx.wave, inst, 2, 2, lane));
+        const float product = fp::mul(slope, source(ctx.wave, inst, 0, 1, lane));
+        const float sum = finish(inst, ctx.wave, fp::add(product, source(ctx.wave, inst, 2, 2, lane)));
         return fp::float_to_half<Round::NearestEven>(sum) | (kLegacy ? 0 : old & 0xffff0000);
     });
 }

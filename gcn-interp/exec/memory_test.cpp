@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Vector memory: LDS, global, flat, scratch, buffers, atomics, faults.
+#include "facts/atomics.h"
 #include "gcn-interp/cu/test_machine.h"
 #include "gcn-interp/exec/buffer_format.h"
 
@@ -443,6 +444,14 @@ TEST_F(VectorMemory, DisplacesPagesOfAnEarlierTurn) {
     run(launch);
     EXPECT_GT(memory.lookups, before);
     EXPECT_TRUE(memory.touched.empty());
+}
+
+TEST(Atomics, SumOfNansIsTheOneInMemoryMadeQuiet) {
+    const atomics::Denormals kept;
+    EXPECT_EQ(atomics::sum<uint32_t>(0xff800005, 0x7fc00006, kept), 0xffc00005u);
+    EXPECT_EQ(atomics::sum<uint32_t>(0x3f800000, 0x7f800006, kept), 0x7fc00006u);
+    EXPECT_EQ(atomics::sum<uint32_t>(0x7f800000, 0xff800000, kept), 0xffc00000u);
+    EXPECT_EQ(atomics::sum<uint64_t>(0x7ff0000000000005, 0xfff8000000000006, kept), 0x7ff8000000000005u);
 }
 
 }  // namespace lyra::gcn::test

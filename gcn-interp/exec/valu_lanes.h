@@ -28,14 +28,16 @@ inline int32_t fixed_point(float v, float low, double limit) {
 // f32 multiply-add ------------------------------------------------------------------------------------------------------------
 
 /// v_mad_f32 and its kin: two roundings, denormals are always flushed. @source docs/spec/isa.md 3.1
-inline float mad_f32(float a, float b, float c) { return fp::flush(fp::flush(fp::flush(a) * fp::flush(b)) + fp::flush(c)); }
-inline float fma_f32(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+inline float mad_f32(float a, float b, float c) {
+    return fp::flush(fp::accumulate(fp::flush(fp::mul(fp::flush(a), fp::flush(b))), fp::flush(c)));
+}
+inline float fma_f32(float a, float b, float c) { return fp::fma(a, b, c); }
 
 // f16 -------------------------------------------------------------------------------------------------------------------------
 
-inline HalfFloat add_f16(HalfFloat a, HalfFloat b) { return {a.value + b.value}; }
-inline HalfFloat sub_f16(HalfFloat a, HalfFloat b) { return {a.value - b.value}; }
-inline HalfFloat mul_f16(HalfFloat a, HalfFloat b) { return {a.value * b.value}; }
+inline HalfFloat add_f16(HalfFloat a, HalfFloat b) { return {fp::add(a.value, b.value)}; }
+inline HalfFloat sub_f16(HalfFloat a, HalfFloat b) { return {fp::sub(a.value, b.value)}; }
+inline HalfFloat mul_f16(HalfFloat a, HalfFloat b) { return {fp::mul(a.value, b.value)}; }
 inline HalfFloat min_f16(const ModeView& mode, HalfFloat a, HalfFloat b) { return {fp::minimum(mode, a.value, b.value)}; }
 inline HalfFloat max_f16(const ModeView& mode, HalfFloat a, HalfFloat b) { return {fp::maximum(mode, a.value, b.value)}; }
 /// The product is exact in f32; the sum is rounded to double, then to odd, so that the rounding to f16 is the only one that
@@ -43,18 +45,18 @@ inline HalfFloat max_f16(const ModeView& mode, HalfFloat a, HalfFloat b) { retur
 inline HalfFloat fma_f16(HalfFloat a, HalfFloat b, HalfFloat c) {
     const double product = static_cast<double>(a.value) * static_cast<double>(b.value), addend = static_cast<double>(c.value);
     const double sum = product + addend;
-    return {fp::to_odd_float(sum)};
+    return {fp::first_nan(fp::to_odd_float(sum), a.value, b.value, c.value)};
 }
 inline float flush_half(float v) {
     return fp::pick((v < 0x1p-14f) & (v > -0x1p-14f), fp::as<float>(fp::as<uint32_t>(v) & 0x80000000u), v);
 }
 /// v_mad_f16 and its kin: two roundings, f16 denormals are flushed.
 inline HalfFloat mad_f16(const ModeView& mode, HalfFloat a, HalfFloat b, HalfFloat c) {
-    const float product = flush_half(a.value) * flush_half(b.value);
+    const float product = fp::mul(flush_half(a.value), flush_half(b.value));
     const float limit = mode.fp16_ovfl & !fp::is_inf(product) ? 65504.0f : fp::infinity<float>();  // NaNs fail both comparisons
     const float bounded = product > limit ? limit : (product < -limit ? -limit : product);
     const float rounded = fp::half_to_float(fp::float_to_half(bounded, mode.round16_64));
-    const float sum = flush_half(rounded) + flush_half(c.value);
+    const float sum = fp::add(flush_half(rounded), flush_half(c.value));
     return {flush_half(sum)};
 }
 

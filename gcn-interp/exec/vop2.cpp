@@ -11,11 +11,11 @@ inline uint32_t v_cndmask_b32_bits(uint32_t a, uint32_t b, uint32_t mask) { retu
 Raw32 v_cndmask_b32(Raw32 s0, Raw32 s1, LaneMask select) { return {v_cndmask_b32_bits(s0.bits, s1.bits, select.bits)}; }
 
 // f32
-float v_add_f32(float s0, float s1) { return s0 + s1; }
-float v_sub_f32(float s0, float s1) { return s0 - s1; }
-float v_subrev_f32(float s0, float s1) { return s1 - s0; }
-float v_mul_f32(float s0, float s1) { return s0 * s1; }
-float v_mul_legacy_f32(float s0, float s1) { return (s0 == 0) | (s1 == 0) ? 0.0f : s0 * s1; }
+float v_add_f32(float s0, float s1) { return fp::add(s0, s1); }
+float v_sub_f32(float s0, float s1) { return fp::sub(s0, s1); }
+float v_subrev_f32(float s0, float s1) { return fp::sub(s1, s0); }
+float v_mul_f32(float s0, float s1) { return fp::mul(s0, s1); }
+float v_mul_legacy_f32(float s0, float s1) { return (s0 == 0) | (s1 == 0) ? 0.0f : fp::mul(s0, s1); }
 float v_min_f32(const ModeView& mode, float s0, float s1) { return fp::minimum(mode, s0, s1); }
 float v_max_f32(const ModeView& mode, float s0, float s1) { return fp::maximum(mode, s0, s1); }
 float v_mac_f32(float s0, float s1, float d) { return mad_f32(s0, s1, d); }
@@ -97,7 +97,7 @@ constexpr Saturating<&subbrev_co, &subbrev_co_clamped> v_subbrev_co_u32;
 // f16
 constexpr auto v_add_f16 = &add_f16;
 constexpr auto v_sub_f16 = &sub_f16;
-HalfFloat v_subrev_f16(HalfFloat s0, HalfFloat s1) { return {s1.value - s0.value}; }
+HalfFloat v_subrev_f16(HalfFloat s0, HalfFloat s1) { return {fp::sub(s1.value, s0.value)}; }
 constexpr auto v_mul_f16 = &mul_f16;
 constexpr auto v_min_f16 = &min_f16;
 constexpr auto v_max_f16 = &max_f16;

@@ -16,8 +16,8 @@ namespace lane {
 float v_mad_f32(float s0, float s1, float s2) { return mad_f32(s0, s1, s2); }
 float v_mad_legacy_f32(float s0, float s1, float s2) {
     const float a = fp::flush(s0), b = fp::flush(s1);
-    const float product = (a == 0) | (b == 0) ? 0.0f : fp::flush(a * b);
-    return fp::flush(product + fp::flush(s2));
+    const float product = (a == 0) | (b == 0) ? 0.0f : fp::flush(fp::mul(a, b));
+    return fp::flush(fp::accumulate(product, fp::flush(s2)));
 }
 float v_fma_f32(float s0, float s1, float s2) { return fma_f32(s0, s1, s2); }
 float v_min3_f32(const ModeView& mode, float s0, float s1, float s2) {
@@ -58,9 +58,9 @@ float v_cubema_f32(float x, float y, float z) {
 
 // f64 -------------------------------------------------------------------------------------------------------------------------
 
-double v_fma_f64(double s0, double s1, double s2) { return __builtin_fma(s0, s1, s2); }
-double v_add_f64(double s0, double s1) { return s0 + s1; }
-double v_mul_f64(double s0, double s1) { return s0 * s1; }
+double v_fma_f64(double s0, double s1, double s2) { return fp::fma(s0, s1, s2); }
+double v_add_f64(double s0, double s1) { return fp::add(s0, s1); }
+double v_mul_f64(double s0, double s1) { return fp::mul(s0, s1); }
 double v_min_f64(const ModeView& mode, double s0, double s1) { return fp::minimum(mode, s0, s1); }
 double v_max_f64(const ModeView& mode, double s0, double s1) { return fp::maximum(mode, s0, s1); }
 double v_ldexp_f64(double s0, int32_t s1) { return fp::scale(s0, s1); }

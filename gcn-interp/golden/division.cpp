@@ -53,8 +53,6 @@ uint64_t div_scale(Lane& l) {
 template <FloatFormat F>
 uint64_t div_fmas(Lane& l) {
     Real r = fused(l.real<F>(0), l.real<F>(1), l.real<F>(2), l.mode.direction(F), l.flags);
-    uint32_t ignored = 0;
-    l.open_nan = product(l.real<F>(0), l.real<F>(1), ignored).nan() && is_nan(F, l.source[2]);
     if (l.mask) {
         const bool large = !is_nan(F, l.source[2]) && exponent_field(F, l.source[2]) > static_cast<unsigned>(F.bias());
         r = times_power(r, large ? limits<F>().power : -limits<F>().power);

@@ -33,8 +33,6 @@ uint64_t multiply_legacy(Lane& l) {
 }
 template <FloatFormat F>
 uint64_t fused_multiply_add(Lane& l) {
-    uint32_t ignored = 0;
-    l.open_nan = l.open_nan || (product(l.real<F>(0), l.real<F>(1), ignored).nan() && is_nan(F, l.source[2]));
     return l.round<F>(fused(l.real<F>(0), l.real<F>(1), l.real<F>(2), l.mode.direction(F), l.flags));
 }
 /// Two roundings; denormals are flushed wherever they come up, whatever MODE says.
@@ -46,7 +44,6 @@ uint64_t multiply_add(Lane& l) {
     uint64_t product_bits = 0;
     if (!kLegacy || (!is_zero(F, a) && !is_zero(F, b)))
         product_bits = round_to(to, product(real_of(F, a), real_of(F, b), l.flags), l.flags);
-    l.open_nan = l.open_nan || (is_nan(F, product_bits) && is_nan(F, c));
     return round_to(to, sum(real_of(F, product_bits), real_of(F, c), to.direction, l.flags), l.flags);
 }
 
@@ -63,13 +60,18 @@ uint64_t extreme(Lane& l, uint64_t a, uint64_t b, bool want_larger) {
     if (order == 0) return is_negative(F, a) == want_larger ? b : a;  // equal: only zeros can differ
     return (order > 0) == want_larger ? a : b;
 }
+/// f16 results are always quiet. Others of which all operands are NaNs stay as they are without IEEE.
+template <FloatFormat F>
+uint64_t chosen(uint64_t bits) {
+    return F == kF16 && is_nan(F, bits) ? quieted<F>(bits) : bits;
+}
 template <FloatFormat F, bool kLarger>
 uint64_t extreme2(Lane& l) {
-    return extreme<F>(l, l.source[0], l.source[1], kLarger);
+    return chosen<F>(extreme<F>(l, l.source[0], l.source[1], kLarger));
 }
 template <FloatFormat F, bool kLarger>
 uint64_t extreme3(Lane& l) {
-    return extreme<F>(l, extreme<F>(l, l.source[0], l.source[1], kLarger), l.source[2], kLarger);
+    return chosen<F>(extreme<F>(l, extreme<F>(l, l.source[0], l.source[1], kLarger), l.source[2], kLarger));
 }
 template <FloatFormat F>
 uint64_t median(Lane& l) {

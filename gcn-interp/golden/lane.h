@@ -37,7 +37,6 @@ struct Lane {
     uint64_t high = 0;      ///< result: bits 64 and up
     bool carry = false;     ///< result: this lane's bit of the mask destination
     uint32_t flags = 0;     ///< result: excp
-    bool open_nan = false;  ///< result: a NaN that came up and a NaN source meet; which one stays is not public
 
     template <FloatFormat F>
     Real real(unsigned n) const {

@@ -29,7 +29,6 @@ uint64_t dot_halves(Lane& l) {
     uint64_t total = flushed(kF32, l.source[2]);
     for (unsigned shift = 0; shift < 32; shift += 16) {
         const Real a = real_of(kF16, (l.source[0] >> shift) & 0xffff), b = real_of(kF16, (l.source[1] >> shift) & 0xffff);
-        l.open_nan = l.open_nan || (is_nan(kF32, total) && product(a, b, l.flags).nan());
         total = round_to(to, sum(real_of(kF32, total), product(a, b, l.flags), to.direction, l.flags), l.flags);
     }
     return total;

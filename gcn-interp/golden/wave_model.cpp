@@ -118,7 +118,6 @@ private:
         return ruled_as(v, format_of(type));
     }
     uint64_t ruled_as(uint64_t v, const FloatFormat& f) {
-        if (is_nan(f, v)) ++nans_;
         if (!is_denormal(f, v)) return v;
         if (!mode_.input_denormals(f)) return flushed(f, v);
         notes_.flags |= excp::kInputDenormal;
@@ -165,7 +164,6 @@ private:
         l.clamp = inst_.clamp;
         l.mask = mask_source(lane);
         l.old = old_value(lane, 0);
-        nans_ = 0;
         read_sources(l, lane);
         const LaneFunction function = lane_function(inst_.op);
         uint64_t value = 0;
@@ -176,7 +174,6 @@ private:
             value = function(l);
             value = row_.has(flag::Mix) ? mix_result(l, value) : finished(l, value);
         }
-        if (nans_ > 1 || l.open_nan) notes_.several_nans |= uint64_t{1} << lane;
         notes_.flags |= l.flags;
         if (row_.profile->dst != Type::MASK && row_.format != Format::VOPC) write(lane, value, l.high);
         return l.carry;
@@ -314,7 +311,6 @@ private:
     std::vector<Write> writes_;
     unsigned source_lane_ = 0;
     bool source_valid_ = true;
-    unsigned nans_ = 0;
 };
 
 }  // namespace

@@ -11,8 +11,7 @@ namespace lyra::golden {
 
 /// What the model says beside the new state of the wave.
 struct Notes {
-    uint32_t flags = 0;         ///< excp bits of all active lanes
-    uint64_t several_nans = 0;  ///< lanes where more than one source is a NaN: which one the result shows is not public
+    uint32_t flags = 0;  ///< excp bits of all active lanes
 };
 
 /// True when the reference model has the operation: a lane function, or a rule of its own for a whole wave.

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "gcn-interp/wave/backend.h"
 #include "gcn-interp/wave/mode.h"
 
 #if defined(__clang__)
@@ -124,6 +125,51 @@ template <class F>
 inline F default_nan() {
     return as<F>(static_cast<BitsOf<F>>(kSign<F> | kInfBits<F> | kQuiet<F>));
 }
+
+// Arithmetic --------------------------------------------------------------------------------------------------------------
+
+/// THE rule of NaN results: the first operand that is a NaN, made quiet; r, the NaN of invalid operations, when none is.
+/// @source none public for payloads: docs/spec/isa.md 3.7
+template <class F, class... Rest>
+inline F first_nan(F r, F a, Rest... rest) {
+    if constexpr (sizeof...(Rest) != 0) r = first_nan(r, rest...);
+    return pick(is_nan(a), quiet(a), r);
+}
+/// The rule for what one instruction of the host gave. x86 returns the only NaN operand, made quiet, and prefers both factors
+/// of a multiply-add to its addend in each of its forms (Intel SDM 1, 14.5.2; AMD's agree). So only a has to be put before b,
+/// whose order in a sum or a product is the compiler's choice.
+template <class F, class... Rest>
+inline F settle(F r, F a, [[maybe_unused]] Rest... rest) {
+#if !LYRA_HAS_X86_BACKENDS
+    return first_nan(pick(is_nan(r), default_nan<F>(), r), a, rest...);
+#else
+    return pick(a != a, quiet(a), r);
+#endif
+}
+template <class F>
+inline F add(F a, F b) {
+    return settle(a + b, a, b);
+}
+template <class F>
+inline F sub(F a, F b) {
+    return settle(a - b, a, b);
+}
+template <class F>
+inline F mul(F a, F b) {
+    return settle(a * b, a, b);
+}
+/// product + addend, where a NaN product is quiet already.
+template <class F>
+inline F accumulate(F product, F addend) {
+#if !LYRA_HAS_X86_BACKENDS
+    return add(product, addend);
+#else
+    return product != product ? product : product + addend;
+#endif
+}
+/// a * b + c, rounded once.
+inline float fma(float a, float b, float c) { return settle(__builtin_fmaf(a, b, c), a, b, c); }
+inline double fma(double a, double b, double c) { return settle(__builtin_fma(a, b, c), a, b, c); }
 
 // f16 ---------------------------------------------------------------------------------------------------------------------
 

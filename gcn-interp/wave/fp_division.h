@@ -97,7 +97,7 @@ inline float div_fmas(float s0, float s1, float s2, bool scaled) {
     const double odd = round_to_odd(sum, sum_error(product, addend, sum));
     const bool large = (s2 >= 2.0f) | (s2 <= -2.0f);
     const float scaled_result = static_cast<float>(odd * static_cast<double>(pick(large, 0x1p64f, 0x1p-64f)));
-    return pick(scaled, scaled_result, __builtin_fmaf(s0, s1, s2));
+    return first_nan(pick(scaled, scaled_result, __builtin_fmaf(s0, s1, s2)), s0, s1, s2);
 }
 /// As for f32 with 2^128. When the scaled result is denormal, rounding the fused sum again errs only where the sum lies exactly
 /// between two denormals though the exact value does not: then what the sum lost decides.
@@ -117,7 +117,7 @@ inline double div_fmas(double s0, double s1, double s2, bool scaled) {
     const double low = __builtin_fma(s0 * 0x1p-128, s1, s2 * 0x1p-128);
     const bool huge = (!large) & (s1 - s1 == 0) & ((fused >= 0x1p1023) | (fused <= -0x1p1023));
     const double moved = result + pick(rest > 0, 0x1p-1074, -0x1p-1074);
-    return pick(scaled, pick(huge, low, pick(denormal & between & away, moved, result)), fused);
+    return first_nan(pick(scaled, pick(huge, low, pick(denormal & between & away, moved, result)), fused), s0, s1, s2);
 }
 
 }  // namespace lyra::gcn::fp
