@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "gcn-interp/exec/exec.h"
+#include "gcn-interp/exec/transcendental.h"
 #include "gcn-interp/exec/valu_operand.h"
 #include "gcn-interp/isa/op.h"
 #include "gcn-interp/wave/backend.h"
@@ -89,6 +90,9 @@ struct Todo {};
 /// A lane function that costs much more than the instruction around it: waves of few lanes have a loop of their own.
 template <auto kFn>
 inline constexpr bool kCostly = false;
+/// What computes a lane function in the default MODE where the back end has it.
+template <auto kFn>
+inline constexpr transcendental::Routine transcendental::Routines::* kRoutine = nullptr;
 
 // How values lie in rows ------------------------------------------------------------------------------------------------------
 
@@ -567,9 +571,13 @@ struct Run {
     static constexpr auto kFn = LaneOf<kLane>::kFn;
     static constexpr auto kSources = std::make_index_sequence<kDesc.sources>{};
 
+    static constexpr bool kHasRoutine = kRoutine<kFn> != nullptr && transcendental::routines(kBackend) != nullptr;
+
     template <bool kMasked>
     static void finish(ExecContext& ctx, const Inst& inst) {
-        if constexpr (kDesc.has_carry) {
+        if constexpr (kHasRoutine) {
+            (transcendental::routines(kBackend)->*kRoutine<kFn>)(ctx.rows.dst_low, ctx.rows.low[0], ctx.wave.exec);
+        } else if constexpr (kDesc.has_carry) {
             LaneOf<kLane>::Sig::template compute<kFn, kMasked, kBackend>(ctx.rows);
             write_mask(ctx.wave, inst, pack_mask<kBackend>(ctx.rows.carry) & ctx.wave.exec, kDesc.writes_exec);
         } else {
@@ -618,7 +626,9 @@ struct Run {
             rows.dst_low = vgpr_write_row(wave, inst.dst, scratch.dump);
             if constexpr (kDesc.dst.bits == 64) rows.dst_high = vgpr_write_row(wave, inst.dst + 1u, scratch.dump);
         }
-        if (!kDesc.has_value || wave.exec == kAllLanes) {
+        if constexpr (kHasRoutine) {
+            finish<true>(ctx, inst);
+        } else if (!kDesc.has_value || wave.exec == kAllLanes) {
             Loop<kFn, false>::template on<kBackend>()(rows);
         } else {
             refresh_mask<kBackend>(wave);

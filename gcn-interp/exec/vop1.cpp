@@ -138,6 +138,16 @@ inline constexpr bool kCostly<&lane::v_sin_f32> = true;
 template <>
 inline constexpr bool kCostly<&lane::v_cos_f32> = true;
 
+#define LYRA_ROUTINE(name) \
+    template <>            \
+    inline constexpr auto kRoutine<&lane::v_##name##_f32> = &transcendental::Routines::name;
+LYRA_ROUTINE(rcp)
+LYRA_ROUTINE(sqrt)
+LYRA_ROUTINE(rsq)
+LYRA_ROUTINE(exp)
+LYRA_ROUTINE(log)
+#undef LYRA_ROUTINE
+
 void register_vop1(ExecTable& table) {
 #define VOP1(opcode, name, profile, flags, ...) add<Op::name, lane::name>(table);
 #include "gcn-interp/isa/vop1.def"

@@ -3,6 +3,8 @@
 // vector operation with a float result, on every back end, against the reference model. @source docs/spec/isa.md 3.7
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -127,7 +129,6 @@ unsigned compare(ExecFn handler, const Inst& inst, const WaveCopy& before, std::
 class NanBits : public testing::TestWithParam<Backend> {};
 
 TEST_P(NanBits, AreThoseOfTheFirstNanOperand) {
-    if (!supported(GetParam())) GTEST_SKIP() << "this processor lacks the back end";
     ExecTable table(GetParam());
     register_vector_alu(table);
     unsigned rows = 0, compared = 0;
@@ -157,9 +158,15 @@ TEST_P(NanBits, AreThoseOfTheFirstNanOperand) {
     EXPECT_GT(compared, 100000u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, NanBits, testing::ValuesIn(kAllBackends), [](const testing::TestParamInfo<Backend>& info) {
-    return kBackendNames[static_cast<unsigned>(info.param)];
-});
+std::vector<Backend> host_backends() {
+    std::vector<Backend> found;
+    std::copy_if(std::begin(kAllBackends), std::end(kAllBackends), std::back_inserter(found), supported);
+    return found;
+}
+INSTANTIATE_TEST_SUITE_P(Backends, NanBits, testing::ValuesIn(host_backends()),
+                         [](const testing::TestParamInfo<Backend>& info) {
+                             return kBackendNames[static_cast<unsigned>(info.param)];
+                         });
 
 }  // namespace
 }  // namespace lyra::golden::test

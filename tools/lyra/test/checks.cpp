@@ -241,6 +241,11 @@ const std::vector<IsaProof>& isa_proofs() {
         GOLDEN("memory operations equal the reference model", "gcn_memory_golden_test", 1000),
         GOLDEN("scalar operations equal the reference model", "gcn_scalar_golden_test", 5000),
         GOLDEN("the reference model equals MPFR", "gcn_mpfr_test", 1000),
+        {"transcendental routines equal their lane functions for every f32",
+         "gcn_transcendental_test",
+         {},
+         "[  PASSED  ]",
+         {"LYRA_EXHAUSTIVE=1"}},
         {"OpenCL's functions are within their bounds", "lyra_isa_ocml", {"16384"}, "PASSED"},
     };
     return proofs;
