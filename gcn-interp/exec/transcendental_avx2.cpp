@@ -32,10 +32,14 @@ LYRA_INLINE Floats narrow(Doubles lower, Doubles upper) {
 LYRA_INLINE Ints arithmetic_shift(Ints x, int by) { return (Ints)_mm256_srai_epi32((__m256i)x, by); }
 LYRA_INLINE bool same(Floats a, Floats b) { return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_EQ_OQ)) == kAllOfWidth; }
 LYRA_INLINE bool all_below(Ints x, uint32_t limit) { return _mm256_movemask_ps((__m256)(x < limit)) == kAllOfWidth; }
-LYRA_INLINE bool any_zero(Longs a, Longs b) {
-    const Longs zero = (Longs)(a == 0) | (Longs)(b == 0);
-    return _mm256_testz_si256((__m256i)zero, (__m256i)zero) == 0;
+/// An element that has none of the bits.
+LYRA_INLINE bool any_without(Longs a, Longs b, uint64_t bits) {
+    const Longs without = (Longs)((a & bits) == 0) | (Longs)((b & bits) == 0);
+    return _mm256_testz_si256((__m256i)without, (__m256i)without) == 0;
 }
+LYRA_INLINE Floats clamp(Floats x, float low, float high) { return _mm256_min_ps(_mm256_max_ps(x, all(low)), all(high)); }
+LYRA_INLINE Floats to_whole(Floats x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+LYRA_INLINE Ints to_ints(Floats x) { return (Ints)_mm256_cvtps_epi32(x); }
 LYRA_INLINE void store(uint32_t* row, Floats x, uint32_t lanes) {
     if (lanes != kAllOfWidth) {
         const Ints bit{1, 2, 4, 8, 16, 32, 64, 128};

@@ -34,9 +34,14 @@ LYRA_INLINE bool same(Floats a, Floats b) { return _mm512_cmp_ps_mask(a, b, _CMP
 LYRA_INLINE bool all_below(Ints x, uint32_t limit) {
     return _mm512_cmplt_epu32_mask((__m512i)x, _mm512_set1_epi32(static_cast<int>(limit))) == kAllOfWidth;
 }
-LYRA_INLINE bool any_zero(Longs a, Longs b) {
-    return (_mm512_testn_epi64_mask((__m512i)a, (__m512i)a) | _mm512_testn_epi64_mask((__m512i)b, (__m512i)b)) != 0;
+/// An element that has none of the bits.
+LYRA_INLINE bool any_without(Longs a, Longs b, uint64_t bits) {
+    const __m512i mask = _mm512_set1_epi64(static_cast<long long>(bits));
+    return (_mm512_testn_epi64_mask((__m512i)a, mask) | _mm512_testn_epi64_mask((__m512i)b, mask)) != 0;
 }
+LYRA_INLINE Floats clamp(Floats x, float low, float high) { return _mm512_min_ps(_mm512_max_ps(x, all(low)), all(high)); }
+LYRA_INLINE Floats to_whole(Floats x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+LYRA_INLINE Ints to_ints(Floats x) { return (Ints)_mm512_cvtps_epi32(x); }
 LYRA_INLINE void store(uint32_t* row, Floats x, uint32_t lanes) {
     _mm512_mask_storeu_ps(row, static_cast<__mmask16>(lanes), x);
 }
