@@ -29,7 +29,9 @@ class Dispatcher::Rounds::Link final : public gcn::CuServices, public MemoryPort
     }
 
 public:
-    Link(Rounds& rounds, unsigned cu) : rounds_(rounds), d_(rounds.d_), port_(rounds.d_.bus_.wave_memory()), cu_(cu) {}
+    Link(Rounds& rounds, unsigned cu) : rounds_(rounds), d_(rounds.d_), port_(rounds.d_.bus_.wave_memory()), cu_(cu) {
+        share_generation(*this, port_);
+    }
 
     void wave_interrupt(const gcn::Wave& wave, uint32_t data) override {
         locked([&] { d_.wave_interrupt(wave, data); });
@@ -86,6 +88,9 @@ public:
     uint8_t* page(uint32_t vmid, uint64_t va, Access access) override {
         return locked([&] { return port_.page(vmid, va, access); });
     }
+    HostRange range(uint32_t vmid, uint64_t va, Access access) override {
+        return locked([&] { return port_.range(vmid, va, access); });
+    }
     Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) override {
         return locked([&] { return port_.read(vmid, va, data, size); });
     }
@@ -95,13 +100,15 @@ public:
     Fault check(uint32_t vmid, uint64_t va, Access access) override {
         return locked([&] { return port_.check(vmid, va, access); });
     }
-    uint64_t generation() const override { return in_round_ ? generation_ : port_.generation(); }
     void touch(uint8_t* host) override { port_.touch(host); }
     void begin_round() {
-        generation_ = port_.generation();
+        keep_generation(*this, port_);
         in_round_ = true;
     }
-    void end_round() { in_round_ = false; }
+    void end_round() {
+        share_generation(*this, port_);
+        in_round_ = false;
+    }
     void look_again() {
         room = true;
         prepared = 0;
@@ -116,7 +123,6 @@ private:
     Dispatcher& d_;
     MemoryPort& port_;
     unsigned cu_;
-    uint64_t generation_ = 0;
     bool in_round_ = false;  ///< with helpers
     enum class End : uint8_t { Wave, Group, SavedGroup };
     struct Ended {

@@ -30,7 +30,6 @@ public:
     Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override {
         return each(vmid, va, size, Access::Write, [&](uint8_t* p, size_t i) { *p = static_cast<const uint8_t*>(data)[i]; });
     }
-    uint64_t generation() const override { return 1; }
 
 private:
     template <class Byte>

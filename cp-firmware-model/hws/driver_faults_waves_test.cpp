@@ -60,15 +60,15 @@ public:
             if (!page) page = std::make_unique<Page>();
             page->fill(0xa5);  // somebody else's
         }
-        ++generation_;
+        translations_changed();
     }
     void restore(uint64_t va, uint64_t bytes) {
         for (uint64_t at = va; at < va + bytes; at += kPageBytes) gone_.erase(at);
-        ++generation_;
+        translations_changed();
     }
     void flush() {
         stale_.clear();
-        ++generation_;
+        translations_changed();
     }
     unsigned missed() const { return missed_; }
 
@@ -85,7 +85,6 @@ public:
     Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override {
         return copy(vmid, va, static_cast<uint8_t*>(const_cast<void*>(data)), size, Access::Write);
     }
-    uint64_t generation() const override { return generation_ << kTurnBits; }
 
 private:
     using Page = std::array<uint8_t, kPageBytes>;
@@ -107,7 +106,6 @@ private:
     testing::FlatMemory& memory_;
     std::set<uint64_t> gone_;
     std::map<uint64_t, std::unique_ptr<Page>> stale_;
-    uint64_t generation_ = 1;
     unsigned missed_ = 0;
 };
 

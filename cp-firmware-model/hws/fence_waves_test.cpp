@@ -26,7 +26,6 @@ public:
         writes.push_back({vmid, va, size});
         return memory_.write(vmid, va, data, size);
     }
-    uint64_t generation() const override { return memory_.generation(); }
     std::vector<Write> writes;
 
 private:

@@ -43,7 +43,7 @@ public:
     void protect(uint32_t vmid, uint64_t va) { pages_.at({vmid, va / kPageBytes}).writable = false; }
     void unmap(uint32_t vmid, uint64_t va) {
         pages_.erase({vmid, va / kPageBytes});
-        ++generation_;
+        translations_changed();
     }
 
     uint8_t* page(uint32_t vmid, uint64_t va, Access access) override {
@@ -69,7 +69,6 @@ public:
         if (find(vmid, va, true)->is_register && on_register_page) on_register_page();
         return Fault::None;
     }
-    uint64_t generation() const override { return generation_ << kTurnBits; }
 
     template <class T>
     T get(uint32_t vmid, uint64_t va) {
@@ -104,7 +103,6 @@ private:
     }
     std::map<std::pair<uint32_t, uint64_t>, Page> pages_;
     std::deque<Frame> frames_;  ///< every page an allocation of its own, so that the sanitizer sees a step across its end
-    uint64_t generation_ = 1;
 };
 
 class FakeBus : public CpBus {

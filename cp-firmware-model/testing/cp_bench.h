@@ -41,7 +41,7 @@ public:
     void bind_process(uint32_t vmid, const ProcessBinding& binding) override {
         FlatBus::bind_process(vmid, binding);
         bound.insert(vmid);
-        ++binds;
+        if (on_bind) on_bind();
         bindings[vmid] = binding;
     }
     void release_vmid(uint32_t vmid) override { bound.erase(vmid); }
@@ -53,7 +53,7 @@ public:
     CommandProcessor* cp = nullptr;
     GrbmSelect select;
     std::set<uint32_t> bound;
-    uint64_t binds = 0;  ///< how often a VMID was given
+    std::function<void()> on_bind;  ///< a VMID was given
     std::map<uint32_t, ProcessBinding> bindings;
     std::vector<std::pair<uint16_t, bool>> invalidated;
 };

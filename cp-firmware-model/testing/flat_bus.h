@@ -69,7 +69,6 @@ public:
     Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override {
         return copy(vmid, va, static_cast<uint8_t*>(const_cast<void*>(data)), size, Access::Write);
     }
-    uint64_t generation() const override { return 1; }
 
     template <class T>
     T get(uint64_t va) {
@@ -120,20 +119,20 @@ private:
 /// Passes everything on. Who has taken a port once keeps it, so what stands behind it changes here.
 class PortRelay : public MemoryPort {
 public:
-    explicit PortRelay(MemoryPort* to) : to_(to) {}
+    explicit PortRelay(MemoryPort* to) : to_(to) { share_generation(*to, *this); }
     void set(MemoryPort& to) {
         to_ = &to;
-        ++changes_;
+        share_generation(to, *this);
+        translations_changed();
     }
     uint8_t* page(uint32_t vmid, uint64_t va, Access access) override { return to_->page(vmid, va, access); }
+    HostRange range(uint32_t vmid, uint64_t va, Access access) override { return to_->range(vmid, va, access); }
     Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) override { return to_->read(vmid, va, data, size); }
     Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override { return to_->write(vmid, va, data, size); }
     Fault check(uint32_t vmid, uint64_t va, Access access) override { return to_->check(vmid, va, access); }
-    uint64_t generation() const override { return to_->generation() + (uint64_t{changes_} << kTurnBits); }
 
 private:
     MemoryPort* to_;
-    uint64_t changes_ = 0;
 };
 
 class FlatBus : public CpBus {

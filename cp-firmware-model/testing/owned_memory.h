@@ -14,7 +14,9 @@ namespace lyra::testing {
 
 class OwnedMemory : public MemoryPort {
 public:
-    explicit OwnedMemory(RigBus& bus) : bus_(bus) {}
+    explicit OwnedMemory(RigBus& bus) : bus_(bus) {
+        bus.on_bind = [this] { translations_changed(); };
+    }
 
     /// Pages of the process with this PASID. What no process owns is the driver's: VMID 0.
     void own(uint64_t first, uint64_t bytes, uint16_t pasid) { ranges_.push_back({first, first + bytes, pasid, false}); }
@@ -33,7 +35,6 @@ public:
         if (!allowed(vmid, va, size, Access::Write)) return Fault::PageNotPresent;
         return bus_.memory.write(vmid, va, data, size);
     }
-    uint64_t generation() const override { return bus_.binds << kTurnBits; }
 
     uint64_t refused = 0;   ///< accesses of processes to pages that are not theirs
     std::string violation;  ///< the first access that no page table would have kept from its goal

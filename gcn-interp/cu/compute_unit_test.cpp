@@ -381,7 +381,7 @@ TEST_F(Cu, NewCodeIsSeenAfterInvalidation) {
     run(launch);
     EXPECT_EQ(s(4), 2u);
     memory.put(kCode, assemble("s_mov_b32 s4, 3\n s_endpgm"));
-    ++memory.gen;
+    memory.translations_changed();
     run(launch);
     EXPECT_EQ(s(4), 3u);
 }

@@ -24,7 +24,7 @@ protected:
     }
     void map() {
         memory.missing = ~uint64_t{0};
-        ++memory.gen;
+        memory.translations_changed();
     }
     /// It waits, and takes no time meanwhile.
     void expect_waiting() {
@@ -80,7 +80,7 @@ TEST_F(PageRetry, NoLaneOfAnAtomicHappensBeforeAllCan) {
         SCOPED_TRACE(text);
         fill();
         memory.missing = kData + kPage;
-        ++memory.gen;
+        memory.translations_changed();
         start(std::string(kStraddle) +
               "s_mov_b32 s4, s0\n s_and_b32 s5, s1, 0xffff\n s_mov_b32 s6, 0x10000\n s_mov_b32 s7, 0x00020000\n"
               "v_mov_b32 v5, s1\n v_add_co_u32 v4, vcc, s0, v1\n v_addc_co_u32 v5, vcc, 0, v5, vcc\n" +

@@ -65,7 +65,8 @@ public:
         return copy(vmid, va, size, Access::Write,
                     [&](uint8_t* host, size_t at, size_t n) { std::memcpy(host, static_cast<const uint8_t*>(data) + at, n); });
     }
-    uint64_t generation() const override { return (gen << kTurnBits) + turn; }
+    using MemoryPort::translations_changed;
+    using MemoryPort::turn_began;
     void touch(uint8_t* host) override { touched.push_back(kBase + static_cast<uint64_t>(host - bytes.data())); }
 
     template <class T>
@@ -75,7 +76,6 @@ public:
     void put(uint64_t va, const std::vector<uint8_t>& data) { std::memcpy(&at<uint8_t>(va), data.data(), data.size()); }
 
     std::vector<uint8_t> bytes = std::vector<uint8_t>(kSize);
-    uint64_t gen = 1, turn = 0;
     std::vector<uint64_t> touched;  ///< addresses, by touch()
     unsigned faults = 0, lookups = 0;
     uint64_t missing = ~uint64_t{0};  ///< an address in a page that the driver has yet to map

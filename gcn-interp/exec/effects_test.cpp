@@ -98,7 +98,6 @@ public:
     Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override {
         return each(vmid, va, size, [&](uint8_t* host, size_t i) { *host = static_cast<const uint8_t*>(data)[i]; });
     }
-    uint64_t generation() const override { return 0; }
 
 private:
     template <class Move>

@@ -406,7 +406,7 @@ TEST_F(VectorMemory, SeesNewTranslationsAfterTheGenerationChanged) {
     const unsigned before = memory.lookups;
     run(launch);
     EXPECT_EQ(memory.lookups, before) << "answers are cached";
-    ++memory.gen;
+    memory.translations_changed();
     run(launch);
     EXPECT_GT(memory.lookups, before);
 }
@@ -417,14 +417,14 @@ TEST_F(VectorMemory, TouchesPagesOfAnEarlierTurnAgain) {
     run(launch);
     const unsigned before = memory.lookups;
     for (unsigned turn = 1; turn <= 3; ++turn) {
-        memory.turn = turn;
+        memory.turn_began();
         memory.touched.clear();
         run(launch);
         EXPECT_EQ(memory.touched, std::vector<uint64_t>{kData}) << turn;
         EXPECT_EQ(memory.lookups, before) << turn;
     }
     // What is held goes with its translation, in whichever turn.
-    ++memory.gen;
+    memory.translations_changed();
     memory.touched.clear();
     run(launch);
     EXPECT_TRUE(memory.touched.empty());
@@ -437,7 +437,7 @@ TEST_F(VectorMemory, DisplacesPagesOfAnEarlierTurn) {
     WorkgroupLaunch launch = simple("s_load_dword s4, s[0:1], 0x0"), other = launch;
     other.user_sgprs[0] = static_cast<uint32_t>(kOther);
     run(launch);
-    memory.turn = 1;
+    memory.turn_began();
     run(other);
     const unsigned before = memory.lookups;
     memory.touched.clear();

@@ -43,7 +43,7 @@ public:
     }
     /// All pages are somewhere else, with the same content; who keeps old addresses touches freed memory.
     void move_all() {
-        ++generation_;
+        translations_changed();
         for (auto& [va, page] : pages_) {
             Bytes moved = make();
             std::memcpy(moved.get(), page.host.get(), kPageBytes);
@@ -75,7 +75,6 @@ public:
             std::memcpy(page.host.get() + offset, static_cast<const uint8_t*>(data) + at, n);
         });
     }
-    uint64_t generation() const override { return generation_ << kTurnBits; }
 
 private:
     struct Free {
@@ -115,7 +114,6 @@ private:
     }
 
     std::map<uint64_t, Page> pages_;
-    uint64_t generation_ = 1;
 };
 
 }  // namespace lyra::gcn::fuzz

@@ -46,7 +46,6 @@ public:
         return each_byte(va, size, Access::Write,
                          [&](uint8_t& byte, size_t i) { byte = static_cast<const uint8_t*>(data)[i]; });
     }
-    uint64_t generation() const override { return 1; }
     /// @return addresses of the bytes that differ
     std::vector<uint64_t> differing(const GlobalMemory& other) {
         std::vector<uint64_t> found;

@@ -16,6 +16,7 @@ void BusMemory::set_ram_map(std::vector<RamRange> ranges) {
     ranges_ = std::move(ranges);
     last_ = 0;
     ++generation_;
+    changed(Change::Map);
 }
 
 void BusMemory::set_bars(uint64_t vram, uint64_t doorbells, uint64_t registers) {
@@ -23,6 +24,7 @@ void BusMemory::set_bars(uint64_t vram, uint64_t doorbells, uint64_t registers) 
     bar_doorbells_ = doorbells;
     bar_registers_ = registers;
     ++generation_;
+    changed(Change::Map);
 }
 
 uint8_t* BusMemory::host(uint64_t bus, uint64_t size, bool write) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -64,11 +65,18 @@ public:
         return vram_ + offset;
     }
     uint64_t generation() const { return generation_; }
+    enum class Change : uint8_t { Map, Turn };
+    /// Is told of a new map, which makes answers of host() stale, and of a new turn. It lives as long as this.
+    void on_change(std::function<void(Change)> told) { told_.push_back(std::move(told)); }
 
     /// Before the device does anything; nullptr: nobody watches.
     void set_watch(MemoryWatch* watch) { watch_ = watch; }
     /// The watch is to be told of all pages once more.
-    void next_turn() { ++turn_; }
+    void next_turn() {
+        ++turn_;
+        changed(Change::Turn);
+    }
+    bool watched() const { return watch_ != nullptr; }
     uint32_t turn() const { return turn_; }
     /// An answer of host() or vram() from an earlier turn is about to be used, with all of its page.
     void touch(uint8_t* host);
@@ -76,6 +84,9 @@ public:
     static constexpr uint64_t kInVram = uint64_t{1} << 63;  ///< of a place: an offset in VRAM, otherwise a bus address
 
 private:
+    void changed(Change what) {
+        for (const auto& told : told_) told(what);
+    }
     void tell(uint64_t place, uint8_t* host, uint64_t bytes, uint64_t before, uint64_t after);
     bool own_bar(uint64_t bus, size_t size, unsigned& bar, uint64_t& offset) const;
 
@@ -88,6 +99,7 @@ private:
     bool bus_master_ = true;
     BarTarget* target_ = nullptr;
     uint64_t generation_ = 1;
+    std::vector<std::function<void(Change)>> told_;
     MemoryWatch* watch_ = nullptr;
     uint32_t turn_ = 0;
 };

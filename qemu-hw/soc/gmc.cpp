@@ -17,7 +17,9 @@ const HubFacts kMmHub = {regs::kMmHub, regs::Owner::MmHub, ih_client::kVmc, true
 
 namespace {
 
-constexpr size_t kTlbEntries = 4096;
+constexpr size_t kTlbEntries = 4096, kKnownRanges = 256;
+/// Entries of a table of which a range is made at most.
+constexpr uint64_t kRangeEntries = 512;
 /// Of what Strict::tlb keeps; a guest that has more loses all of it.
 constexpr size_t kMaxKept = size_t{1} << 20;
 constexpr uint64_t kFaultRepeatNs = 1'000'000;
@@ -53,12 +55,15 @@ size_t slot_of(uint32_t vmid, uint64_t va) {
     return (page ^ (page >> 12) ^ (vmid * 0x9e5u)) & (kTlbEntries - 1);
 }
 
+size_t range_slot_of(uint32_t vmid, uint64_t va) { return (va >> 16 ^ va >> 24 ^ vmid * 0x25u) & (kKnownRanges - 1); }
+
 }  // namespace
 
 Hub::Hub(Env& env, RegisterFile& registers, BusMemory& bus, const HubFacts& facts, RaiseInterrupt raise, PasidOf pasid,
          RetryWanted retry_wanted)
     : env_(env), registers_(registers), bus_(bus), facts_(facts), at_(facts.at), raise_(std::move(raise)),
-      pasid_(std::move(pasid)), retry_wanted_(std::move(retry_wanted)), tlb_(kTlbEntries) {
+      pasid_(std::move(pasid)), retry_wanted_(std::move(retry_wanted)), tlb_(kTlbEntries), ranges_(kKnownRanges) {
+    bus.on_change([this](BusMemory::Change what) { what == BusMemory::Change::Turn ? turn_began() : translations_changed(); });
     registers.attach(facts.owner, *this);
 }
 
@@ -104,22 +109,29 @@ void Hub::invalidate(uint32_t vmid_mask) {
     emit<event::tlb_invalidate>(env_.tracer, env_.now_ns(), facts_.mmhub, vmid_mask);
     for (TlbEntry& entry : tlb_)
         if (entry.tag != ~uint64_t{0} && bit(vmid_mask, static_cast<unsigned>(entry.tag >> 52))) entry = TlbEntry{};
+    for (KnownRange& range : ranges_)
+        if (bit(vmid_mask, range.vmid)) range = {};
     const auto named = [&](const auto& kept) { return bit(vmid_mask, static_cast<unsigned>(kept.first >> 52) & 0xf); };
     std::erase_if(kept_, named);
     std::erase_if(directories_, named);
     last_fault_tag_ = ~uint64_t{0};
     retried_ns_.clear();
-    ++generation_;
+    translations_changed();
+}
+
+void Hub::drop_translations() {
+    tlb_.assign(kTlbEntries, TlbEntry{});
+    ranges_.assign(kKnownRanges, KnownRange{});
 }
 
 void Hub::reset() {
-    tlb_.assign(kTlbEntries, TlbEntry{});
+    drop_translations();
     kept_.clear();
     directories_.clear();
     ack_ns_ = {};
     last_fault_tag_ = ~uint64_t{0};
     retried_ns_.clear();
-    ++generation_;
+    translations_changed();
 }
 
 void Hub::PageInfo::visit(StateVisitor& v) {
@@ -138,8 +150,8 @@ void Hub::visit(StateVisitor& v) {
     v("last_fault_ns", last_fault_ns_);
     v.map("retried_ns", retried_ns_, kMaxRetried);
     if (!v.loads()) return;
-    tlb_.assign(kTlbEntries, TlbEntry{});
-    ++generation_;
+    drop_translations();
+    translations_changed();
 }
 
 Result<Hub::PageInfo> Hub::translate(uint32_t vmid, uint64_t va) {
@@ -210,7 +222,7 @@ Result<uint64_t> Hub::read_directory(uint32_t vmid, unsigned level, uint64_t va,
 
 // DEPTH directories over one table of 9 + BLOCK_SIZE address bits; a directory entry may itself be a leaf ("P" bit) or, in a
 // translate-further table, a table entry may point on.
-Result<Hub::PageInfo> Hub::walk(uint32_t vmid, uint64_t va) {
+Result<Hub::Leaf> Hub::walk_to_leaf(uint32_t vmid, uint64_t va) {
     const uint32_t cntl = reg32(at_.VM_CONTEXT_CNTL + vmid);
     if (!context::ENABLE_CONTEXT::get(cntl)) return Fault::PageNotPresent;
     const uint64_t start = reg64(at_.VM_CONTEXT_PAGE_TABLE_START_ADDR + vmid * 2),
@@ -225,7 +237,7 @@ Result<Hub::PageInfo> Hub::walk(uint32_t vmid, uint64_t va) {
     if (depth == 0) {
         Result<uint64_t> entry = read_entry(table, system, pfn - start);
         if (!entry) return entry.fault();
-        return leaf(*entry, va, 12);
+        return Leaf{*entry, table, pfn - start, system, 12};
     }
     // Address bits below each directory level: the last table covers block_bits pages.
     for (unsigned level = depth; level > 0; --level) {
@@ -233,8 +245,8 @@ Result<Hub::PageInfo> Hub::walk(uint32_t vmid, uint64_t va) {
         const uint64_t index = level == depth ? (va - (start << 12)) >> shift : (va >> shift) & 0x1ff;
         Result<uint64_t> entry = read_directory(vmid, level, va >> shift << shift, table, system, index);
         if (!entry) return entry.fault();
-        if (*entry & PteBits::kPdeIsPte) return leaf(*entry, va, shift);
-        if (!(*entry & PteBits::kValid)) return leaf(*entry & PteBits::kPrt, va, 12);
+        if (*entry & PteBits::kPdeIsPte) return Leaf{*entry, table, index, system, shift};
+        if (!(*entry & PteBits::kValid)) return Leaf{*entry & PteBits::kPrt, table, index, system, 12};
         table = *entry & PteBits::kTableAddress;
         system = *entry & PteBits::kSystem;
     }
@@ -242,12 +254,60 @@ Result<Hub::PageInfo> Hub::walk(uint32_t vmid, uint64_t va) {
     Result<uint64_t> entry = read_entry(table, system, index);
     if (!entry) return entry.fault();
     if (*entry & PteBits::kTranslateFurther) {
-        const uint64_t next = *entry & PteBits::kTableAddress;
-        Result<uint64_t> last = read_entry(next, *entry & PteBits::kSystem, (va >> 12) & 0x1ff);
+        const uint64_t next = *entry & PteBits::kTableAddress, last_index = (va >> 12) & 0x1ff;
+        const bool next_system = *entry & PteBits::kSystem;
+        Result<uint64_t> last = read_entry(next, next_system, last_index);
         if (!last) return last.fault();
-        return leaf(*last, va, 12);
+        return Leaf{*last, next, last_index, next_system, 12};
     }
-    return leaf(*entry, va, 12);
+    return Leaf{*entry, table, index, system, 12};
+}
+
+Result<Hub::PageInfo> Hub::walk(uint32_t vmid, uint64_t va) {
+    const Result<Leaf> at = walk_to_leaf(vmid, va);
+    if (!at) return at.fault();
+    return leaf(at->entry, va, at->shift);
+}
+
+/// The page with what continues it: the rest of its leaf, and leaves beside it in its table that differ in the address only.
+/// Tables are read as they are now; a driver that changes what a valid entry says has to invalidate anyway.
+HostRange Hub::around(uint32_t vmid, uint64_t va, const TlbEntry& page) {
+    const uint64_t first = va & ~(kPageBytes - 1), address = page.info.address;
+    const HostRange alone{first, kPageBytes, page.host};
+    const uint64_t walked = first & 0xffffffffffff;
+    const Result<Leaf> at = walk_to_leaf(vmid, walked);
+    if (!at) return alone;
+    const Result<PageInfo> now = leaf(at->entry, walked, at->shift);
+    if (!now || now->address != address || now->system != page.info.system || now->rights != page.info.rights) return alone;
+
+    const uint64_t pfn = walked >> 12, start = reg64(at_.VM_CONTEXT_PAGE_TABLE_START_ADDR + vmid * 2),
+                   end = reg64(at_.VM_CONTEXT_PAGE_TABLE_END_ADDR + vmid * 2);
+    const uint64_t leaf_bytes = uint64_t{1} << at->shift, in_leaf = walked & (leaf_bytes - 1);
+    if (((start << 12) & (leaf_bytes - 1)) != 0) return alone;  // entries of the root count from there, the leaf does not
+    const uint64_t window = at->table + at->index / kRangeEntries * kRangeEntries * 8, bytes = kRangeEntries * 8;
+    const uint8_t* entries = nullptr;
+    if (leaf_bytes < kMaxRangeBytes && at->system) entries = bus_.host(window, bytes, false);
+    if (leaf_bytes < kMaxRangeBytes && !at->system && window <= bus_.vram_bytes() - bytes) entries = bus_.vram(window, bytes);
+    uint64_t low = at->index % kRangeEntries, high = low;  // entries of the range, high is the last one
+    const auto continues = [&](uint64_t index) {
+        uint64_t entry = 0;
+        std::memcpy(&entry, entries + index * 8, 8);
+        const uint64_t expected = at->entry + (index - at->index % kRangeEntries) * leaf_bytes;
+        return ((entry ^ expected) & ~PteBits::kFragment) == 0;
+    };
+    while (entries && low > 0 && continues(low - 1)) --low;
+    while (entries && high + 1 < kRangeEntries && continues(high + 1)) ++high;
+
+    uint64_t back = in_leaf + (at->index % kRangeEntries - low) * leaf_bytes;
+    uint64_t forth = leaf_bytes - in_leaf + (high - at->index % kRangeEntries) * leaf_bytes;
+    back = std::min({back, first % kMaxRangeBytes, (pfn - start) << 12, address});
+    forth = std::min({forth, kMaxRangeBytes - first % kMaxRangeBytes, (std::min(end - pfn, kMaxRangeBytes) + 1) << 12});
+    if (!page.info.system) {
+        forth = std::min(forth, (bus_.vram_bytes() - address) & ~(kPageBytes - 1));
+    } else if (bus_.host(address - back, back + forth, page.info.rights & kNoWrite) != page.host - back) {
+        return alone;
+    }
+    return {first - back, back + forth, page.host - back};
 }
 
 uint8_t* Hub::host_of(const PageInfo& info) {
@@ -260,7 +320,7 @@ uint8_t* Hub::host_of(const PageInfo& info) {
 const Hub::TlbEntry* Hub::look_up(uint32_t vmid, uint64_t va, Fault& fault) {
     if (tlb_bus_generation_ != bus_.generation()) {
         tlb_bus_generation_ = bus_.generation();
-        tlb_.assign(kTlbEntries, TlbEntry{});  // for its host addresses
+        drop_translations();  // for their host addresses
     }
     const uint64_t tag = tag_of(vmid, va);
     TlbEntry& entry = tlb_[slot_of(vmid, va)];
@@ -300,6 +360,21 @@ uint8_t* Hub::page(uint32_t vmid, uint64_t va, Access access) {
     const TlbEntry* entry = look_up(vmid & 0xf, va, fault);
     if (!entry || !entry->host || (needs(access) & ~entry->info.rights) != 0) return nullptr;
     return entry->host + (va & (kPageBytes - 1));
+}
+
+HostRange Hub::range(uint32_t vmid, uint64_t va, Access access) {
+    vmid &= 0xf;
+    Fault fault = Fault::None;
+    const TlbEntry* page = look_up(vmid, va, fault);
+    if (!page || !page->host || (needs(access) & ~page->info.rights) != 0) return {};
+    const uint64_t first = va & ~(kPageBytes - 1);
+    if (vmid != 0 && !bus_.watched() && !env_.strict.tlb) {
+        KnownRange& known = ranges_[range_slot_of(vmid, va)];
+        const bool hit = known.vmid == vmid && first - known.is.start < known.is.size;
+        if (!hit) known = {around(vmid, va, *page), vmid, page->info.rights};
+        if ((needs(access) & ~known.rights) == 0) return known.is;
+    }
+    return {first, kPageBytes, page->host};
 }
 
 bool Hub::retries(uint32_t vmid, const HubClient& client) const {

@@ -24,6 +24,7 @@ struct PteBits {
     static constexpr uint64_t kPrt = uint64_t{1} << 51, kPdeIsPte = uint64_t{1} << 54, kTranslateFurther = uint64_t{1} << 56;
     /// VALID, SYSTEM and PRT together: no page, and the access is not retried. @source amdgpu_vm.h AMDGPU_VM_NORETRY_FLAGS_TF
     static constexpr uint64_t kNoRetry = kValid | kSystem | kPrt;
+    static constexpr uint64_t kFragment = 0x1f << 7;  ///< log2 of the pages that a driver promises to be contiguous
     static constexpr unsigned kMtypeShift = 57;
     static constexpr uint64_t kUncached = 3;  ///< MTYPE_UC. @source amdgpu_vm.h AMDGPU_PTE_MTYPE_VG10, soc15 mtype
     static constexpr uint64_t kPageAddress = 0x0000fffffffff000, kTableAddress = 0x0000ffffffffffc0;
@@ -62,10 +63,10 @@ public:
 
     // MemoryPort
     uint8_t* page(uint32_t vmid, uint64_t va, Access access) override;
+    HostRange range(uint32_t vmid, uint64_t va, Access access) override;
     Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) override;
     Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override;
     Fault check(uint32_t vmid, uint64_t va, Access access) override { return check(vmid, va, access, facts_.client); }
-    uint64_t generation() const override { return ((generation_ + bus_.generation()) << kTurnBits) + bus_.turn(); }
     void touch(uint8_t* host) override { bus_.touch(host); }
 
     BusMemory& bus() { return bus_; }
@@ -112,6 +113,22 @@ private:
     Result<PageInfo> translate(uint32_t vmid, uint64_t va);
     Result<PageInfo> translate_vmid0(uint64_t mc_address);
     Result<PageInfo> walk(uint32_t vmid, uint64_t va);
+    /// Where a walk ended.
+    struct Leaf {
+        uint64_t entry = 0;
+        uint64_t table = 0;  ///< VRAM offset or bus address of the table that the entry is in
+        uint64_t index = 0;
+        bool system = false;  ///< where the table is
+        unsigned shift = 0;  ///< log2 of the bytes that one entry of the table maps
+    };
+    struct KnownRange {
+        HostRange is;
+        uint32_t vmid = 0;
+        uint8_t rights = 0;
+    };
+    Result<Leaf> walk_to_leaf(uint32_t vmid, uint64_t va);
+    HostRange around(uint32_t vmid, uint64_t va, const TlbEntry& page);
+    void drop_translations();
     Result<PageInfo> leaf(uint64_t entry, uint64_t va, unsigned page_shift);
     Result<uint64_t> read_entry(uint64_t table, bool system, uint64_t index);
     Result<uint64_t> read_directory(uint32_t vmid, unsigned level, uint64_t va, uint64_t table, bool system, uint64_t index);
@@ -136,11 +153,11 @@ private:
     RetryWanted retry_wanted_;
     std::function<void()> heavyweight_;
     std::vector<TlbEntry> tlb_;
+    std::vector<KnownRange> ranges_;  ///< of several pages, while nothing watches memory
     // Strict::tlb
     std::unordered_map<uint64_t, PageInfo> kept_;  ///< translations by TLB tag
     std::unordered_map<uint64_t, uint64_t> directories_;  ///< entries that point to a table, by VMID, level and address
     std::array<uint64_t, kInvalidateEngines> ack_ns_{};  ///< virtual time: when an engine's invalidation is acknowledged
-    uint64_t generation_ = 1;
     uint64_t tlb_bus_generation_ = 0;
     uint64_t last_fault_tag_ = ~uint64_t{0};
     uint64_t last_fault_ns_ = 0;
@@ -150,8 +167,9 @@ private:
 /// A hub as one client reaches it.
 class HubPort final : public MemoryPort {
 public:
-    HubPort(Hub& hub, const HubClient& client) : hub_(hub), client_(client) {}
+    HubPort(Hub& hub, const HubClient& client) : hub_(hub), client_(client) { share_generation(*this, hub); }
     uint8_t* page(uint32_t vmid, uint64_t va, Access access) override { return hub_.page(vmid, va, access); }
+    HostRange range(uint32_t vmid, uint64_t va, Access access) override { return hub_.range(vmid, va, access); }
     Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) override {
         return hub_.read(vmid, va, data, size, client_);
     }
@@ -159,7 +177,6 @@ public:
         return hub_.write(vmid, va, data, size, client_);
     }
     Fault check(uint32_t vmid, uint64_t va, Access access) override { return hub_.check(vmid, va, access, client_); }
-    uint64_t generation() const override { return hub_.generation(); }
     void touch(uint8_t* host) override { hub_.touch(host); }
 
 private:

@@ -139,12 +139,12 @@ void L2::invalidate() {
     if (pages_.empty()) return;
     write_back();
     pages_.clear();
-    ++drops_;
+    translations_changed();
 }
 
 void L2::reset() {
     pages_.clear();
-    ++drops_;
+    translations_changed();
 }
 
 void L2::Page::visit(StateVisitor& v) {
@@ -182,7 +182,7 @@ void L2::visit(StateVisitor& v) {
         else
             v.refuse("a page where there is no memory");
     }
-    if (v.loads()) ++drops_;
+    if (v.loads()) translations_changed();
 }
 
 }  // namespace lyra

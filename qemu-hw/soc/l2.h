@@ -22,13 +22,15 @@ namespace lyra {
 /// Without strictness all is passed on.
 class L2 final : public MemoryPort {
 public:
-    L2(Env& env, Hub& hub, const HubClient& client) : env_(env), hub_(hub), port_(hub, client) {}
+    L2(Env& env, Hub& hub, const HubClient& client) : env_(env), hub_(hub), port_(hub, client) { share_generation(*this, hub); }
 
     uint8_t* page(uint32_t vmid, uint64_t va, Access access) override;
+    HostRange range(uint32_t vmid, uint64_t va, Access access) override {
+        return env_.strict.l2 ? MemoryPort::range(vmid, va, access) : port_.range(vmid, va, access);
+    }
     Fault read(uint32_t vmid, uint64_t va, void* data, size_t size) override;
     Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) override;
     Fault check(uint32_t vmid, uint64_t va, Access access) override { return port_.check(vmid, va, access); }
-    uint64_t generation() const override { return port_.generation() + (drops_ << kTurnBits); }
     void touch(uint8_t* host) override { port_.touch(host); }
 
     void write_back();
@@ -55,7 +57,6 @@ private:
     Hub& hub_;
     HubPort port_;
     std::unordered_map<uint8_t*, std::unique_ptr<Page>> pages_;  ///< by the host address of the page in memory
-    uint64_t drops_ = 0;
 };
 
 }  // namespace lyra
