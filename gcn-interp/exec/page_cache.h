@@ -9,39 +9,47 @@
 #include <utility>
 
 #include "common/memory_port.h"
+#include "gcn-interp/exec/tlb.h"
 
 namespace lyra::gcn {
 
-/// Direct-mapped cache in front of MemoryPort::page(). Answers are valid while the port's generation stays the same;
-/// begin() checks that once per instruction.
+/// Cache in front of MemoryPort::range(): a Tlb for each VMID and kind of access, and behind them one table by page for memory
+/// that is in pieces. Answers are valid while the port's generation stays the same; begin() checks that once per instruction.
 class PageCache {
 public:
-    explicit PageCache(MemoryPort& port) : port_(port), generation_(port.generation()) { clear(); }
+    explicit PageCache(MemoryPort& port) : port_(port), generation_(port.generation()) {}
 
     /// Before the first access of an instruction.
     void begin() {
-        if (const uint64_t now = port_.generation(); now != generation_) {
-            same_translations(now, generation_) ? lay_aside() : clear();
-            generation_ = now;
-        }
+        if (const uint64_t now = port_.generation(); now != generation_) [[unlikely]]
+            renew(now);
     }
 
+    /// What generated code and the fast functions read. It stays where it is.
+    Tlb& tlb(uint32_t vmid, Access access) {
+        auto& tlbs = tlbs_[vmid % kVmids];
+        if (!tlbs) [[unlikely]]
+            tlbs = std::make_unique<std::array<Tlb, kKinds>>();
+        return (*tlbs)[kind_of(access)];
+    }
+
+    /// The range that holds va, nullptr when it is not plain memory with this access. Valid until the next call.
+    const TlbEntry* range(uint32_t vmid, uint64_t va, Access access) {
+        Tlb& known = tlb(vmid, access);
+        if (const TlbEntry* entry = known.find(va)) return entry;
+        return fill(known, vmid, va, access);
+    }
     /// Host address of the page that holds va, nullptr when it is not plain memory with this access.
     uint8_t* page(uint32_t vmid, uint64_t va, Access access) {
-        const uint64_t number = va / kPageBytes;
-        const uint64_t tag = number << 4 | (vmid & 15);
-        Entry& entry = entries_[static_cast<size_t>(access) % kKinds][(number ^ vmid * 5) % kEntries];
-        if (entry.tag == tag) return entry.host;
-        return fill(entry, tag, vmid, va, access);
+        const TlbEntry* entry = range(vmid, va, access);
+        return entry ? entry->host(va & ~(kPageBytes - 1)) : nullptr;
     }
 
     /// Copy bytes, at most a page, that may cross pages or reach registers. @param access Read or Scalar @return the fault
     Fault read(uint32_t vmid, uint64_t va, void* data, size_t size, Access access = Access::Read) {
-        if (va % kPageBytes + size <= kPageBytes) {
-            if (const uint8_t* host = page(vmid, va, Access::Read)) {
-                std::memcpy(data, host + va % kPageBytes, size);
-                return Fault::None;
-            }
+        if (const TlbEntry* entry = range(vmid, va, Access::Read); entry && entry->holds_to_end(va, size)) {
+            std::memcpy(data, entry->host(va), size);
+            return Fault::None;
         }
         if (access != Access::Read) {
             for (const uint64_t end : {va, va + size - 1}) {
@@ -51,11 +59,9 @@ public:
         return port_.read(vmid, va, data, size);
     }
     Fault write(uint32_t vmid, uint64_t va, const void* data, size_t size) {
-        if (va % kPageBytes + size <= kPageBytes) {
-            if (uint8_t* host = page(vmid, va, Access::Write)) {
-                std::memcpy(host + va % kPageBytes, data, size);
-                return Fault::None;
-            }
+        if (const TlbEntry* entry = range(vmid, va, Access::Write); entry && entry->holds_to_end(va, size)) {
+            std::memcpy(entry->host(va), data, size);
+            return Fault::None;
         }
         return port_.write(vmid, va, data, size);
     }
@@ -63,33 +69,43 @@ public:
     MemoryPort& port() { return port_; }
 
 private:
-    struct Entry {
-        uint64_t tag = ~uint64_t{0};
-        uint8_t* host = nullptr;
-    };
+    static constexpr size_t kVmids = 16;
     static constexpr size_t kEntries = 256;
-    static constexpr size_t kKinds = 4;  ///< one table per Access; Scalar reads are reads
+    static constexpr size_t kKinds = 3;
+    /// Nothing executes by way of this, and what the scalar cache reads is read.
+    static constexpr size_t kind_of(Access access) { return access == Access::Write ? 1 : access == Access::Atomic ? 2 : 0; }
 
-    using Entries = std::array<std::array<Entry, kEntries>, kKinds>;
+    using Entries = std::array<std::array<TlbEntry, kEntries>, kKinds>;
 
-    uint8_t* fill(Entry& entry, uint64_t tag, uint32_t vmid, uint64_t va, Access access) {
-        if (aside_) {
-            // An answer that was laid aside is what the entry would have been; one of another page it would have displaced.
-            Entry& old = (&(*aside_)[0][0])[&entry - &entries_[0][0]];
-            const Entry was = old;
-            old = {};
-            if (was.tag == tag) {
-                port_.touch(was.host);
-                entry = was;
-                return was.host;
+    const TlbEntry* fill(Tlb& known, uint32_t vmid, uint64_t va, Access access) {
+        const uint64_t number = va / kPageBytes, page = number * kPageBytes;
+        const size_t kind = kind_of(access), slot = (number ^ vmid * 5) % kEntries;
+        TlbEntry& entry = entries_[kind][slot];
+        if (!entry.holds(va) || entry.vmid != vmid) {
+            TlbEntry found;
+            if (aside_) {
+                // An answer that was laid aside is what the entry would have been; one of another page it would have displaced.
+                const TlbEntry was = std::exchange((*aside_)[kind][slot], TlbEntry{});
+                if (was.start == page && was.size == kPageBytes && was.vmid == vmid) {
+                    port_.touch(was.host(page));
+                    found = was;
+                }
             }
+            if (found.size == 0) found = TlbEntry::of(port_.range(vmid, va, access), vmid);
+            if (found.size == 0) return nullptr;
+            entry = found;
         }
-        uint8_t* host = port_.page(vmid, va & ~(kPageBytes - 1), access);
-        if (host) entry = {tag, host};
-        return host;
+        known.enter(va, entry);
+        return known.find(va);
+    }
+    void renew(uint64_t generation) {
+        for (auto& tlbs : tlbs_)
+            if (tlbs) *tlbs = {};
+        same_translations(generation, generation_) ? lay_aside() : clear();
+        generation_ = generation;
     }
     void clear() {
-        for (auto& kind : entries_) kind.fill(Entry{});
+        entries_ = {};
         aside_.reset();
     }
     /// A watch wants to be told of each page once more.
@@ -97,42 +113,39 @@ private:
         if (!aside_) aside_ = std::make_unique<Entries>();
         for (size_t kind = 0; kind < kKinds; ++kind) {
             for (size_t n = 0; n < kEntries; ++n) {
-                Entry& entry = entries_[kind][n];
-                if (entry.tag != Entry{}.tag) (*aside_)[kind][n] = std::exchange(entry, Entry{});
+                TlbEntry& entry = entries_[kind][n];
+                if (entry.size != 0) (*aside_)[kind][n] = std::exchange(entry, TlbEntry{});
             }
         }
     }
 
     MemoryPort& port_;
     uint64_t generation_;
-    Entries entries_;
+    std::array<std::unique_ptr<std::array<Tlb, kKinds>>, kVmids> tlbs_;  ///< of VMIDs that were here
+    Entries entries_{};
     std::unique_ptr<Entries> aside_;  ///< from earlier turns; only while memory is watched
 };
 
-/// A run of accesses of one kind that mostly stay on one page.
+/// A run of accesses of one kind that mostly stay in one range.
 class PageCursor {
 public:
     PageCursor(PageCache& cache, uint32_t vmid, Access access) : cache_(cache), vmid_(vmid), access_(access) {}
 
-    /// Host address of size bytes at va, nullptr when they cross pages or are not plain memory.
+    /// Host address of size bytes at va, nullptr when they cross ranges or are not plain memory.
     uint8_t* at(uint64_t va, unsigned size) {
-        const uint64_t offset = va % kPageBytes;
-        if (offset + size > kPageBytes) return nullptr;
-        if (const uint64_t page = va - offset; page != page_) {
-            host_ = cache_.page(vmid_, va, access_);
-            page_ = host_ ? page : kNoPage;
-            if (!host_) return nullptr;
+        if (!range_.holds(va)) {
+            const TlbEntry* found = cache_.range(vmid_, va, access_);
+            range_ = found ? *found : TlbEntry{};
+            if (!found) return nullptr;
         }
-        return host_ + offset;
+        return range_.holds_to_end(va, size) ? range_.host(va) : nullptr;
     }
 
 private:
-    static constexpr uint64_t kNoPage = 1;  // never page aligned
     PageCache& cache_;
     uint32_t vmid_;
     Access access_;
-    uint64_t page_ = kNoPage;
-    uint8_t* host_ = nullptr;
+    TlbEntry range_;
 };
 
 }  // namespace lyra::gcn

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Translations of one VMID for one kind of access, laid out for code that is generated; steps 6 and 7 of the data flow.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "common/memory_port.h"
+
+namespace lyra::gcn {
+
+/// A range of plain memory: va is in it when va - start < size, and is then at host address va + bias, both modulo 2^64.
+/// A size of 0 holds nothing.
+struct TlbEntry {
+    uint64_t start = 0;  ///< GPU virtual address
+    uint64_t size = 0;   ///< bytes, whole pages
+    uint64_t bias = 0;   ///< host address minus start
+    uint64_t vmid = 0;   ///< for the table behind, which is one for all
+
+    static TlbEntry of(const HostRange& range, uint32_t vmid) {
+        return {range.start, range.size, reinterpret_cast<uintptr_t>(range.host) - range.start, vmid};
+    }
+    bool holds(uint64_t va) const { return va - start < size; }
+    /// All of bytes bytes at va, which is held. A range is shorter than 2^31 bytes.
+    bool holds_to_end(uint64_t va, uint64_t bytes) const { return va - start + bytes <= size; }
+    uint8_t* host(uint64_t va) const { return reinterpret_cast<uint8_t*>(va + bias); }
+};
+static_assert(sizeof(TlbEntry) == 32 && offsetof(TlbEntry, start) == 0 && offsetof(TlbEntry, size) == 8 &&
+              offsetof(TlbEntry, bias) == 16);
+static_assert(kMaxRangeBytes < uint64_t{1} << 31);
+
+/// Two direct-mapped arrays: an address is looked up in the entry of its 64 KiB, which allocators align to, and then in that of
+/// its 2 MiB, where only ranges are that have as much. What the second one finds goes to the first one, too.
+/// Generated code may read the first one only. All of it is empty when PageCache::begin() has seen another generation.
+struct alignas(64) Tlb {
+    static constexpr unsigned kNearBits = 5, kNearShift = 16, kLargeBits = 4, kLargeShift = 21;
+
+    std::array<TlbEntry, 1u << kNearBits> near{};
+    std::array<TlbEntry, 1u << kLargeBits> large{};
+
+    TlbEntry& near_of(uint64_t va) { return near[va >> kNearShift & ((1u << kNearBits) - 1)]; }
+    TlbEntry& large_of(uint64_t va) { return large[va >> kLargeShift & ((1u << kLargeBits) - 1)]; }
+
+    /// @return nullptr when va is not held
+    const TlbEntry* find(uint64_t va) {
+        TlbEntry& entry = near_of(va);
+        if (entry.holds(va)) [[likely]]
+            return &entry;
+        const TlbEntry& other = large_of(va);
+        if (!other.holds(va)) return nullptr;
+        entry = other;
+        return &entry;
+    }
+    /// @param va  for which range was asked
+    void enter(uint64_t va, const TlbEntry& range) {
+        near_of(va) = range;
+        if (range.size >= uint64_t{1} << kLargeShift) large_of(va) = range;
+    }
+};
+static_assert(offsetof(Tlb, near) == 0);
+
+}  // namespace lyra::gcn
