@@ -10,11 +10,14 @@ namespace lyra::gcn {
 
 using namespace lane_memory;
 
-BufferAccess::BufferAccess(const Wave& wave, const Inst& inst)
-    : desc_(BufferDesc::read(wave, inst.saddr)), exec_(wave.exec), stride_(desc_.stride()) {
+BufferWindow::BufferWindow(const Wave& wave, const Inst& inst, const BufferDesc& desc) {
     const uint64_t scalar_offset = inst.soffset == kNoOperand ? 0 : scalar::source32(wave, inst, inst.soffset);
-    base_ = static_cast<uint64_t>(sign_extend(desc_.base(), 48)) + scalar_offset;
-    limit_ = desc_.num_records() > scalar_offset ? desc_.num_records() - scalar_offset : 0;
+    base = static_cast<uint64_t>(sign_extend(desc.base(), 48)) + scalar_offset;
+    limit = desc.num_records() > scalar_offset ? desc.num_records() - scalar_offset : 0;
+}
+
+BufferAccess::BufferAccess(const Wave& wave, const Inst& inst)
+    : desc_(BufferDesc::read(wave, inst.saddr)), exec_(wave.exec), window_(wave, inst, desc_), stride_(desc_.stride()) {
     by_record_ = inst.idxen && stride_ != 0;
     const uint32_t* index = inst.idxen ? vgpr_read_row(wave, inst.vaddr) : nullptr;
     const uint32_t* offset = inst.offen ? vgpr_read_row(wave, inst.vaddr + (inst.idxen ? 1u : 0u)) : nullptr;
@@ -29,12 +32,12 @@ uint64_t BufferAccess::lanes_inside(unsigned plus, unsigned size) const {
     if (!by_record_ && stride_ == 0) {  // the common case by its largest offset
         uint32_t highest = 0;
         for (unsigned lane = 0; lane < kLanes; ++lane) highest = offset_[lane] > highest ? offset_[lane] : highest;
-        if (uint64_t{highest} + plus + size <= limit_) return exec_;
+        if (uint64_t{highest} + plus + size <= window_.limit) return exec_;
     }
     uint64_t inside = 0;
     for (unsigned lane = 0; lane < kLanes; ++lane) {
         const uint64_t record = desc_.swizzle() ? 0 : uint64_t{stride_} * index_[lane];
-        const bool ok = by_record_ ? index_[lane] < desc_.num_records() : record + offset_[lane] + plus + size <= limit_;
+        const bool ok = by_record_ ? index_[lane] < desc_.num_records() : record + offset_[lane] + plus + size <= window_.limit;
         inside |= uint64_t{ok} << lane;
     }
     return inside & exec_;
@@ -44,14 +47,14 @@ LaneAddresses BufferAccess::linear(uint64_t lanes, unsigned plus) const {
     LaneAddresses a;
     a.active = lanes;
     for (unsigned lane = 0; lane < kLanes; ++lane) {
-        a.va[lane] = base_ + uint64_t{stride_} * index_[lane] + offset_[lane] + plus;
+        a.va[lane] = window_.base + uint64_t{stride_} * index_[lane] + offset_[lane] + plus;
     }
     return a;
 }
 
 uint64_t BufferAccess::swizzled_base(unsigned lane) const {
     const uint32_t group = desc_.index_stride();
-    return base_ + uint64_t{index_[lane] / group} * stride_ * group + index_[lane] % group * 4;
+    return window_.base + uint64_t{index_[lane] / group} * stride_ * group + index_[lane] % group * 4;
 }
 
 SwizzledAddresses BufferAccess::swizzled_addresses(uint64_t lanes, unsigned plus) const {
@@ -66,7 +69,7 @@ SwizzledAddresses BufferAccess::swizzled_addresses(uint64_t lanes, unsigned plus
 }
 
 uint64_t BufferAccess::byte(unsigned lane, unsigned plus) const {
-    if (!desc_.swizzle()) return base_ + uint64_t{stride_} * index_[lane] + offset_[lane] + plus;
+    if (!desc_.swizzle()) return window_.base + uint64_t{stride_} * index_[lane] + offset_[lane] + plus;
     const uint32_t o = offset_[lane] + plus;
     return swizzled_base(lane) + uint64_t{o / 4} * desc_.index_stride() * 4 + o % 4;
 }

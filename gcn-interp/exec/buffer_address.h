@@ -7,6 +7,13 @@
 
 namespace lyra::gcn {
 
+/// Behind the scalar offset of a buffer instruction.
+struct BufferWindow {
+    BufferWindow(const Wave& wave, const Inst& inst, const BufferDesc& desc);
+    uint64_t base;   ///< descriptor base + scalar offset
+    uint64_t limit;  ///< bytes left, where the range check counts bytes
+};
+
 /// One buffer instruction: descriptor, and index and offset of every lane.
 class BufferAccess {
 public:
@@ -28,8 +35,7 @@ private:
 
     BufferDesc desc_;
     uint64_t exec_;
-    uint64_t base_;      ///< descriptor base + scalar offset
-    uint64_t limit_;     ///< bytes left behind the scalar offset
+    BufferWindow window_;
     bool by_record_;     ///< the range check counts records, not bytes
     uint32_t stride_;
     uint32_t index_[kLanes];

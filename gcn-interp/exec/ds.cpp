@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gcn-interp/cu/compute_unit.h"
+#include "gcn-interp/exec/fast_memory.h"
 #include "gcn-interp/exec/formats.h"
 #include "gcn-interp/exec/lane_memory.h"
 
@@ -277,6 +278,53 @@ constexpr WaveFn special(Op op) {
     }
 }
 
+/// LDS loads and stores of one or two addresses.
+template <Op kOp, WaveFn kFn>
+struct QuickLds {
+    template <Backend kBackend>
+    static void run(ExecContext& ctx, const Inst& inst) {
+        if (!inst.gds && moves<kBackend>(ctx, inst)) [[likely]]
+            return;
+        OnLanes<kFn>::on(kBackend)(ctx, inst);
+    }
+
+private:
+    static constexpr MemoryShape kMove = memory_shape(kOp);
+    static constexpr Shape kShape = element(kMove);
+    static constexpr unsigned kWords = kShape.words();
+
+    template <Backend kBackend>
+    static bool move(ExecContext& ctx, unsigned vgpr, const uint32_t* low, U32 plus) {
+        using Fast = FastMemory<kBackend>;
+        Wave& wave = ctx.wave;
+        uint32_t* rows = wave.vgpr[vgpr].lane;
+        if constexpr (kMove.direction == Direction::Load)
+            return Fast::template load_lds<kShape>(rows, low, plus, wave.exec, ctx.lds + wave.lds_base, wave.lds_bytes);
+        else
+            return Fast::template store_lds<kShape>(rows, low, plus, wave.exec, ctx.lds + wave.lds_base, wave.lds_bytes);
+    }
+    template <Backend kBackend>
+    static bool moves(ExecContext& ctx, const Inst& inst) {
+        constexpr bool kLoads = kMove.direction == Direction::Load;
+        const Wave& wave = ctx.wave;
+        const unsigned vgpr = kLoads ? inst.dst : inst.vdata;
+        const uint32_t* low = vgpr_read_row(wave, inst.vaddr);
+        if (!ctx.lds || vgpr + kWords > wave.vgpr_count) return false;
+        if constexpr (kMove.count == 1) {
+            return move<kBackend>(ctx, vgpr, low, offset16(inst));
+        } else {
+            // When the second one cannot be fast the handler does both, the first one again.
+            constexpr U32 kUnit = kShape.bytes * (info(kOp).has(flag::TwoSt64) ? 64 : 1);
+            const unsigned second = kLoads ? vgpr + kWords : inst.vdata2;
+            if (second + kWords > wave.vgpr_count) return false;
+            for (unsigned w = 0; kLoads && w < kWords; ++w)
+                if (wave.vgpr[vgpr + w].lane == low) return false;  // the first one replaces the addresses
+            return move<kBackend>(ctx, vgpr, low, (static_cast<U32>(inst.imm) & 0xff) * kUnit) &&
+                   move<kBackend>(ctx, second, low, U32{inst.imm2} * kUnit);
+        }
+    }
+};
+
 template <Op kOp, class T>
 constexpr WaveFn atomic_function() {
     constexpr MemoryShape kMove = memory_shape(kOp);
@@ -312,8 +360,11 @@ template <Op kOp>
 void enter_ds(ExecTable& table) {
     constexpr WaveFn kFn = ds_function<kOp>();
     constexpr bool kAddressInM0 = kOp == Op::ds_append || kOp == Op::ds_consume;
+    constexpr MemoryShape kMove = memory_shape(kOp);
     if constexpr (OpTraits<kOp>::kInfo.has(flag::Gws))
         enter<kFn>(table, kOp, Format::DS);
+    else if constexpr (special(kOp) == nullptr && (kMove.direction == Direction::Load || kMove.direction == Direction::Store))
+        enter_quick<QuickLds<kOp, lds_or_gds<kFn, kAddressInM0>>>(table, kOp, Format::DS);
     else
         enter_lanes<lds_or_gds<kFn, kAddressInM0>>(table, kOp, Format::DS);
 }

@@ -2,6 +2,7 @@
 // FLAT, GLOBAL and SCRATCH access; step 6 of the data flow.
 // @source AMD Vega ISA document, "Flat memory instructions"; LLVM 19 AMDGPU FLATInstructions.td
 #include "gcn-interp/cu/aperture.h"
+#include "gcn-interp/exec/fast_memory.h"
 #include "gcn-interp/exec/formats.h"
 #include "gcn-interp/exec/lane_memory.h"
 
@@ -40,66 +41,6 @@ void scratch_addresses(const Wave& wave, const Inst& inst, SwizzledAddresses& a)
     } else {
         for (unsigned lane = 0; lane < kLanes; ++lane) a.offset[lane] = imm;
     }
-}
-
-/// Where the usual access of a whole wave lies: all lanes on, plain memory of one page, the elements side by side in lane order
-/// or all of them one.
-struct Run {
-    uint8_t* host = nullptr;  ///< nullptr: look at each lane
-    uint32_t step = 0;  ///< bytes from one lane's element to the next one's: those of an element, 0, or `other`
-};
-
-/// Found in 32 bits, without an address for each lane.
-/// @param other  a step that is as good
-Run find_run(ExecContext& ctx, const Wave& wave, const Inst& inst, uint32_t bytes, Access access, uint32_t other = 0) {
-    if (wave.exec != kAllLanes || inst.seg == kSegScratch || ctx.watch != nullptr || ctx.traffic != nullptr) return {};
-    const uint32_t* low = vgpr_read_row(wave, inst.vaddr);
-    const uint32_t step = low[1] - low[0];
-    if ((step != bytes && step != 0 && step != other) || low[kLanes - 1] < low[0])
-        return {};  // the low halves may wrap, the addresses do not
-    uint32_t different = 0;
-    for (uint32_t lane = 0; lane < kLanes; ++lane) different |= low[lane] ^ (low[0] + lane * step);
-    uint64_t first = static_cast<uint64_t>(static_cast<int64_t>(inst.imm)) + low[0];
-    if (inst.seg == kSegGlobal && inst.saddr != kNoOperand) {
-        first += wave.read_scalar64(inst.saddr);
-    } else {
-        const uint32_t* high = vgpr_read_row(wave, inst.vaddr + 1u);
-        for (uint32_t lane = 0; lane < kLanes; ++lane) different |= high[lane] ^ high[0];
-        first += uint64_t{high[0]} << 32;
-    }
-    if (different != 0) return {};
-    // One page is in one aperture.
-    const uint64_t top = first >> 48;
-    if (inst.seg != kSegGlobal && top != 0 && (top == wave.shared_base >> 48 || top == wave.private_base >> 48)) return {};
-    PageCursor cursor(*ctx.pages, wave.vmid, access);
-    return {cursor.at(first, (kLanes - 1) * step + bytes), step};
-}
-
-template <Shape kShape>
-bool load_run(ExecContext& ctx, Wave& wave, const Inst& inst) {
-    // Neighbours share half of what they load: compilers make this of a[i] and a[i + 1].
-    constexpr bool kHalves = kShape.words() == 2 || kShape.words() == 4;
-    const Run run = find_run(ctx, wave, inst, kShape.bytes, Access::Read, kHalves ? kShape.bytes / 2 : 0);
-    if (run.host == nullptr) return false;
-    Destination<kShape> to(wave, inst.dst);
-    if (run.step == 0) {
-        load_one<kShape>(run.host, to);
-    } else if (run.step == kShape.bytes) {
-        load_block<kShape>(run.host, to);
-    } else if constexpr (kHalves) {
-        constexpr unsigned kWords = kShape.words() / 2;
-        deinterleave<kWords>(run.host, to.rows());
-        deinterleave<kWords>(run.host + kWords * 4, to.rows() + kWords);
-    }
-    return true;
-}
-
-template <Shape kShape>
-bool store_run(ExecContext& ctx, Wave& wave, const Inst& inst) {
-    const Run run = find_run(ctx, wave, inst, kShape.bytes, Access::Write);
-    if (run.host == nullptr || run.step == 0) return false;
-    store_block<kShape>(Source<kShape>(wave, inst.vdata), run.host);
-    return true;
 }
 
 /// Run one operation over the three memories that a flat address can mean. After ctx.pages->begin(). LDS is the last: nothing
@@ -158,7 +99,6 @@ void load_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
     if constexpr (kShape.bytes <= 4) {
         if (inst.lds) return load_lanes_to_lds<kShape>(ctx, wave, inst);
     }
-    if (load_run<kShape>(ctx, wave, inst)) return;
     if (inst.seg != kSegGlobal) return load_anywhere<kShape>(ctx, wave, inst);
     LaneAddresses a;
     lane_addresses(wave, inst, a);
@@ -168,7 +108,6 @@ void load_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
 template <Shape kShape>
 void store_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
     ctx.pages->begin();
-    if (store_run<kShape>(ctx, wave, inst)) return;
     if (inst.seg != kSegGlobal) return store_anywhere<kShape>(ctx, wave, inst);
     LaneAddresses a;
     lane_addresses(wave, inst, a);
@@ -184,6 +123,54 @@ void atomic_op(ExecContext& ctx, Wave& wave, const Inst& inst) {
         [&](const LdsAddresses& a) { atomic_lds<kOp, T>(ctx, wave, a, inst.vdata, other, inst.dst, inst.glc, true); },
         [&](const SwizzledAddresses& a) { atomic_swizzled<kOp, T>(ctx, wave, a, inst.vdata, inst.dst, inst.glc); });
 }
+
+/// What the fast functions take of global memory.
+struct FastAddress {
+    const uint32_t* low = nullptr;
+    const uint32_t* high = nullptr;
+    uint64_t base = 0;
+};
+/// @param vgpr  the first of the registers that are moved  @return whether they can be tried
+bool can_be_fast(const ExecContext& ctx, const Inst& inst, unsigned vgpr, unsigned words, FastAddress& a) {
+    const Wave& wave = ctx.wave;
+    if (ctx.watch != nullptr || ctx.traffic != nullptr || inst.seg == kSegScratch || inst.lds || vgpr + words > wave.vgpr_count)
+        return false;
+    a.low = vgpr_read_row(wave, inst.vaddr);
+    a.base = static_cast<uint64_t>(static_cast<int64_t>(inst.imm));
+    if (inst.seg == kSegGlobal && inst.saddr != kNoOperand) {
+        a.base += wave.read_scalar64(inst.saddr);
+        return true;
+    }
+    a.high = vgpr_read_row(wave, inst.vaddr + 1u);
+    if (inst.seg == kSegGlobal) return true;
+    // A range is in one aperture.
+    const unsigned lane = wave.exec == 0 ? 0 : static_cast<unsigned>(std::countr_zero(wave.exec));
+    const uint64_t top = (make64(a.low[lane], a.high[lane]) + a.base) >> 48;
+    return top == 0 || (top != wave.shared_base >> 48 && top != wave.private_base >> 48);
+}
+
+template <Shape kShape, Direction kDirection, WaveFn kFn>
+struct QuickFlat {
+    template <Backend kBackend>
+    static void run(ExecContext& ctx, const Inst& inst) {
+        using Fast = FastMemory<kBackend>;
+        Wave& wave = ctx.wave;
+        FastAddress a;
+        ctx.pages->begin();
+        if constexpr (kDirection == Direction::Load) {
+            if (can_be_fast(ctx, inst, inst.dst, kShape.words(), a) &&
+                Fast::template load<kShape>(wave.vgpr[inst.dst].lane, a.low, a.high, a.base, wave.exec,
+                                            ctx.pages->tlb(wave.vmid, Access::Read))) [[likely]]
+                return;
+        } else {
+            if (can_be_fast(ctx, inst, inst.vdata, kShape.words(), a) &&
+                Fast::template store<kShape>(wave.vgpr[inst.vdata].lane, a.low, a.high, a.base, wave.exec,
+                                             ctx.pages->tlb(wave.vmid, Access::Write))) [[likely]]
+                return;
+        }
+        OnLanes<kFn>::on(kBackend)(ctx, inst);
+    }
+};
 
 template <Op kOp>
 constexpr WaveFn flat_function() {
@@ -203,7 +190,8 @@ constexpr WaveFn flat_function() {
 }  // namespace
 
 void register_flat(ExecTable& table) {
-#define FLAT(opcode, name, profile, flags, ...) enter_moves<Op::name, flat_function<Op::name>()>(table, Format::FLAT);
+#define FLAT(opcode, name, profile, flags, ...) \
+    enter_moves<Op::name, flat_function<Op::name>(), QuickFlat>(table, Format::FLAT);
 #include "gcn-interp/isa/flat.def"
 #undef FLAT
 }

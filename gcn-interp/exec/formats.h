@@ -3,7 +3,7 @@
 #pragma once
 
 #include "gcn-interp/exec/exec.h"
-#include "gcn-interp/isa/memory_shape.h"
+#include "gcn-interp/exec/lane_shape.h"
 
 namespace lyra::gcn {
 
@@ -39,11 +39,25 @@ void enter_lanes(ExecTable& table, Op op, Format format) {
     if constexpr (kFn != nullptr) table.set(op, format, OnLanes<kFn>::on(table.backend()));
 }
 
-/// Of loads and stores; in what else FLAT and MUBUF have no time is spent in loops over lanes.
-template <Op kOp, WaveFn kFn>
+/// Handlers that try a fast function and then another handler: Quick::run<kBackend>, not compiled for the back end itself.
+template <class Quick>
+void enter_quick(ExecTable& table, Op op, Format format) {
+    switch (table.backend()) {
+        case Backend::Portable: return table.set(op, format, Quick::template run<Backend::Portable>);
+        case Backend::Avx2: return table.set(op, format, Quick::template run<Backend::Avx2>);
+        case Backend::Avx512: return table.set(op, format, Quick::template run<kWidest>);
+    }
+}
+
+/// Loads and stores of FLAT and MUBUF; in what else they have no time is spent in loops over lanes.
+/// @tparam Quick  Quick<shape, direction, handler> tries the fast functions
+template <Op kOp, WaveFn kFn, template <lane_memory::Shape, Direction, WaveFn> class Quick>
 void enter_moves(ExecTable& table, Format format) {
     constexpr MemoryShape kMove = memory_shape(kOp);
-    if constexpr (kMove.bytes != 0 && (kMove.direction == Direction::Load || kMove.direction == Direction::Store)) {
+    constexpr bool kMoves = kMove.direction == Direction::Load || kMove.direction == Direction::Store;
+    if constexpr (kMoves && kMove.bytes != 0 && !info(kOp).has(flag::LdsDma)) {
+        enter_quick<Quick<lane_memory::element(kMove), kMove.direction, kFn>>(table, kOp, format);
+    } else if constexpr (kMoves && kMove.bytes != 0) {
         enter_lanes<kFn>(table, kOp, format);
     } else {
         enter<kFn>(table, kOp, format);

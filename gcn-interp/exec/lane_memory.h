@@ -8,25 +8,13 @@
 
 #include "gcn-interp/exec/atomics.h"
 #include "gcn-interp/exec/exec.h"
+#include "gcn-interp/exec/lane_shape.h"
 #include "gcn-interp/exec/page_cache.h"
 #include "gcn-interp/exec/traffic.h"
 #include "gcn-interp/exec/watch.h"
-#include "gcn-interp/isa/memory_shape.h"
 #include "gcn-interp/wave/lanes.h"
 
 namespace lyra::gcn::lane_memory {
-
-/// What one lane moves.
-struct Shape {
-    uint8_t bytes;        ///< 1, 2, 4, 8, 12, 16
-    bool sign = false;    ///< sign-extend 8 or 16 bits
-    bool d16 = false;     ///< the value goes to one half of the register, the other half stays
-    bool hi = false;      ///< that half is the high one; of a store: the value comes from the high half
-    constexpr unsigned words() const { return (bytes + 3u) / 4; }
-};
-
-/// One element of what an instruction moves.
-constexpr Shape element(const MemoryShape& move) { return {move.bytes, move.sign, move.d16, move.hi}; }
 
 /// Addresses of the lanes in active; the others are not looked at.
 struct LaneAddresses {
@@ -86,6 +74,10 @@ public:
     Destination(Wave& wave, unsigned vgpr) {
         for (unsigned w = 0; w < kShape.words(); ++w) rows_[w] = vgpr_write_row(wave, vgpr + w, dump_);
     }
+    /// @param row  of the first register; the wave has all of them
+    explicit Destination(uint32_t* row) {
+        for (unsigned w = 0; w < kShape.words(); ++w) rows_[w] = row + w * kLanes;
+    }
     uint32_t* const* rows() const { return rows_; }
 
     void put(unsigned lane, const void* bytes) {
@@ -119,6 +111,9 @@ class Source {
 public:
     Source(const Wave& wave, unsigned vgpr) {
         for (unsigned w = 0; w < kShape.words(); ++w) rows_[w] = vgpr_read_row(wave, vgpr + w);
+    }
+    explicit Source(const uint32_t* row) {
+        for (unsigned w = 0; w < kShape.words(); ++w) rows_[w] = row + w * kLanes;
     }
     const uint32_t* const* rows() const { return rows_; }
 

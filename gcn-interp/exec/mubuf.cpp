@@ -3,6 +3,7 @@
 // @source AMD Vega ISA document, "Vector memory buffer instructions"
 #include "gcn-interp/exec/buffer_address.h"
 #include "gcn-interp/exec/buffer_typed.h"
+#include "gcn-interp/exec/fast_memory.h"
 #include "gcn-interp/exec/formats.h"
 #include "gcn-interp/exec/lane_memory.h"
 
@@ -137,6 +138,41 @@ void store_format(ExecContext& ctx, Wave& wave, const Inst& inst) {
     store_typed(ctx, wave, inst, buffer, descriptor_format(buffer), kShape);
 }
 
+/// Buffers with an offset in a register and no index.
+template <Shape kShape, Direction kDirection, WaveFn kFn>
+struct QuickBuffer {
+    template <Backend kBackend>
+    static void run(ExecContext& ctx, const Inst& inst) {
+        if (moves<kBackend>(ctx, inst)) [[likely]]
+            return;
+        OnLanes<kFn>::on(kBackend)(ctx, inst);
+    }
+
+private:
+    template <Backend kBackend>
+    static bool moves(ExecContext& ctx, const Inst& inst) {
+        using Fast = FastMemory<kBackend>;
+        Wave& wave = ctx.wave;
+        const bool load = kDirection == Direction::Load;
+        const unsigned vgpr = load ? inst.dst : inst.vdata;
+        if (ctx.watch != nullptr || ctx.traffic != nullptr || !inst.offen || inst.idxen || inst.lds ||
+            vgpr + kShape.words() > wave.vgpr_count)
+            return false;
+        const BufferDesc desc = BufferDesc::read(wave, inst.saddr);
+        if (desc.swizzle() || desc.add_tid()) return false;
+        const BufferWindow window(wave, inst, desc);
+        ctx.pages->begin();
+        const uint32_t* low = vgpr_read_row(wave, inst.vaddr);
+        uint32_t* rows = wave.vgpr[vgpr].lane;
+        Tlb& tlb = ctx.pages->tlb(wave.vmid, load ? Access::Read : Access::Write);
+        const auto plus = static_cast<uint32_t>(inst.imm);
+        if constexpr (load)
+            return Fast::template load_buffer<kShape>(rows, low, plus, window.limit, window.base, wave.exec, tlb);
+        else
+            return Fast::template store_buffer<kShape>(rows, low, plus, window.limit, window.base, wave.exec, tlb);
+    }
+};
+
 /// Memory is coherent: nothing to write back or to drop.
 void no_effect(ExecContext&, Wave&, const Inst&) {}
 
@@ -164,7 +200,8 @@ constexpr WaveFn mubuf_function() {
 }  // namespace
 
 void register_mubuf(ExecTable& table) {
-#define MUBUF(opcode, name, profile, flags, ...) enter_moves<Op::name, mubuf_function<Op::name>()>(table, Format::MUBUF);
+#define MUBUF(opcode, name, profile, flags, ...) \
+    enter_moves<Op::name, mubuf_function<Op::name>(), QuickBuffer>(table, Format::MUBUF);
 #include "gcn-interp/isa/mubuf.def"
 #undef MUBUF
 }
