@@ -49,6 +49,7 @@ struct Env {
     Timing timing;
     Firmware firmware;
     FpExceptions fp_exceptions = FpExceptions::Auto;
+    bool jit = true;  ///< waves may run generated code
     /// Registers and LDS that nobody has initialized hold a pattern at launch, not 0. A device has it when it is asked for.
     bool poison = true;
     Strict strict;

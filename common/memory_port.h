@@ -69,6 +69,8 @@ public:
     /// and when a watch of the memory begins another turn: answers then stay, but touch() has to be called before they are
     /// used.
     uint64_t generation() const { return generation_->load(std::memory_order_acquire); }
+    /// The same where generated code reads it. It stays the port's for as long as the port lives.
+    const std::atomic<uint64_t>& generation_counter() const { return *generation_; }
 
     /// An answer of page() from an earlier turn is about to be used.
     virtual void touch(uint8_t*) {}

@@ -26,11 +26,13 @@ uint64_t group_items(const std::array<uint32_t, 3>& size) {
 
 Dispatcher::Dispatcher(Env& env, CpBus& bus, const GpuShape& shape)
     : env_(env), bus_(bus), shape_(shape), queues_(shape), placement_(env, shape, cus_), global_memory_(bus) {
+    if (env.jit) translator_ = gcn::make_translator(shape.chip);
     if (shape.threads > 1) rounds_ = std::make_unique<Rounds>(*this, shape.threads);
     for (unsigned i = 0; i < shape.cus(); ++i) {
         MemoryPort& memory = rounds_ ? rounds_->memory(i) : bus.wave_memory();
         gcn::CuServices& services = rounds_ ? rounds_->services(i) : *this;
         cus_.push_back(std::make_unique<gcn::ComputeUnit>(env, memory, services, i, shape.chip));
+        cus_.back()->set_translator(translator_.get());
     }
 }
 

@@ -157,6 +157,7 @@ private:
     Env& env_;
     CpBus& bus_;
     GpuShape shape_;
+    std::shared_ptr<gcn::Translator> translator_;  ///< nullptr: waves are interpreted
     ComputeUnits cus_;
     GridTable grids_;
     LaunchQueues queues_;

@@ -56,6 +56,8 @@ uint32_t vgprs(const WorkgroupLaunch& launch) { return (bits(launch.rsrc1, 0, 6)
 ComputeUnit::ComputeUnit(Env& env, MemoryPort& memory, CuServices& services, unsigned index, Chip)
     : env_(env), memory_(memory), services_(services), index_(index), storage_(std::make_unique<Storage>()) {}
 ComputeUnit::~ComputeUnit() = default;
+std::shared_ptr<Translator> make_translator(Chip) { return nullptr; }
+void ComputeUnit::set_translator(Translator*) {}
 
 bool ComputeUnit::can_ever_fit(const WorkgroupLaunch& launch) {
     const unsigned waves = wave_count(launch);

@@ -9,16 +9,11 @@
 
 #include "common/memory_port.h"
 #include "gcn-interp/exec/exec.h"
+#include "gcn-interp/exec/then.h"
 #include "gcn-interp/isa/pace.h"
+#include "gcn-interp/translator/translator.h"
 
 namespace lyra::gcn {
-
-/// What the step loop has to do after an instruction.
-enum class Then : uint8_t {
-    Next,   ///< the following entry is next: the instruction can not fault or ask for anything, and does not see its PC
-    Check,  ///< it may have faulted or asked for something; otherwise the following entry is next
-    Jump,   ///< it may have set the PC or MODE, or no entry follows: look where the wave is now
-};
 
 struct CodeEntry {
     ExecFn fn = nullptr;  ///< nullptr: not an instruction, or one that the model lacks
@@ -41,6 +36,9 @@ public:
     /// A program here may look at its exceptions: somewhere an s_getreg_b32 reads TRAPSTS.EXCP.
     bool reads_exceptions() const { return reads_exceptions_; }
 
+    /// What was generated from the page, nullptr without a translator.
+    TranslatedPage* translated() const { return translated_.get(); }
+
 private:
     friend class CodeCache;
     const CodeEntry* decode_at(MemoryPort& port, uint64_t pc);
@@ -59,6 +57,7 @@ private:
     std::array<uint8_t, kPageBytes + kTailBytes> raw_{};
     std::array<uint16_t, kPageBytes / 4> index_{};  ///< 1 + number of the entry, 0 = not decoded
     std::vector<CodeEntry> entries_;
+    std::shared_ptr<TranslatedPage> translated_;
 };
 
 /// Direct-mapped by VMID and page. After invalidate(), or when translations changed, a page is compared with memory once
@@ -72,6 +71,8 @@ public:
     /// Page that holds pc, nullptr when it cannot be fetched. Valid until the next call.
     CodePage* page(uint32_t vmid, uint64_t pc);
     void invalidate() { ++epoch_; }
+    /// Pages that are read from now on are translated too. nullptr: none are.
+    void set_translator(Translator* translator) { translator_ = translator; }
 
 private:
     bool refresh(CodePage& page);
@@ -80,6 +81,7 @@ private:
     MemoryPort& port_;
     Chip chip_;
     bool tracked_;
+    Translator* translator_ = nullptr;
     uint64_t generation_;
     uint64_t epoch_ = 1;
     std::array<std::unique_ptr<CodePage>, kPages> pages_;

@@ -3,13 +3,18 @@
 #include "gcn-interp/cu/compute_unit.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 #include "gcn-interp/cu/code_cache.h"
 #include "gcn-interp/cu/paced.h"
 #include "gcn-interp/cu/plan.h"
+#include "gcn-interp/cu/shadow.h"
 #include "gcn-interp/exec/flow.h"
 #include "gcn-interp/exec/fp_exact.h"
+#include "gcn-interp/exec/observe.h"
 #include "gcn-interp/isa/op.h"
+#include "gcn-interp/translator/translator.h"
 
 namespace lyra::gcn {
 namespace {
@@ -132,11 +137,31 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit) {
     uint64_t done = 0;
     uint64_t page_va = 1;  // never page aligned
     CodePage* page = nullptr;
+    PageCode* generated = nullptr;
+    uint64_t translated = 0;
     while (done < limit) {
         const uint64_t pc = wave.pc;
         if ((pc & ~(kPageBytes - 1)) != page_va) {
             page = code_page(wave, pc);
             page_va = page ? pc & ~(kPageBytes - 1) : 1;
+            generated = page ? generated_code(wave, *page, pc) : nullptr;
+        }
+        if (generated != nullptr && may_run_translated(wave)) {
+            if (const uint8_t* code = generated->at(pc % kPageBytes)) {
+                uint64_t stopped_at = pc;
+                const uint64_t ran =
+                    shadow_ ? shadow_->run(*translator_, *generated, ctx, *page, page_va, limit - done, stopped_at)
+                            : translator_->run(code, ctx, page_va, limit - done, stopped_at);
+                if (ran != 0) {
+                    done += ran;
+                    translated += ran;
+                    wave.instructions += ran;
+                    if (!ctx.yield && ctx.fault == Fault::None) continue;
+                    if (!after(ctx, stopped_at)) break;
+                    page_va = 1;
+                    continue;
+                }
+            }
         }
         const CodeEntry* entry = page ? page->at(memory_, pc) : nullptr;
         if (!entry) {
@@ -162,7 +187,35 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit) {
         if (!after(ctx, last_pc)) break;
         page_va = 1;  // it may have looked at other code
     }
+    if (translated != 0) {
+        env_.stats.add(Stat::translated_instructions, translated);
+        translator_->counters().executed.fetch_add(translated, std::memory_order_relaxed);
+    }
     return done;
+}
+
+/// Code that was generated from a page for waves like this one. nullptr where somebody looks at single instructions, and where
+/// a branch may leave the 48 bits of an address.
+PageCode* ComputeUnit::generated_code(const Wave& wave, CodePage& page, uint64_t pc) const {
+    constexpr uint64_t kBranchReach = uint64_t{1} << 18;
+    if (translator_ == nullptr || page.translated() == nullptr || watch_ != nullptr || exec_observer() != nullptr) return nullptr;
+    for (const uint64_t far : {pc + kBranchReach, pc - kBranchReach}) {
+        if (flow::code_address(far) != (far & ~uint64_t{3})) return nullptr;
+    }
+    return page.translated()->code(CodeConfig::of(wave));
+}
+
+std::shared_ptr<Translator> make_translator(Chip chip) {
+    const char* const wanted = std::getenv("LYRA_JIT");
+    if (wanted != nullptr && std::string_view(wanted) == "off") return nullptr;
+    auto translator = Translator::supported() ? std::make_shared<Translator>(chip) : nullptr;
+    return translator && translator->usable() ? translator : nullptr;
+}
+
+void ComputeUnit::set_translator(Translator* translator) {
+    translator_ = translator;
+    storage_->code.set_translator(translator);
+    if (translator != nullptr && Shadow::wanted()) shadow_ = std::make_unique<Shadow>();
 }
 
 /// Code is decoded twice, so that waves whose exceptions nobody can see do not know of them. The trap handler looks at TRAPSTS

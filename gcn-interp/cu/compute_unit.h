@@ -189,6 +189,12 @@ struct ExecContext;
 struct Inst;
 struct Watchpoints;
 class CodePage;
+class PageCode;
+class Shadow;
+class Translator;
+
+/// Generated code for the compute units of a device. nullptr: this host cannot run any.
+std::shared_ptr<Translator> make_translator(Chip chip);
 
 class ComputeUnit {
 public:
@@ -216,6 +222,8 @@ public:
     void command(WaveCommand command, uint32_t data, const WaveMatch& match);
     /// Addresses that vector memory accesses report from now on; nullptr for none. Stays the caller's.
     void set_watch(const Watchpoints* watch) { watch_ = watch; }
+    /// Waves run generated code where they can. nullptr: never. Stays the caller's.
+    void set_translator(Translator* translator);
     /// Answer to wave_save_ready(). @param record address of the wave's record; first: it saves the LDS of its work-group
     void grant_save(unsigned slot, uint64_t record, bool first);
 
@@ -279,6 +287,7 @@ private:
     uint64_t step_debugged(Wave& wave);
     bool step_trap(Wave& wave);
     uint64_t execute(Wave& wave, uint64_t limit);
+    PageCode* generated_code(const Wave& wave, CodePage& page, uint64_t pc) const;
     bool wake_next_sleeper();
     bool wait_for_page(Wave& wave, uint64_t pc);
     bool page_may_be_there(const Wave& wave) const;
@@ -321,6 +330,8 @@ private:
     unsigned live_ = 0;  ///< waves that have a slot
     uint64_t changed_ = ~uint64_t{0};  ///< by slot: the loop of virtual time has not looked at it since
     const Watchpoints* watch_ = nullptr;
+    Translator* translator_ = nullptr;
+    std::unique_ptr<Shadow> shadow_;  ///< of the generated code
 };
 
 }  // namespace lyra::gcn

@@ -67,6 +67,8 @@ public:
     }
 
     MemoryPort& port() { return port_; }
+    /// Of which generation the TLBs are, where generated code reads it.
+    const uint64_t& seen_generation() const { return generation_; }
 
 private:
     static constexpr size_t kVmids = 16;

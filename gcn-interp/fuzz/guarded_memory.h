@@ -50,6 +50,13 @@ public:
             page.host = std::move(moved);
         }
     }
+    bool same_content(const GuardedMemory& other) const {
+        for (const auto& [va, page] : pages_) {
+            const auto found = other.pages_.find(va);
+            if (found == other.pages_.end() || std::memcmp(page.host.get(), found->second.host.get(), kPageBytes) != 0) return false;
+        }
+        return true;
+    }
     /// What may not be written has not been.
     void check() const {
         for (const auto& [va, page] : pages_) {

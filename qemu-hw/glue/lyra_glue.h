@@ -37,6 +37,7 @@ struct LyraState {
     char *fp_exceptions;
     char *firmware;
     bool poison;
+    bool jit;
     char *strict;
     bool ih_overflow;
     char *stats_path;

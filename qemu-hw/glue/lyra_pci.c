@@ -323,6 +323,7 @@ static lyra_device *lyra_make(LyraState *s, Error **errp)
     config.fp_exceptions = s->fp_exceptions;
     config.firmware = s->firmware;
     config.poison = s->poison;
+    config.jit = s->jit;
     config.ih_overflow = s->ih_overflow;
     config.strict = s->strict;
     config.record_path = s->record_path;
@@ -477,6 +478,7 @@ static const Property lyra_properties[] = {
     DEFINE_PROP_STRING("fp-exceptions", LyraState, fp_exceptions),
     DEFINE_PROP_STRING("firmware", LyraState, firmware),
     DEFINE_PROP_BOOL("poison", LyraState, poison, false),
+    DEFINE_PROP_BOOL("jit", LyraState, jit, true),
     DEFINE_PROP_STRING("strict", LyraState, strict),
     DEFINE_PROP_BOOL("ih-overflow", LyraState, ih_overflow, false),
     DEFINE_PROP_STRING("stats", LyraState, stats_path),
@@ -499,6 +501,7 @@ static const struct {
     {"firmware",
      "Assumptions about the scheduler's firmware to replace, NAME=CHOICE; divided by commas (docs/design/firmware.md)"},
     {"poison", "on: registers and LDS that a program has not initialized hold a pattern; off: 0 (default)"},
+    {"jit", "on: waves run generated code where the host can (default); off: they are interpreted"},
     {"strict", "tlb, hdp, l2, divided by commas: kept until the driver flushes it, so that a forgotten flush shows"},
     {"ih-overflow", "on: a full interrupt ring is overwritten; off: interrupts wait in the device (default)"},
     {"record", "File for a recording of everything that reaches the device (lyra replay); needs pump=virtual"},

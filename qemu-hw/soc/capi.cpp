@@ -116,6 +116,7 @@ struct lyra_device {
     bool prepare(const lyra_config& config) {
         env.fp_exceptions = fp_exceptions_of(config).value_or(FpExceptions::Auto);
         env.poison = config.poison;
+        env.jit = config.jit;
         env.ih_overflow = config.ih_overflow;
         env.log_packets = config.log_packets;
         if (config.strict) env.strict.set(config.strict);
@@ -277,6 +278,7 @@ void lyra_config_init(lyra_config* config) {
     config->vram_bytes = uint64_t{2} << 30;
     config->compute_units = 8;
     config->threads = 1;
+    config->jit = true;
     config->record_limit_bytes = kRecordLimit;
 }
 

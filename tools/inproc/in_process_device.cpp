@@ -49,6 +49,7 @@ bool InProcessDevice::power_on(std::string& error) {
     config.threads = options_.threads;
     config.fp_exceptions = options_.fp_exceptions.c_str();
     config.poison = options_.poison;
+    config.jit = options_.jit;
     config.trace_path = options_.trace_path.empty() ? nullptr : options_.trace_path.c_str();
     config.virtual_time = options_.virtual_time;
     config.timing = options_.timing.empty() ? nullptr : options_.timing.c_str();

@@ -33,6 +33,7 @@ struct InProcessOptions {
     uint32_t threads = 1;                        ///< of the host, that run waves; 0: as many as it has processors
     std::string fp_exceptions = "auto";          ///< or "always"
     bool poison = true;                          ///< uninitialized registers and LDS hold a pattern
+    bool jit = true;                             ///< waves run generated code where the host can
     std::string trace_path;                      ///< empty: no trace
     bool virtual_time = false;                   ///< its own clock: run() moves it
     std::string timing;                          ///< timing parameters to replace, "name=value,..."

@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: MIT
+// Blocks, segments and exits of generated code; step 6 of the data flow.
+#include "gcn-interp/translator/emitter.h"
+
+#include <algorithm>
+
+#include "gcn-interp/isa/op.h"
+
+namespace lyra::gcn {
+namespace {
+
+constexpr int offset_of(size_t offset) { return static_cast<int>(offset); }
+constexpr int kPc = offset_of(offsetof(Wave, pc)), kExec = offset_of(offsetof(Wave, exec)), kScc = offset_of(offsetof(Wave, scc)),
+              kVgpr = offset_of(offsetof(Wave, vgpr)), kSgpr = offset_of(offsetof(Wave, sgpr)), kM0Offset = offset_of(offsetof(Wave, m0));
+constexpr int kSavedRegisters = 6;
+
+bool has_no_effect(const Inst& inst) { return inst.op == Op::s_nop || inst.op == Op::s_waitcnt; }
+
+}  // namespace
+
+/// Vector instructions that are emitted strip by strip, with the scalar ones that go before and after them.
+struct Emitter::Segment {
+    std::vector<std::pair<const Inst*, ScalarOp>> before, after;
+    std::vector<VectorOp> vector;
+    Uses uses;        ///< of the vector instructions
+    Uses after_uses;
+    ScalarSet masks;  ///< pairs that vector instructions write
+
+    bool empty() const { return before.empty() && after.empty() && vector.empty(); }
+
+    static bool clash(const ScalarSet& reads, const ScalarSet& writes, const Uses& other) {
+        return (writes & (other.reads | other.writes)).any() || (reads & other.writes).any();
+    }
+    /// @return false: it has to wait for the next segment
+    bool add(const Inst& inst, const ScalarOp& op) {
+        if (!clash(op.uses.reads, op.uses.writes, uses) && !clash(op.uses.reads, op.uses.writes, after_uses)) {
+            before.emplace_back(&inst, op);
+            return true;
+        }
+        after.emplace_back(&inst, op);
+        after_uses.reads |= op.uses.reads;
+        after_uses.writes |= op.uses.writes;
+        return true;
+    }
+    bool add(const VectorOp& op) {
+        if (clash(op.uses.reads, op.uses.writes, after_uses)) return false;
+        // A mask of this segment is known by strip; as a scalar value it is complete only behind the segment.
+        ScalarSet as_value = op.uses.reads;
+        if (op.mask_in >= 0) as_value.reset(static_cast<size_t>(op.mask_in)).reset(static_cast<size_t>(op.mask_in) + 1);
+        if ((as_value & uses.writes).any()) return false;
+        const ScalarSet all = masks | op.uses.writes;
+        if (all.count() > 2 * kMaxMasks || uses.writes.test(kExecLo)) return false;
+        masks = all;
+        vector.push_back(op);
+        uses.reads |= op.uses.reads;
+        uses.writes |= op.uses.writes;
+        return true;
+    }
+};
+
+void Emitter::generate_entry() {
+    for (const Xbyak::Reg64& reg : {rbx, rbp, r12, r13, r14, r15}) push(reg);
+    static_assert(kSavedRegisters % 2 == 0);
+    sub(rsp, 8);
+    mov(r12, rdi);
+    mov(rbx, rsi);
+    mov(r13, rdx);
+    mov(rbp, ptr[rbx + kVgpr]);
+    mov(r14, ptr[r12 + offset_of(offsetof(CodeFrame, page_va))]);
+    jmp(rcx);
+}
+
+Emitter::Output Emitter::generate(const Region& region) {
+    region_ = &region;
+    for (const BasicBlock& each : region.blocks) block_labels_[static_cast<int32_t>(each.offset)];
+    for (const BasicBlock& each : region.blocks) {
+        // An entry from outside has no other state than a jump within.
+        align(16);
+        output_.entries.emplace_back(each.offset, static_cast<uint32_t>(getSize()));
+        block(each);
+    }
+    L(exit_);
+    mov(rax, r13);
+    vzeroupper();
+    add(rsp, 8);
+    for (const Xbyak::Reg64& reg : {r15, r14, r13, r12, rbp, rbx}) pop(reg);
+    ret();
+    emit_routines();
+    align(64);
+    for (auto& [bits, label] : pool_) {
+        L(label);
+        dq(bits);
+    }
+    align(64);
+    for (auto& [shape, label] : lane_pool_) {
+        L(label);
+        const auto [step, first] = shape;
+        for (unsigned lane = 0; lane < kStripLanes; ++lane)
+            dd(step != 0 ? step * lane + first : lane / 2 + 8 * first + 16 * (lane % 2));
+    }
+    output_.bytes = getSize();
+    return output_;
+}
+
+Xbyak::Label& Emitter::pool(uint64_t bits) { return pool_[bits]; }
+
+void Emitter::leave(int32_t offset) {
+    lea(rax, ptr[r14 + offset]);
+    mov(ptr[rbx + kPc], rax);
+    jmp(exit_, T_NEAR);
+}
+
+void Emitter::go(int32_t offset) {
+    const auto known = block_labels_.find(offset);
+    if (known == block_labels_.end()) return leave(offset);
+    jmp(known->second, T_NEAR);
+}
+
+void Emitter::choose(const BasicBlock& block) {
+    Xbyak::Label taken;
+    switch (block.branch.op) {
+        case Op::s_cbranch_scc0: cmp(byte[rbx + kScc], 0), je(taken, T_NEAR); break;
+        case Op::s_cbranch_scc1: cmp(byte[rbx + kScc], 0), jne(taken, T_NEAR); break;
+        case Op::s_cbranch_vccz: cmp(qword[scalar64(kVccLo).getRegExp()], 0), je(taken, T_NEAR); break;
+        case Op::s_cbranch_vccnz: cmp(qword[scalar64(kVccLo).getRegExp()], 0), jne(taken, T_NEAR); break;
+        case Op::s_cbranch_execz: cmp(qword[rbx + kExec], 0), je(taken, T_NEAR); break;
+        default: cmp(qword[rbx + kExec], 0), jne(taken, T_NEAR); break;
+    }
+    go(block.next);
+    L(taken);
+    go(block.target);
+}
+
+void Emitter::block(const BasicBlock& block) {
+    L(block_labels_[static_cast<int32_t>(block.offset)]);
+    const unsigned count = block.count();
+    output_.instructions += count;
+    if (count != 0) {
+        Xbyak::Label enough;
+        cmp(r13, count);
+        jae(enough, T_NEAR);
+        leave(static_cast<int32_t>(block.offset));
+        L(enough);
+        sub(r13, count);
+    }
+    Segment segment;
+    const auto flush = [&] {
+        for (const auto& [inst, op] : segment.before) op.emit(*this, *inst);
+        if (!segment.vector.empty()) vector_segment(segment.vector);
+        for (const auto& [inst, op] : segment.after) op.emit(*this, *inst);
+        segment = {};
+    };
+    for (size_t i = 0; i < block.steps.size(); ++i) {
+        const Step& step = block.steps[i];
+        ++output_.translated;
+        if (has_no_effect(step.inst)) continue;
+        if (const VectorOp op = vector_op(step.inst, config_); op.emit != nullptr) {
+            if (segment.add(op)) continue;
+            flush();
+            segment.add(op);
+            continue;
+        }
+        if (const ScalarOp op = scalar_op(step.inst, config_); op.emit != nullptr) {
+            segment.add(step.inst, op);
+            continue;
+        }
+        flush();
+        if (step.can_stop ? memory(block, step, static_cast<unsigned>(i) + 1) : transcendental(step.inst)) continue;
+        --output_.translated;
+        call_handler(block, step, static_cast<unsigned>(i) + 1);
+    }
+    flush();
+    switch (block.end) {
+        case BlockEnd::Branch: return go(block.target);
+        case BlockEnd::Choice: return choose(block);
+        case BlockEnd::Next: return go(block.next);
+        case BlockEnd::Leave: return leave(block.next);
+    }
+}
+
+/// The interpreter's function for one instruction. @param done  instructions of the block up to it
+void Emitter::call_handler(const BasicBlock& block, const Step& step, unsigned done) {
+    const int next = static_cast<int>(step.offset + step.inst.size_bytes);
+    mov(rdi, ptr[r12 + offset_of(offsetof(CodeFrame, context))]);
+    mov(rsi, reinterpret_cast<uint64_t>(&step.inst));
+    if (step.can_stop) {
+        lea(rax, ptr[r14 + next]);
+        mov(ptr[rbx + kPc], rax);
+    }
+    mov(rax, reinterpret_cast<uint64_t>(step.fn));
+    vzeroupper();
+    call(rax);
+    if (!step.can_stop) return;
+    Xbyak::Label goes_on;
+    mov(rdi, ptr[r12 + offset_of(offsetof(CodeFrame, context))]);
+    mov(al, ptr[rdi + offset_of(offsetof(ExecContext, fault))]);
+    or_(al, ptr[rdi + offset_of(offsetof(ExecContext, yield))]);
+    jz(goes_on, T_NEAR);
+    lea(rax, ptr[r14 + static_cast<int>(step.offset)]);
+    mov(ptr[r12 + offset_of(offsetof(CodeFrame, stopped_at))], rax);
+    if (const unsigned left = block.count() - done; left != 0) add(r13, left);
+    jmp(exit_, T_NEAR);
+    L(goes_on);
+}
+
+Xbyak::Address Emitter::scalar32(unsigned operand) {
+    if (operand == kM0) return dword[rbx + kM0Offset];
+    if (operand >= kExecLo) return dword[rbx + (kExec + static_cast<int>(operand - kExecLo) * 4)];
+    return dword[rbx + (kSgpr + static_cast<int>(config_.physical(operand)) * 4)];
+}
+
+Xbyak::Address Emitter::scalar64(unsigned operand) { return qword[scalar32(operand).getRegExp()]; }
+
+// Vector segments ---------------------------------------------------------------------------------------------------------
+
+void Emitter::vector_segment(const std::vector<VectorOp>& ops) {
+    ops_ = &ops;
+    written_masks_.clear();
+    bool writes_exec = false;
+    for (const VectorOp& op : ops) {
+        if (op.mask_out < 0) continue;
+        const auto pair = static_cast<unsigned>(op.mask_out);
+        if (std::find(written_masks_.begin(), written_masks_.end(), pair) == written_masks_.end()) written_masks_.push_back(pair);
+        writes_exec |= op.uses.writes.test(kExecLo);
+    }
+    for (unsigned i = 0; i < written_masks_.size(); ++i) xor_(collector(i).cvt32(), collector(i).cvt32());
+    for (strip_ = 0; strip_ < kStrips; ++strip_) {
+        Xbyak::Label skip;
+        kmovw(k1, ptr[rbx + (kExec + static_cast<int>(strip_) * 2)]);
+        kortestw(k1, k1);
+        jz(skip, T_NEAR);
+        vector_strip(ops);
+        L(skip);
+    }
+    for (unsigned i = 0; i < written_masks_.size(); ++i) {
+        mov(scalar64(written_masks_[i]), collector(i));
+        if (writes_exec && static_cast<int>(written_masks_[i]) == ops.back().mask_out) mov(ptr[rbx + kExec], collector(i));
+    }
+}
+
+void Emitter::vector_strip(const std::vector<VectorOp>& ops) {
+    held_ = {};
+    masks_ = {};
+    for (at_ = 0; at_ < ops.size(); ++at_) {
+        ops[at_].emit(*this, ops[at_]);
+        release_pins();
+    }
+    for (unsigned reg = 0; reg < held_.size(); ++reg) {
+        if (held_[reg].dirty) write_back(reg);
+    }
+    for (unsigned k = 2; k < masks_.size(); ++k) {
+        if (!masks_[k].dirty) continue;
+        const auto index = std::find(written_masks_.begin(), written_masks_.end(), static_cast<unsigned>(masks_[k].pair));
+        const Xbyak::Reg64 to = collector(static_cast<unsigned>(index - written_masks_.begin()));
+        kmovw(eax, Xbyak::Opmask(static_cast<int>(k)));
+        if (strip_ != 0) shl(rax, static_cast<int>(strip_ * kStripLanes));
+        or_(to, rax);
+    }
+}
+
+// Registers of a strip ----------------------------------------------------------------------------------------------------
+
+/// Inactive lanes keep what the row holds. In registers they hold anything: EXEC stays what it is within a segment.
+void Emitter::write_back(unsigned reg) {
+    const Xbyak::Zmm value(static_cast<int>(reg));
+    const auto vgpr = static_cast<unsigned>(held_[reg].key);
+    vmovdqa32(row(vgpr) | k1, value);
+    held_[reg].dirty = false;
+}
+
+size_t Emitter::next_use(const Held& held) const {
+    if (held.kind != Kind::Vgpr) return held.kind == Kind::None ? ~size_t{0} : at_ + 8;
+    for (size_t i = at_ + 1; i < ops_->size(); ++i) {
+        if ((*ops_)[i].uses.vector_reads.test(held.key)) return i;
+    }
+    return held.dirty ? ops_->size() : ops_->size() + 1;
+}
+
+Xbyak::Zmm Emitter::take_register() {
+    int best = -1;
+    size_t farthest = 0;
+    for (unsigned reg = 0; reg < held_.size(); ++reg) {
+        if (held_[reg].kind == Kind::None) {
+            best = static_cast<int>(reg);
+            break;
+        }
+        if (held_[reg].pinned) continue;
+        if (const size_t use = next_use(held_[reg]); best < 0 || use > farthest) best = static_cast<int>(reg), farthest = use;
+    }
+    Held& held = held_[static_cast<unsigned>(best)];
+    if (held.dirty) write_back(static_cast<unsigned>(best));
+    held = {};
+    return Xbyak::Zmm(best);
+}
+
+void Emitter::release_pins() {
+    for (Held& held : held_) {
+        held.pinned = false;
+        if (held.kind == Kind::Temporary) held = {};
+    }
+    for (Mask& mask : masks_) {
+        mask.pinned = false;
+        if (mask.pair == -2) mask = {};
+    }
+}
+
+int Emitter::find(Kind kind, uint64_t key) const {
+    for (unsigned reg = 0; reg < held_.size(); ++reg) {
+        if (held_[reg].kind == kind && held_[reg].key == key) return static_cast<int>(reg);
+    }
+    return -1;
+}
+
+Xbyak::Zmm Emitter::load(Kind kind, uint64_t key) {
+    if (const int reg = find(kind, key); reg >= 0) {
+        held_[static_cast<unsigned>(reg)].pinned = true;
+        return Xbyak::Zmm(reg);
+    }
+    const Xbyak::Zmm reg = take_register();
+    held_[static_cast<unsigned>(reg.getIdx())] = {kind, false, true, key};
+    switch (kind) {
+        case Kind::Vgpr: vmovdqa32(reg, row(static_cast<unsigned>(key))); break;
+        case Kind::Scalar: vpbroadcastd(reg, scalar32(static_cast<unsigned>(key))); break;
+        case Kind::Constant:
+            if (key == 0) {
+                const Xbyak::Xmm part(reg.getIdx());
+                if (reg.getIdx() < 16)
+                    vpxor(part, part, part);
+                else
+                    vpxord(reg, reg, reg);
+            } else {
+                vpbroadcastd(reg, ptr[rip + pool(key)]);
+            }
+            break;
+        case Kind::Constant64: vpbroadcastq(reg, ptr[rip + pool(key)]); break;
+        default: break;
+    }
+    return reg;
+}
+
+Xbyak::Zmm Emitter::temporary() {
+    const Xbyak::Zmm reg = take_register();
+    held_[static_cast<unsigned>(reg.getIdx())] = {Kind::Temporary, false, true, 0};
+    return reg;
+}
+
+Xbyak::Zmm Emitter::constant(uint32_t bits) { return load(Kind::Constant, bits); }
+Xbyak::Zmm Emitter::constant64(uint64_t bits) { return load(Kind::Constant64, bits); }
+
+void Emitter::define(unsigned vgpr, const Xbyak::Zmm& value) {
+    if (const int old = find(Kind::Vgpr, vgpr); old >= 0 && old != value.getIdx()) held_[static_cast<unsigned>(old)] = {};
+    held_[static_cast<unsigned>(value.getIdx())] = {Kind::Vgpr, true, true, vgpr};
+}
+
+void Emitter::define_wide(unsigned vgpr, const Wide& value) {
+    const Xbyak::Zmm low = temporary(), high = temporary();
+    narrow(value, low, high);
+    define(vgpr, low);
+    define(vgpr + 1, high);
+}
+
+Xbyak::Zmm Emitter::operand(const VectorOp& op, unsigned number, unsigned half, unsigned dwords, bool is_float) {
+    if (number >= kSrcVgpr0) return load(Kind::Vgpr, number - kSrcVgpr0 + half);
+    if (const Constant value = constant_of(*op.inst, number, dwords, is_float); value.is_constant)
+        return load(Kind::Constant, half == 0 ? lo32(value.bits) : hi32(value.bits));
+    return load(Kind::Scalar, config_.physical(number) + half);
+}
+
+Xbyak::Zmm Emitter::source(const VectorOp& op, unsigned n) {
+    const Inst& inst = *op.inst;
+    const InstInfo& row = info(inst.op);
+    const uint16_t number = inst.src[n] == kNoOperand ? static_cast<uint16_t>(kSrcVgpr0 + inst.dst) : inst.src[n];
+    Xbyak::Zmm value = operand(op, number, 0, 1, true);
+    const bool selects = inst.format == Format::VOP1_SDWA || inst.format == Format::VOP2_SDWA || inst.format == Format::VOPC_SDWA;
+    if (selects && n < 2 && inst.src_sel[n] != 6) {
+        const unsigned width = inst.src_sel[n] < 4 ? 8 : 16;
+        const unsigned low = inst.src_sel[n] < 4 ? inst.src_sel[n] * 8u : (inst.src_sel[n] - 4u) * 16u;
+        const Xbyak::Zmm part = temporary();
+        if (inst.sext[n] || low + width != 32) {
+            if (low + width != 32) {
+                vpslld(part, value, static_cast<uint8_t>(32 - low - width));
+                inst.sext[n] ? vpsrad(part, part, static_cast<uint8_t>(32 - width))
+                             : vpsrld(part, part, static_cast<uint8_t>(32 - width));
+            } else {
+                vpsrad(part, value, static_cast<uint8_t>(32 - width));
+            }
+        } else {
+            vpsrld(part, value, static_cast<uint8_t>(32 - width));
+        }
+        value = part;
+    }
+    if (!row.float_source(n)) return value;
+    const bool neg = inst.neg >> n & 1, abs = inst.abs >> n & 1;
+    if (!neg && !abs) return value;
+    const Xbyak::Zmm changed = temporary(), sign = constant(0x80000000);
+    if (abs)
+        neg ? vpord(changed, value, sign) : vpandnd(changed, sign, value);
+    else
+        vpxord(changed, value, sign);
+    return changed;
+}
+
+Xbyak::Zmm Emitter::low_half(const VectorOp& op, unsigned n) {
+    return operand(op, op.inst->src[n], 0, 2, info(op.inst->op).float_source(n));
+}
+Xbyak::Zmm Emitter::high_half(const VectorOp& op, unsigned n) {
+    const bool is_float = info(op.inst->op).float_source(n);
+    const Xbyak::Zmm value = operand(op, op.inst->src[n], 1, 2, is_float);
+    const bool neg = op.inst->neg >> n & 1, abs = op.inst->abs >> n & 1;
+    if (!is_float || (!neg && !abs)) return value;
+    const Xbyak::Zmm changed = temporary(), sign = constant(0x80000000);
+    if (abs)
+        neg ? vpord(changed, value, sign) : vpandnd(changed, sign, value);
+    else
+        vpxord(changed, value, sign);
+    return changed;
+}
+
+/// Lanes 0, 1, 4, 5, 8, 9, 12, 13 and 2, 3, 6, 7, 10, 11, 14, 15: so they interleave without crossing 128 bits.
+Emitter::Wide Emitter::widen(const Xbyak::Zmm& low, const Xbyak::Zmm& high) {
+    const Wide out{temporary(), temporary()};
+    vpunpckldq(out.first, low, high);
+    vpunpckhdq(out.second, low, high);
+    return out;
+}
+void Emitter::narrow(const Wide& wide, const Xbyak::Zmm& low, const Xbyak::Zmm& high) {
+    vshufps(low, wide.first, wide.second, 0x88);
+    vshufps(high, wide.first, wide.second, 0xdd);
+}
+void Emitter::join_masks(const Xbyak::Opmask& first, const Xbyak::Opmask& second) {
+    kmovw(eax, first);
+    kmovw(ecx, second);
+    mov(edx, 0x3333);
+    pdep(eax, eax, edx);
+    not_(edx);
+    pdep(ecx, ecx, edx);
+    or_(eax, ecx);
+    kmovw(first, eax);
+}
+
+Emitter::Wide Emitter::wide_source(const VectorOp& op, unsigned n) {
+    const unsigned number = op.inst->src[n];
+    const bool is_float = info(op.inst->op).float_source(n);
+    if (number < kSrcVgpr0) {
+        Constant value = constant_of(*op.inst, number, 2, is_float);
+        if (value.is_constant) {
+            if (is_float && (op.inst->abs >> n & 1)) value.bits &= ~(uint64_t{1} << 63);
+            if (is_float && (op.inst->neg >> n & 1)) value.bits ^= uint64_t{1} << 63;
+            const Xbyak::Zmm all = constant64(value.bits);
+            return {all, all};
+        }
+    }
+    return widen(low_half(op, n), high_half(op, n));
+}
+
+Xbyak::Zmm Emitter::consumed_source(const VectorOp& op, unsigned n) {
+    const Xbyak::Zmm value = source(op, n);
+    Held& held = held_[static_cast<unsigned>(value.getIdx())];
+    if (held.kind == Kind::Temporary) return value;
+    if (held.kind == Kind::Vgpr && held.key == op.inst->dst) {
+        held = {Kind::Temporary, false, true, 0};
+        return value;
+    }
+    const Xbyak::Zmm copy = temporary();
+    vmovdqa32(copy, value);
+    return copy;
+}
+
+// Masks -------------------------------------------------------------------------------------------------------------------
+
+Xbyak::Opmask Emitter::take_mask() {
+    for (unsigned k = 2; k < masks_.size(); ++k) {
+        if (masks_[k].pair == -1) return Xbyak::Opmask(static_cast<int>(k));
+    }
+    for (unsigned k = 2; k < masks_.size(); ++k) {
+        if (masks_[k].pair >= 0 && !masks_[k].dirty && !masks_[k].pinned) return Xbyak::Opmask(static_cast<int>(k));
+    }
+    throw Xbyak::Error(Xbyak::ERR_INTERNAL);  // more masks than a segment may have
+}
+
+Xbyak::Opmask Emitter::temporary_mask() {
+    const Xbyak::Opmask k = take_mask();
+    masks_[static_cast<unsigned>(k.getIdx())] = {-2, false, true};
+    return k;
+}
+
+Xbyak::Opmask Emitter::mask(unsigned pair) {
+    for (unsigned k = 2; k < masks_.size(); ++k) {
+        if (masks_[k].pair != static_cast<int>(pair)) continue;
+        masks_[k].pinned = true;
+        return Xbyak::Opmask(static_cast<int>(k));
+    }
+    const Xbyak::Opmask k = take_mask();
+    masks_[static_cast<unsigned>(k.getIdx())] = {static_cast<int>(pair), false, true};
+    kmovw(k, ptr[(scalar32(pair).getRegExp() + static_cast<int>(strip_) * 2)]);
+    return k;
+}
+
+void Emitter::define_mask(unsigned pair, const Xbyak::Opmask& value) {
+    for (Mask& mask : masks_) {
+        if (mask.pair == static_cast<int>(pair)) mask = {};
+    }
+    masks_[static_cast<unsigned>(value.getIdx())] = {static_cast<int>(pair), true, true};
+}
+
+}  // namespace lyra::gcn

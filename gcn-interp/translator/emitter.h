@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// The generator of AVX-512 code: registers that code may count on, strips of 16 lanes, and the registers in them; step 6 of the
+// data flow.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include <xbyak/xbyak.h>
+
+#include "gcn-interp/exec/exec.h"
+#include "gcn-interp/exec/tlb.h"
+#include "gcn-interp/translator/config.h"
+#include "gcn-interp/translator/region.h"
+#include "gcn-interp/translator/scalar_use.h"
+
+namespace lyra::gcn {
+
+/// What generated code and its caller exchange. Generated code knows the offsets.
+struct CodeFrame {
+    ExecContext* context = nullptr;
+    uint64_t page_va = 0;      ///< address of the page of code
+    uint64_t stopped_at = 0;   ///< PC of the instruction that asked for something or faulted
+    const std::atomic<uint64_t>* generation = nullptr;  ///< of the memory port
+    const uint64_t* seen_generation = nullptr;          ///< what the TLBs are of
+    Tlb* reads = nullptr;
+    Tlb* writes = nullptr;
+    uint8_t* lds = nullptr;  ///< of the work-group
+    uint32_t lds_bytes = 0;
+};
+
+/// @param target  address of a block's code. @return instructions that are left of the budget; wave.pc says where it is
+using GeneratedFn = uint64_t (*)(CodeFrame* frame, Wave* wave, uint64_t budget, const uint8_t* target);
+
+inline constexpr unsigned kStripLanes = 16, kStrips = kLanes / kStripLanes;
+inline constexpr unsigned kMaxMasks = 3;  ///< lane masks that one segment may write
+
+struct VectorOp;
+class Emitter;
+/// Emits the lanes of a strip. Sources are pinned registers; it gives the register of the result, or the mask.
+using EmitFn = void (*)(Emitter& e, const VectorOp& op);
+
+/// One instruction of a vector segment, ready to be emitted for any strip.
+struct VectorOp {
+    const Inst* inst = nullptr;
+    EmitFn emit = nullptr;
+    Uses uses;  ///< EXEC among them
+    int mask_in = -1, mask_out = -1;  ///< pairs of SGPRs
+};
+
+/// Registers: rbx wave, rbp its VGPRs, r12 frame, r13 instructions left, r14 address of the page of code.
+/// rax, rcx, rdx, rsi, rdi are free in an instruction; r8 to r11 collect the masks that a segment writes.
+class Emitter : public Xbyak::CodeGenerator {
+public:
+    Emitter(uint8_t* buffer, size_t bytes, const CodeConfig& config) : CodeGenerator(bytes, buffer), config_(config) {}
+
+    struct Output {
+        size_t bytes = 0;
+        std::vector<std::pair<uint32_t, uint32_t>> entries;  ///< offset of a block in its page, and of its code
+        unsigned instructions = 0, translated = 0;
+    };
+    /// Generate a region. Its steps must live as long as the code.
+    Output generate(const Region& region);
+    /// Generate the function through which all code is entered, a GeneratedFn.
+    void generate_entry();
+
+    // For the functions that emit instructions -----------------------------------------------------------------------------
+
+    const CodeConfig& config() const { return config_; }
+    unsigned strip() const { return strip_; }
+
+    /// Source n of an instruction in a register: with its selection (SDWA), abs and neg.
+    Xbyak::Zmm source(const VectorOp& op, unsigned n);
+    /// A 64-bit source as two registers of eight lanes each (see wide()), and back.
+    struct Wide {
+        Xbyak::Zmm first, second;
+    };
+    Wide wide_source(const VectorOp& op, unsigned n);
+    Wide widen(const Xbyak::Zmm& low, const Xbyak::Zmm& high);
+    void narrow(const Wide& wide, const Xbyak::Zmm& low, const Xbyak::Zmm& high);
+    /// Bits of eight lanes each of a Wide become bits of 16 lanes, in first.
+    void join_masks(const Xbyak::Opmask& first, const Xbyak::Opmask& second);
+    /// The halves of a 64-bit source.
+    Xbyak::Zmm low_half(const VectorOp& op, unsigned n);
+    Xbyak::Zmm high_half(const VectorOp& op, unsigned n);
+
+    /// A register for this instruction.
+    Xbyak::Zmm temporary();
+    Xbyak::Opmask temporary_mask();
+    /// The constant in all lanes.
+    Xbyak::Zmm constant(uint32_t bits);
+    Xbyak::Zmm constant64(uint64_t bits);
+    /// The register becomes VGPR n.
+    void define(unsigned vgpr, const Xbyak::Zmm& value);
+    void define_wide(unsigned vgpr, const Wide& value);
+    /// A register that may be overwritten and holds source n: the source's own where the instruction overwrites it anyway.
+    Xbyak::Zmm consumed_source(const VectorOp& op, unsigned n);
+    /// Lane mask of a pair of SGPRs; define_mask() takes one in which inactive lanes are 0.
+    Xbyak::Opmask mask(unsigned pair);
+    void define_mask(unsigned pair, const Xbyak::Opmask& value);
+    Xbyak::Opmask exec() const { return Xbyak::Opmask(1); }
+
+    // Scalar registers
+    Xbyak::Address scalar32(unsigned operand);
+    Xbyak::Address scalar64(unsigned operand);
+
+private:
+    struct Segment;
+    void block(const BasicBlock& block);
+    void vector_segment(const std::vector<VectorOp>& ops);
+    void vector_strip(const std::vector<VectorOp>& ops);
+    bool transcendental(const Inst& inst);
+    bool memory(const BasicBlock& block, const Step& step, unsigned done);
+    bool global_memory(const Inst& inst, Xbyak::Label& slow);
+    bool lds_memory(const Inst& inst, Xbyak::Label& slow);
+    bool scalar_memory(const Inst& inst, Xbyak::Label& slow);
+    /// A kind of moves between rows and memory: see emit_memory.cpp.
+    struct Routine {
+        bool global, loads, high;
+        unsigned words, elements;
+        auto operator<=>(const Routine&) const = default;
+    };
+    void move_strips(const Routine& routine);
+    void move_line(const Routine& routine, Xbyak::Label& other);
+    void find_window(const Routine& routine);
+    void emit_routines();
+    void call_routine(const Routine& routine, Xbyak::Label& slow);
+    void store_lanes(const Xbyak::RegExp& row, const Xbyak::Zmm& value, const Xbyak::Opmask& lanes);
+    bool global_strips(const Inst& inst, Xbyak::Label& slow);
+    bool lds_strips(const Inst& inst, Xbyak::Label& slow);
+    bool has_rows(unsigned first, unsigned count) const;
+    void unless_translations_changed(Xbyak::Label& changed);
+    void call_fast(uint64_t function, Xbyak::Label& slow);
+    void call_handler(const BasicBlock& block, const Step& step, unsigned done);
+    void leave(int32_t offset);
+    void go(int32_t offset);
+    void choose(const BasicBlock& block);
+
+    // Registers of a strip
+    enum class Kind : uint8_t { None, Temporary, Vgpr, Scalar, Constant, Constant64 };
+    struct Held {
+        Kind kind = Kind::None;
+        bool dirty = false, pinned = false;
+        uint64_t key = 0;
+    };
+    Xbyak::Zmm take_register();
+    int find(Kind kind, uint64_t key) const;
+    Xbyak::Zmm load(Kind kind, uint64_t key);
+    Xbyak::Zmm operand(const VectorOp& op, unsigned number, unsigned half, unsigned dwords, bool is_float);
+    void write_back(unsigned reg);
+    void release_pins();
+    size_t next_use(const Held& held) const;
+    Xbyak::Address row(unsigned vgpr) { return ptr[rbp + static_cast<int>(vgpr * sizeof(VgprRow) + strip_ * 64)]; }
+    Xbyak::Address all_rows(unsigned vgpr) { return ptr[rbp + static_cast<int>(vgpr * sizeof(VgprRow))]; }
+    Xbyak::Opmask take_mask();
+    Xbyak::Reg64 collector(unsigned index) const { return Xbyak::Reg64(8 + static_cast<int>(index)); }
+    Xbyak::Label& pool(uint64_t bits);
+    /// 16 dwords: step * lane + first.
+    Xbyak::Label& pool_lanes(unsigned step, unsigned first) { return lane_pool_[{step, first}]; }
+    /// Of two rows lane by lane, the first or second half: 0, 16, 1, 17, ...
+    Xbyak::Label& pool_interleave(unsigned half) { return lane_pool_[{0, half}]; }
+
+    CodeConfig config_;
+    const Region* region_ = nullptr;
+    std::map<int32_t, Xbyak::Label> block_labels_;
+    Xbyak::Label exit_;
+    std::map<uint64_t, Xbyak::Label> pool_;
+    std::map<std::pair<unsigned, unsigned>, Xbyak::Label> lane_pool_;  ///< step, first; step 0: interleave
+    std::map<Routine, Xbyak::Label> routines_;
+    Output output_;
+
+    unsigned strip_ = 0;
+    const std::vector<VectorOp>* ops_ = nullptr;
+    size_t at_ = 0;   ///< instruction of the segment that is emitted
+    std::array<Held, 32> held_{};
+    struct Mask {
+        int pair = -1;  ///< -1: free, -2: temporary
+        bool dirty = false, pinned = false;
+    };
+    std::array<Mask, 8> masks_{};
+    std::vector<unsigned> written_masks_;  ///< pairs that the segment writes: r8, r9, ...
+};
+
+/// How to emit a vector instruction, with what it touches; emit is nullptr when only the interpreter can.
+VectorOp vector_op(const Inst& inst, const CodeConfig& config);
+
+/// The same for scalar instructions: emit them in place.
+struct ScalarOp {
+    bool (*emit)(Emitter& e, const Inst& inst) = nullptr;
+    Uses uses;
+};
+ScalarOp scalar_op(const Inst& inst, const CodeConfig& config);
+
+}  // namespace lyra::gcn

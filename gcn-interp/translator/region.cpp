@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Finding the blocks of a region; step 6 of the data flow.
+#include "gcn-interp/translator/region.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/memory_port.h"
+#include "gcn-interp/exec/then.h"
+#include "gcn-interp/isa/op.h"
+
+namespace lyra::gcn {
+namespace {
+
+/// What changes the meaning of instructions after it, which generated code does not ask for again.
+bool changes_meaning(Op op) {
+    return op == Op::s_set_gpr_idx_on || op == Op::s_set_gpr_idx_off || op == Op::s_set_gpr_idx_mode;
+}
+
+bool is_choice(Op op) {
+    switch (op) {
+        case Op::s_cbranch_scc0:
+        case Op::s_cbranch_scc1:
+        case Op::s_cbranch_vccz:
+        case Op::s_cbranch_vccnz:
+        case Op::s_cbranch_execz:
+        case Op::s_cbranch_execnz: return true;
+        default: return false;
+    }
+}
+
+class Finder {
+public:
+    Finder(std::span<const uint8_t> page, Chip chip) : page_(page), chip_(chip) {}
+
+    Region find(uint32_t entry) {
+        Region region;
+        std::vector<uint32_t> todo{entry};
+        size_t steps = 0;
+        for (size_t i = 0; i < todo.size() && region.blocks.size() < kMaxRegionBlocks && steps < kMaxRegionSteps; ++i) {
+            region.blocks.push_back(block(todo[i]));
+            const BasicBlock& added = region.blocks.back();
+            steps += added.steps.size();
+            const auto want = [&](int32_t offset) {
+                if (offset < 0 || offset >= static_cast<int32_t>(kPageBytes)) return;
+                const auto at = static_cast<uint32_t>(offset);
+                if (std::find(todo.begin(), todo.end(), at) == todo.end()) todo.push_back(at);
+            };
+            // The way that a loop takes is laid out first.
+            if (added.end == BlockEnd::Branch || added.end == BlockEnd::Choice) want(added.target);
+            if (added.end == BlockEnd::Next || added.end == BlockEnd::Choice) want(added.next);
+        }
+        return region;
+    }
+
+private:
+    BasicBlock block(uint32_t offset) const {
+        BasicBlock out;
+        out.offset = offset;
+        while (true) {
+            out.next = static_cast<int32_t>(offset);
+            out.end = out.steps.size() < kMaxBlockSteps ? BlockEnd::Leave : BlockEnd::Next;
+            if (out.end == BlockEnd::Next || offset >= kPageBytes) return out;
+            uint32_t words[3] = {};
+            const size_t available = std::min(sizeof words, kPageBytes - offset);
+            std::memcpy(words, page_.data() + offset, available);
+            Step step;
+            step.inst = decode(words, available / sizeof(uint32_t), chip_);
+            if (step.inst.format == Format::Invalid || step.inst.size_bytes > available) return out;
+            if (step.inst.format == Format::SOPP && (step.inst.op == Op::s_branch || is_choice(step.inst.op))) {
+                out.end = step.inst.op == Op::s_branch ? BlockEnd::Branch : BlockEnd::Choice;
+                out.branch = step.inst;
+                out.branch_offset = offset;
+                out.next = static_cast<int32_t>(offset + step.inst.size_bytes);
+                out.target = out.next + static_cast<int16_t>(step.inst.imm) * 4;
+                return out;
+            }
+            step.fn = exec_function(step.inst.op, step.inst.format);
+            const Then then = then_of(step.inst);
+            if (!step.fn || then == Then::Jump || changes_meaning(step.inst.op)) return out;
+            step.offset = offset;
+            step.can_stop = then == Then::Check;
+            out.steps.push_back(step);
+            offset += step.inst.size_bytes;
+        }
+    }
+
+    std::span<const uint8_t> page_;
+    Chip chip_;
+};
+
+}  // namespace
+
+Region discover(std::span<const uint8_t> page, uint32_t entry, Chip chip) { return Finder(page, chip).find(entry); }
+
+}  // namespace lyra::gcn

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// The unit of translation: basic blocks of one page of code that reach one another by direct branches; step 6 of the data flow.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gcn-interp/exec/exec.h"
+#include "gcn-interp/isa/inst.h"
+
+namespace lyra::gcn {
+
+/// One instruction of a block.
+struct Step {
+    Inst inst;
+    ExecFn fn = nullptr;  ///< the interpreter's handler
+    uint32_t offset = 0;  ///< bytes from the start of the page
+    bool can_stop = false;  ///< it may fault or ask for something, and sees its PC
+};
+
+/// How control leaves a block.
+enum class BlockEnd : uint8_t {
+    Next,    ///< goes on at `next`
+    Branch,  ///< always to `target`
+    Choice,  ///< to `target` when the condition of `branch` holds, else to `next`
+    Leave,   ///< the instruction at `next` is the interpreter's
+};
+
+struct BasicBlock {
+    uint32_t offset = 0;           ///< of its first instruction
+    std::vector<Step> steps;       ///< without its branch
+    BlockEnd end = BlockEnd::Leave;
+    Inst branch;                   ///< of Branch and Choice
+    uint32_t branch_offset = 0;
+    int32_t target = 0;            ///< offset from the start of the page; may lie outside of it
+    int32_t next = 0;
+    /// Instructions that a run through it executes.
+    unsigned count() const { return static_cast<unsigned>(steps.size()) + (end == BlockEnd::Branch || end == BlockEnd::Choice); }
+};
+
+struct Region {
+    std::vector<BasicBlock> blocks;  ///< the first one holds the entry
+};
+
+inline constexpr unsigned kMaxRegionBlocks = 64, kMaxBlockSteps = 256, kMaxRegionSteps = 1024;
+
+/// Blocks that can be reached from an offset, within the page and the limits above.
+/// @param page  kPageBytes of code
+Region discover(std::span<const uint8_t> page, uint32_t entry, Chip chip);
+
+}  // namespace lyra::gcn

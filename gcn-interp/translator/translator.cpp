@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// Generated code by page; step 6 of the data flow.
+#include "gcn-interp/translator/translator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <string_view>
+
+#include "gcn-interp/exec/page_cache.h"
+#include "gcn-interp/translator/emitter.h"
+#include "gcn-interp/translator/region.h"
+#include "gcn-interp/wave/backend.h"
+
+namespace lyra::gcn {
+namespace {
+
+constexpr uint8_t kNeverByte = 0;
+constexpr size_t kBufferBytes = size_t{2} << 20;  ///< more than the longest region needs
+
+uint64_t hash_of(std::span<const uint8_t> bytes) {
+    return std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+}  // namespace
+
+const uint8_t* const PageCode::kNever = &kNeverByte;
+
+/// A region and its code. The code points to the region's instructions.
+struct PageCode::Unit {
+    Region region;
+    const uint8_t* code = nullptr;
+    size_t bytes = 0;
+};
+
+PageCode::PageCode(Translator& translator, std::span<const uint8_t> page, CodeConfig config)
+    : translator_(translator), arena_(translator.arena_), page_(page), config_(config) {}
+
+PageCode::~PageCode() {
+    for (const auto& unit : units_) arena_->remove(unit->code);
+}
+
+const uint8_t* PageCode::warm(uint32_t offset) {
+    std::atomic<uint8_t>& heat = heat_[offset / 4];
+    const uint8_t now = heat.load(std::memory_order_relaxed);
+    heat.store(static_cast<uint8_t>(now + 1), std::memory_order_relaxed);  // a lost count does not matter
+    if (now < translator_.options_.hot) return nullptr;
+    const std::lock_guard lock(mutex_);
+    if (code_[offset / 4].load(std::memory_order_relaxed) == nullptr) generate(offset);
+    const uint8_t* code = code_[offset / 4].load(std::memory_order_relaxed);
+    return code == kNever ? nullptr : code;
+}
+
+void PageCode::generate(uint32_t offset) {
+    const auto begin = std::chrono::steady_clock::now();
+    auto unit = std::make_unique<Unit>();
+    unit->region = discover(page_, offset, translator_.chip_);
+    Translator::Counters& counters = translator_.counters_;
+    size_t steps = 0;
+    for (const BasicBlock& block : unit->region.blocks) steps += block.steps.size();
+    // A block without an instruction of its own would hand every wave back at once.
+    if (unit->region.blocks.front().count() == 0) {
+        code_[offset / 4].store(kNever, std::memory_order_release);
+        return;
+    }
+    if (!translator_.may_generate(steps)) {
+        heat_[offset / 4].store(0, std::memory_order_relaxed);  // ask again later
+        return;
+    }
+    static thread_local std::vector<VgprRow> room(kBufferBytes / sizeof(VgprRow));  // aligned as code in the arena is
+    uint8_t* const buffer = reinterpret_cast<uint8_t*>(room.data());
+    Emitter::Output output;
+    try {
+        Emitter emitter(buffer, kBufferBytes, config_);
+        output = emitter.generate(unit->region);
+    } catch (const Xbyak::Error&) {
+        counters.refused.fetch_add(1, std::memory_order_relaxed);
+        code_[offset / 4].store(kNever, std::memory_order_release);
+        return;
+    }
+    unit->code = arena_->add(buffer, output.bytes);
+    if (unit->code == nullptr) {
+        counters.refused.fetch_add(1, std::memory_order_relaxed);
+        code_[offset / 4].store(kNever, std::memory_order_release);
+        return;
+    }
+    unit->bytes = output.bytes;
+    for (size_t i = 0; i < output.entries.size(); ++i) {
+        if (unit->region.blocks[i].count() == 0) continue;
+        const auto [at, code] = output.entries[i];
+        std::atomic<const uint8_t*>& slot = code_[at / 4];
+        if (slot.load(std::memory_order_relaxed) == nullptr) slot.store(unit->code + code, std::memory_order_release);
+    }
+    counters.blocks.fetch_add(output.entries.size(), std::memory_order_relaxed);
+    counters.instructions.fetch_add(output.translated, std::memory_order_relaxed);
+    counters.called.fetch_add(output.instructions - std::min(output.translated, output.instructions), std::memory_order_relaxed);
+    counters.bytes.fetch_add(output.bytes, std::memory_order_relaxed);
+    units_.push_back(std::move(unit));
+    const auto spent = std::chrono::steady_clock::now() - begin;
+    counters.nanoseconds.fetch_add(static_cast<uint64_t>(std::chrono::nanoseconds(spent).count()), std::memory_order_relaxed);
+}
+
+TranslatedPage::TranslatedPage(Translator& translator, std::span<const uint8_t> page)
+    : translator_(translator), bytes_(page.begin(), page.end()) {}
+
+PageCode* TranslatedPage::code(CodeConfig config) {
+    for (const auto& each : codes_) {
+        PageCode* const code = each.load(std::memory_order_acquire);
+        if (code == nullptr) break;
+        if (code->config() == config) return code;
+    }
+    const std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < kConfigs; ++i) {
+        if (owned_[i] == nullptr) {
+            owned_[i] = std::make_unique<PageCode>(translator_, bytes_, config);
+            codes_[i].store(owned_[i].get(), std::memory_order_release);
+        }
+        if (owned_[i]->config() == config) return owned_[i].get();
+    }
+    return nullptr;
+}
+
+Translator::Translator(Chip chip, const Options& options)
+    : chip_(chip), options_(options), arena_(std::make_shared<CodeArena>(supported() ? options.code_bytes : 0)) {
+    if (!usable()) return;
+    std::vector<uint8_t> buffer(kPageBytes);
+    Emitter emitter(buffer.data(), buffer.size(), {});
+    emitter.generate_entry();
+    entry_ = arena_->add(buffer.data(), emitter.getSize());
+}
+Translator::~Translator() = default;
+
+bool Translator::supported() { return host_backend() == Backend::Avx512; }
+
+uint64_t Translator::run(const uint8_t* code, ExecContext& ctx, uint64_t page_va, uint64_t budget, uint64_t& stopped_at) const {
+    CodeFrame frame;
+    frame.context = &ctx;
+    frame.page_va = page_va;
+    if (ctx.pages != nullptr) {
+        frame.generation = &ctx.memory->generation_counter();
+        frame.seen_generation = &ctx.pages->seen_generation();
+        frame.reads = &ctx.pages->tlb(ctx.wave.vmid, Access::Read);
+        frame.writes = &ctx.pages->tlb(ctx.wave.vmid, Access::Write);
+    }
+    if (ctx.lds != nullptr) {
+        frame.lds = ctx.lds + ctx.wave.lds_base;
+        frame.lds_bytes = ctx.wave.lds_bytes;
+    }
+    const auto enter = reinterpret_cast<GeneratedFn>(reinterpret_cast<uintptr_t>(entry_));
+    const uint64_t left = enter(&frame, &ctx.wave, budget, code);
+    stopped_at = frame.stopped_at;
+    return budget - left;
+}
+
+bool Translator::may_generate(size_t steps) {
+    const uint64_t allowed = kFreeSteps + counters_.executed.load(std::memory_order_relaxed) / kRunPerStep;
+    if (options_.limited && steps_.load(std::memory_order_relaxed) + steps > allowed) return false;
+    steps_.fetch_add(steps, std::memory_order_relaxed);
+    return true;
+}
+
+std::shared_ptr<TranslatedPage> Translator::page(std::span<const uint8_t> bytes) {
+    const uint64_t hash = hash_of(bytes);
+    const std::lock_guard lock(mutex_);
+    const auto [first, last] = pages_.equal_range(hash);
+    for (auto at = first; at != last; ++at) {
+        if (std::equal(bytes.begin(), bytes.end(), at->second->bytes_.begin())) return at->second;
+    }
+    // Those that no compute unit has any more.
+    if (pages_.size() >= kMaxPages) std::erase_if(pages_, [](const auto& each) { return each.second.use_count() == 1; });
+    auto made = std::make_shared<TranslatedPage>(*this, bytes);
+    if (pages_.size() < kMaxPages) pages_.emplace(hash, made);
+    return made;
+}
+
+}  // namespace lyra::gcn

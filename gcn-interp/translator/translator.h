@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// Generated code by page of code, shared by all compute units of a device; step 6 of the data flow.
+//
+// Code is found by what its page contains, not by its address, so that all compute units, processes and copies share it, and so
+// that whoever notices that a page has changed (CodeCache) looks it up anew. A block is generated when it has been entered often.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "common/memory_port.h"
+#include "facts/chips.h"
+#include "gcn-interp/exec/exec.h"
+#include "gcn-interp/translator/code_arena.h"
+#include "gcn-interp/translator/config.h"
+
+namespace lyra::gcn {
+
+struct Region;
+class Translator;
+
+/// The code of one page for waves of one configuration.
+class PageCode {
+public:
+    PageCode(Translator& translator, std::span<const uint8_t> page, CodeConfig config);
+    ~PageCode();
+
+    /// Where the block at an offset of the page begins, nullptr while there is none. Counts the calls that find none.
+    const uint8_t* at(uint32_t offset) {
+        const uint8_t* code = code_[offset / 4].load(std::memory_order_acquire);
+        return code != nullptr ? (code != kNever ? code : nullptr) : warm(offset);
+    }
+    const CodeConfig& config() const { return config_; }
+
+private:
+    const uint8_t* warm(uint32_t offset);
+    void generate(uint32_t offset);
+
+    static const uint8_t* const kNever;  ///< the interpreter's for good
+    static constexpr size_t kDwords = kPageBytes / 4;
+
+    Translator& translator_;
+    std::shared_ptr<CodeArena> arena_;
+    std::span<const uint8_t> page_;
+    CodeConfig config_;
+    std::array<std::atomic<const uint8_t*>, kDwords> code_{};
+    std::array<std::atomic<uint8_t>, kDwords> heat_{};
+    std::mutex mutex_;
+    struct Unit;
+    std::vector<std::unique_ptr<Unit>> units_;
+};
+
+/// One page of code and what was generated from it.
+class TranslatedPage {
+public:
+    TranslatedPage(Translator& translator, std::span<const uint8_t> page);
+    /// nullptr: more configurations than it keeps
+    PageCode* code(CodeConfig config);
+
+private:
+    friend class Translator;
+    static constexpr size_t kConfigs = 16;  ///< kernels of one page differ in how many registers they have
+    Translator& translator_;
+    std::vector<uint8_t> bytes_;
+    std::array<std::atomic<PageCode*>, kConfigs> codes_{};
+    std::array<std::unique_ptr<PageCode>, kConfigs> owned_;
+    std::mutex mutex_;
+};
+
+class Translator {
+public:
+    struct Options {
+        size_t code_bytes = size_t{64} << 20;  ///< for all code that is generated
+        uint8_t hot = 50;                      ///< entries after which a block is generated
+        bool limited = true;                   ///< how much is generated depends on how much runs
+    };
+    explicit Translator(Chip chip) : Translator(chip, Options{}) {}
+    Translator(Chip chip, const Options& options);
+    ~Translator();
+
+    /// This host can run generated code: AVX-512, and memory that may be executed.
+    static bool supported();
+    bool usable() const { return arena_->capacity() != 0; }
+
+    std::shared_ptr<TranslatedPage> page(std::span<const uint8_t> bytes);
+
+    struct Counters {
+        std::atomic<uint64_t> blocks{0};            ///< generated
+        std::atomic<uint64_t> instructions{0};      ///< of them, with an emitter
+        std::atomic<uint64_t> called{0};            ///< of them, that call the interpreter's function
+        std::atomic<uint64_t> bytes{0};             ///< of generated code, ever
+        std::atomic<uint64_t> nanoseconds{0};       ///< that generating took
+        std::atomic<uint64_t> executed{0};          ///< wave instructions that generated code has executed
+        std::atomic<uint64_t> refused{0};           ///< regions that could not be generated
+    };
+    Counters& counters() { return counters_; }
+
+    /// Run a wave from a block on. @param code  an answer of PageCode::at() @param stopped_at  PC of the instruction that asked for
+    /// something or faulted @return instructions executed; 0 when the budget does not last for the block
+    uint64_t run(const uint8_t* code, ExecContext& ctx, uint64_t page_va, uint64_t budget, uint64_t& stopped_at) const;
+
+private:
+    friend class PageCode;
+    bool may_generate(size_t steps);
+
+    static constexpr size_t kMaxPages = 1024;
+    /// Instructions that may be generated at once, and one more for each so many that ran: a guest that writes its code anew all
+    /// the time is interpreted.
+    static constexpr uint64_t kFreeSteps = 50'000, kRunPerStep = 16;
+
+    Chip chip_;
+    Options options_;
+    std::shared_ptr<CodeArena> arena_;  ///< also of pages that outlive this
+    const uint8_t* entry_ = nullptr;
+    Counters counters_;
+    std::atomic<uint64_t> steps_{0};
+    std::mutex mutex_;
+    std::unordered_multimap<uint64_t, std::shared_ptr<TranslatedPage>> pages_;
+};
+
+}  // namespace lyra::gcn

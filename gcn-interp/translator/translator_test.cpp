@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// Generated code against the interpreter: the same programs on the same waves, every register compared.
+#include "gcn-interp/translator/translator.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "gcn-interp/exec/then.h"
+#include "gcn-interp/fuzz/random_program.h"
+#include "gcn-interp/translator/emitter.h"
+#include "gcn-interp/translator/region.h"
+
+namespace lyra::gcn {
+namespace {
+
+constexpr unsigned kSgprs = 48, kVgprs = 24;
+
+struct State {
+    Wave wave;
+    std::array<VgprRow, kVgprs> rows{};
+
+    State() {
+        wave.sgpr_count = kSgprs;
+        wave.vgpr_count = kVgprs;
+        wave.mode = kModeDefault;
+    }
+    State(const State& other) : wave(other.wave), rows(other.rows) { wave.vgpr = rows.data(); }
+};
+
+uint32_t any_value(fuzz::Bytes& bytes) {
+    static constexpr uint32_t kSpecial[] = {0,          0x80000000, 1,          0x80000001, 0x007fffff, 0x00800000, 0x3f800000,
+                                            0xbf800000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00001, 0xffffffff,
+                                            0x4f000000, 0xcf000000, 0x4f800000, 0x3effffff, 0x7fffffff, 0x3ff00000, 31,
+                                            32,         64,         0x40490fdb, 0x00ffffff, 0xff000000, 0x42ff0000};
+    switch (bytes.below(4)) {
+        case 0: return kSpecial[bytes.below(std::size(kSpecial))];
+        case 1: return bytes.u8();
+        case 2: return 0x3f000000 ^ (bytes.u32() & 0x81ffffff);
+        default: return bytes.u32();
+    }
+}
+
+void randomize(fuzz::Bytes& bytes, State& state) {
+    state.wave.vgpr = state.rows.data();
+    for (unsigned n = 0; n < kSgprs; ++n) state.wave.sgpr[n] = any_value(bytes);
+    for (VgprRow& row : state.rows) {
+        const unsigned kind = bytes.below(3);
+        const uint32_t one = any_value(bytes);
+        for (uint32_t& lane : row.lane) lane = kind == 0 ? one : any_value(bytes);
+    }
+    state.wave.exec = bytes.one_in(3) ? ~uint64_t{0} : bytes.one_in(8) ? 0 : bytes.one_in(4) ? 0xffff : bytes.u64();
+    state.wave.scc = bytes.one_in(2);
+    state.wave.m0 = bytes.u32();
+}
+
+std::string differences(const State& a, const State& b) {
+    std::string out;
+    const auto note = [&](const std::string& name, uint64_t x, uint64_t y) {
+        char text[120];
+        std::snprintf(text, sizeof text, "%s: interpreter %llx, generated %llx\n", name.c_str(), static_cast<unsigned long long>(x),
+                      static_cast<unsigned long long>(y));
+        if (out.size() < 1000) out += text;
+    };
+    const auto look = [&](const std::string& name, uint64_t x, uint64_t y) {
+        if (x != y) note(name, x, y);
+    };
+    look("pc", a.wave.pc, b.wave.pc);
+    look("exec", a.wave.exec, b.wave.exec);
+    look("scc", a.wave.scc, b.wave.scc);
+    look("m0", a.wave.m0, b.wave.m0);
+    look("mode", a.wave.mode, b.wave.mode);
+    for (unsigned n = 0; n < kSgprs; ++n) look("s" + std::to_string(n), a.wave.sgpr[n], b.wave.sgpr[n]);
+    for (unsigned n = 0; n < kVgprs; ++n) {
+        for (unsigned lane = 0; lane < kLanes; ++lane)
+            look("v" + std::to_string(n) + "[" + std::to_string(lane) + "]", a.rows[n].lane[lane], b.rows[n].lane[lane]);
+    }
+    return out;
+}
+
+/// What ComputeUnit::execute() does, one instruction at a time.
+uint64_t interpret(const std::vector<uint8_t>& page, State& state, uint64_t limit) {
+    ExecContext ctx(state.wave);
+    uint64_t done = 0;
+    for (; done < limit && state.wave.pc < kPageBytes; ++done) {
+        uint32_t words[3] = {};
+        std::memcpy(words, page.data() + state.wave.pc, std::min<size_t>(sizeof words, kPageBytes - state.wave.pc));
+        const Inst inst = decode(words, 3, Chip::gfx900);
+        if (inst.op == Op::s_endpgm || inst.format == Format::Invalid) break;
+        state.wave.pc += inst.size_bytes;
+        exec_handler(inst.op, inst.format)(ctx, inst);
+    }
+    return done;
+}
+
+class TranslatorTest : public ::testing::Test {
+protected:
+    void SetUp() override {
+        if (!translator.usable()) GTEST_SKIP() << "this host cannot run generated code";
+    }
+    static std::vector<uint8_t> page_of(const std::vector<uint32_t>& words) {
+        std::vector<uint8_t> page(kPageBytes);
+        std::memcpy(page.data(), words.data(), words.size() * 4);
+        return page;
+    }
+    static std::string text_of(const std::vector<uint32_t>& words) {
+        std::string text;
+        for (size_t i = 0; i < words.size();) {
+            const Inst inst = decode(words.data() + i, words.size() - i, Chip::gfx900);
+            text += disassemble(inst) + "\n";
+            i += std::max(1u, inst.size_bytes / 4u);
+        }
+        return text;
+    }
+
+    Translator translator{Chip::gfx900, {size_t{4} << 20, 0, false}};
+};
+
+/// A random instruction without memory, messages or jumps; mostly one that has an emitter.
+bool add_plain(fuzz::Bytes& bytes, std::vector<uint32_t>& code, const CodeConfig& config) {
+    std::vector<uint32_t> words;
+    for (unsigned tries = 0; tries < 200; ++tries) {
+        words.clear();
+        fuzz::add_instruction(bytes, Chip::gfx900, words);
+        if (words.empty()) continue;
+        const Inst inst = decode(words.data(), words.size(), Chip::gfx900);
+        if (inst.format == Format::Invalid || then_of(inst) != Then::Next || exec_handler(inst.op, inst.format) == nullptr) continue;
+        const InstInfo& row = info(inst.op);
+        if (row.has(flag::ReadsControl | flag::WritesControl | flag::ReadsHwreg | flag::WritesHwreg)) continue;
+        const bool known = vector_op(inst, config).emit != nullptr || scalar_op(inst, config).emit != nullptr;
+        if (!known && !bytes.one_in(12)) continue;
+        code.insert(code.end(), words.begin(), words.end());
+        return true;
+    }
+    return false;
+}
+
+using Program = std::vector<std::vector<uint32_t>>;
+
+std::vector<uint32_t> flat(const Program& program) {
+    std::vector<uint32_t> words;
+    for (const auto& each : program) words.insert(words.end(), each.begin(), each.end());
+    words.push_back(0xbf810000);  // s_endpgm
+    return words;
+}
+
+TEST_F(TranslatorTest, RandomProgramsDoWhatTheInterpreterDoes) {
+    uint64_t translated = 0;
+    // @return what differs after a program on a random wave
+    const auto difference = [&](const Program& program, unsigned seed) -> std::string {
+        fuzz::Bytes bytes(reinterpret_cast<const uint8_t*>(&seed), sizeof seed);
+        const std::vector<uint8_t> page = page_of(flat(program));
+        const auto shared = translator.page(page);
+        PageCode* const generated = shared->code({kSgprs, kVgprs});
+        State first;
+        randomize(bytes, first);
+        State second = first;
+        const uint64_t done = interpret(page, first, 1000);
+        if (done == 0) return "";
+        const uint8_t* at = generated->at(0);
+        if (at == nullptr) return "nothing was generated";
+        ExecContext ctx(second.wave);
+        uint64_t stopped_at = 0;
+        const uint64_t ran = translator.run(at, ctx, 0, 1000, stopped_at);
+        translated += ran;
+        if (ran != done) return "instructions: " + std::to_string(done) + ", generated " + std::to_string(ran);
+        return differences(first, second);
+    };
+    const char* const wanted = std::getenv("LYRA_TRANSLATOR_PROGRAMS");
+    const unsigned programs = wanted ? static_cast<unsigned>(std::atoi(wanted)) : 3000;
+    for (unsigned seed = 0; seed < programs; ++seed) {
+        fuzz::Bytes bytes(reinterpret_cast<const uint8_t*>(&seed), sizeof seed);
+        Program program;
+        const unsigned length = 1 + bytes.below(bytes.one_in(2) ? 4 : 40);
+        for (unsigned n = 0; n < length; ++n) {
+            std::vector<uint32_t> words;
+            if (add_plain(bytes, words, {kSgprs, kVgprs})) program.push_back(words);
+        }
+        std::string wrong = difference(program, seed);
+        if (wrong.empty()) continue;
+        for (size_t i = 0; i < program.size();) {  // the shortest program that fails
+            Program less = program;
+            less.erase(less.begin() + static_cast<std::ptrdiff_t>(i));
+            const std::string still = difference(less, seed);
+            if (still.empty()) {
+                ++i;
+            } else {
+                program = less;
+                wrong = still;
+            }
+        }
+        FAIL() << "program " << seed << ":\n" << text_of(flat(program)) << wrong;
+    }
+    EXPECT_GT(translated, programs);
+}
+
+}  // namespace
+}  // namespace lyra::gcn
