@@ -215,7 +215,7 @@ std::shared_ptr<Translator> make_translator(Chip chip) {
 void ComputeUnit::set_translator(Translator* translator) {
     translator_ = translator;
     storage_->code.set_translator(translator);
-    if (translator != nullptr && Shadow::wanted()) shadow_ = std::make_unique<Shadow>();
+    if (translator != nullptr && Shadow::wanted()) shadow_ = std::make_shared<Shadow>();
 }
 
 /// Code is decoded twice, so that waves whose exceptions nobody can see do not know of them. The trap handler looks at TRAPSTS

@@ -331,7 +331,7 @@ private:
     uint64_t changed_ = ~uint64_t{0};  ///< by slot: the loop of virtual time has not looked at it since
     const Watchpoints* watch_ = nullptr;
     Translator* translator_ = nullptr;
-    std::unique_ptr<Shadow> shadow_;  ///< of the generated code
+    std::shared_ptr<Shadow> shadow_;  ///< of the generated code
 };
 
 }  // namespace lyra::gcn
