@@ -3,6 +3,7 @@
 #include "qemu-hw/soc/gmc.h"
 
 #include <cstring>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -44,6 +45,12 @@ protected:
         put(kPtb + (va >> 12 & 511) * 8, pte);
     }
 
+    static constexpr uint64_t page(uint64_t n) { return kVa + n * kPageBytes; }
+    std::tuple<uint64_t, uint64_t, uint8_t*> range(uint64_t va) {
+        const HostRange found = hub.range(kVmid, va, Access::Read);
+        return {found.start, found.size, found.host};
+    }
+
     static constexpr uint64_t kRoot = 0x100000, kPdb1 = 0x101000, kPdb0 = 0x102000, kPtb = 0x103000;
     static constexpr uint64_t kRamBus = 0x80000000, kVa = 0x7f1234567000;
     TestHost host;
@@ -82,6 +89,85 @@ TEST_F(HubTest, TakesHugePagesFromDirectories) {
     put(kPdb0 + (kVa >> 21 & 511) * 8, 0x600000 | kRw | PteBits::kPdeIsPte);
     const uint64_t offset = kVa & 0x1fffff;
     EXPECT_EQ(hub.page(kVmid, kVa + 5, Access::Read), vram.data() + 0x600000 + offset + 5);
+}
+
+TEST_F(HubTest, ARangeIsARunOfEntriesThatDifferInTheAddressOnly) {
+    for (uint64_t n = 0; n < 8; ++n) map_page(page(n), (0x200000 + n * kPageBytes) | kRw | (n % 3) << 7);  // fragments
+    map_page(page(8), 0x208000 | PteBits::kValid | PteBits::kRead);
+    map_page(page(9), 0x209000 | kRw);
+    map_page(page(11), 0x20b000 | kRw);
+    map_page(page(12), 0x300000 | kRw);
+    for (uint64_t n = 0; n < 8; ++n) EXPECT_EQ(range(page(n) + 8), std::tuple(page(0), 8 * kPageBytes, vram.data() + 0x200000));
+    EXPECT_EQ(range(page(8)), std::tuple(page(8), kPageBytes, vram.data() + 0x208000));
+    EXPECT_EQ(hub.range(kVmid, page(8), Access::Write).size, 0u);
+    EXPECT_EQ(range(page(9)), std::tuple(page(9), kPageBytes, vram.data() + 0x209000));
+    EXPECT_EQ(hub.range(kVmid, page(10), Access::Read).size, 0u);
+    EXPECT_EQ(range(page(11)), std::tuple(page(11), kPageBytes, vram.data() + 0x20b000));
+    EXPECT_EQ(range(page(12)), std::tuple(page(12), kPageBytes, vram.data() + 0x300000));
+    EXPECT_EQ(hub.range(kVmid + 1, page(0), Access::Read).size, 0u) << "another address space";
+    EXPECT_EQ(hub.range(kVmid, page(0) | uint64_t{1} << 60, Access::Read).size, 0u) << "no canonical address";
+    EXPECT_TRUE(interrupts.empty());
+}
+
+TEST_F(HubTest, HugePagesSideBySideAreOneRange) {
+    constexpr uint64_t kHuge = 2 << 20, kFirst = kVa / kHuge * kHuge;
+    map_path(kVa);
+    const auto put_huge = [&](uint64_t n, uint64_t entry) {
+        put(kPdb0 + ((kFirst >> 21 & 511) + n) * 8, entry | kRw | PteBits::kPdeIsPte);
+    };
+    put_huge(0, 0x645000);
+    put_huge(1, 0x645000 + kHuge);
+    put_huge(2, 0x645000 + 3 * kHuge);
+    EXPECT_EQ(range(kFirst + kHuge + 5), std::tuple(kFirst, 2 * kHuge, vram.data() + 0x645000));
+    EXPECT_EQ(range(kFirst + 3 * kHuge - 1), std::tuple(kFirst + 2 * kHuge, kHuge, vram.data() + 0x645000 + 3 * kHuge));
+    put_huge(3, kVram - 0x3000);
+    EXPECT_EQ(range(kFirst + 3 * kHuge), std::tuple(kFirst + 3 * kHuge, uint64_t{0x3000}, vram.data() + kVram - 0x3000))
+        << "to the end of VRAM";
+    EXPECT_EQ(hub.range(kVmid, kFirst + 3 * kHuge + 0x3000, Access::Read).size, 0u);
+}
+
+TEST_F(HubTest, ARangeEndsWithItsMemoryAndWithTheAddressSpace) {
+    for (uint64_t n = 0; n < 4; ++n) map_page(page(n), (kRamBus + 0x3000 + n * kPageBytes) | kRw | PteBits::kSystem);
+    EXPECT_EQ(range(page(2)), std::tuple(page(0), 4 * kPageBytes, ram.data() + 0x3000));
+    for (uint64_t n = 0; n < 2; ++n)
+        map_page(page(8 + n), (kRamBus + ram.size() + (n - 1) * kPageBytes) | kRw | PteBits::kSystem);
+    EXPECT_EQ(range(page(8)), std::tuple(page(8), kPageBytes, ram.data() + ram.size() - kPageBytes));
+    const uint64_t last = page(1) >> 12;
+    registers.write(kGfxHub.at.VM_CONTEXT_PAGE_TABLE_END_ADDR + 2 * kVmid, lo32(last));
+    registers.write(kGfxHub.at.VM_CONTEXT_PAGE_TABLE_END_ADDR + 2 * kVmid + 1, hi32(last));
+    hub.invalidate(1u << kVmid);
+    EXPECT_EQ(range(page(0)), std::tuple(page(0), 2 * kPageBytes, ram.data() + 0x3000));
+}
+
+TEST_F(HubTest, ForgetsRangesWithTheirTranslations) {
+    for (uint64_t n = 0; n < 4; ++n) map_page(page(n), (0x200000 + n * kPageBytes) | kRw);
+    EXPECT_EQ(range(page(0)), std::tuple(page(0), 4 * kPageBytes, vram.data() + 0x200000));
+    map_page(page(2), 0x202000 | PteBits::kValid | PteBits::kRead);
+    hub.invalidate(1u << (kVmid + 1));
+    EXPECT_EQ(range(page(0)), std::tuple(page(0), 4 * kPageBytes, vram.data() + 0x200000)) << "not its VMID";
+    hub.invalidate(1u << kVmid);
+    EXPECT_EQ(range(page(0)), std::tuple(page(0), 2 * kPageBytes, vram.data() + 0x200000));
+    map_page(page(0), (kRamBus + 0x1000) | kRw | PteBits::kSystem);
+    map_page(page(1), (kRamBus + 0x2000) | kRw | PteBits::kSystem);
+    hub.invalidate(1u << kVmid);
+    EXPECT_EQ(range(page(1)), std::tuple(page(0), 2 * kPageBytes, ram.data() + 0x1000));
+    std::vector<uint8_t> elsewhere(1 << 20);
+    const uint64_t generation = waves.generation();
+    bus.set_ram_map({{kRamBus, elsewhere.size(), elsewhere.data(), false}});
+    EXPECT_FALSE(same_translations(waves.generation(), generation));
+    EXPECT_EQ(range(page(1)), std::tuple(page(0), 2 * kPageBytes, elsewhere.data() + 0x1000));
+}
+
+TEST_F(HubTest, NoRangesForAWatchAndForStrictTranslations) {
+    class : public MemoryWatch {
+        void touched(uint64_t, uint8_t*, size_t) override {}
+    } watch;
+    for (uint64_t n = 0; n < 4; ++n) map_page(page(n), (0x200000 + n * kPageBytes) | kRw);
+    bus.set_watch(&watch);
+    EXPECT_EQ(range(page(1)), std::tuple(page(1), kPageBytes, vram.data() + 0x201000));
+    bus.set_watch(nullptr);
+    env.strict.tlb = true;
+    EXPECT_EQ(range(page(2)), std::tuple(page(2), kPageBytes, vram.data() + 0x202000));
 }
 
 // Contiguous pages that the guest's memory manager happened to give, aligned to 2 MiB in virtual addresses only.
