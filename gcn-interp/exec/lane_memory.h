@@ -201,6 +201,35 @@ void store_block(const Source<kShape>& from, uint8_t* host) {
 inline constexpr unsigned kPartLanes = 16;
 inline constexpr uint64_t kPartMask = 0xffff;
 
+using Quad [[gnu::vector_size(16)]] = uint32_t;
+
+/// Four elements of whole dwords, wherever they lie, to four lanes of rows.
+template <unsigned kWords>
+[[gnu::always_inline]] inline void gather_quad(const uint8_t* base, const uint32_t* at, uint32_t* const* rows, unsigned lane) {
+    const auto dword = [&](unsigned l, unsigned w) { return reinterpret_cast<const MemoryDword*>(base + at[l])[w]; };
+    if constexpr (kWords % 2 == 1) {
+        constexpr unsigned w = kWords - 1;
+        store_vector(rows[w] + lane, Quad{dword(0, w), dword(1, w), dword(2, w), dword(3, w)});
+    }
+    if constexpr (kWords == 2 || kWords == 3) {
+        uint64_t q[4];
+        for (unsigned l = 0; l < 4; ++l) std::memcpy(&q[l], base + at[l], 8);
+        const auto a = load_vector<Quad>(q), b = load_vector<Quad>(q + 2);
+        store_vector(rows[0] + lane, __builtin_shufflevector(a, b, 0, 2, 4, 6));
+        store_vector(rows[1] + lane, __builtin_shufflevector(a, b, 1, 3, 5, 7));
+    }
+    if constexpr (kWords == 4) {
+        const auto a = load_vector<Quad>(base + at[0]), b = load_vector<Quad>(base + at[1]),
+                   c = load_vector<Quad>(base + at[2]), d = load_vector<Quad>(base + at[3]);
+        const Quad ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+        const Quad ab2 = __builtin_shufflevector(a, b, 2, 6, 3, 7), cd2 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+        store_vector(rows[0] + lane, __builtin_shufflevector(ab, cd, 0, 1, 4, 5));
+        store_vector(rows[1] + lane, __builtin_shufflevector(ab, cd, 2, 3, 6, 7));
+        store_vector(rows[2] + lane, __builtin_shufflevector(ab2, cd2, 0, 1, 4, 5));
+        store_vector(rows[3] + lane, __builtin_shufflevector(ab2, cd2, 2, 3, 6, 7));
+    }
+}
+
 /// A part of a wave, all of it on: elements at base + at[lane]. Often they lie side by side, or all lanes read one.
 template <Shape kShape>
 void load_part(const uint8_t* base, const uint32_t* at, unsigned first, Destination<kShape>& to) {
@@ -223,7 +252,10 @@ void load_part(const uint8_t* base, const uint32_t* at, unsigned first, Destinat
             }
         }
     }
-    for (unsigned l = 0; l < kPartLanes; ++l) to.put(first + l, base + at[l]);
+    if constexpr (kShape.bytes >= 4)
+        for (unsigned l = 0; l < kPartLanes; l += 4) gather_quad<kShape.words()>(base, at + l, to.rows(), first + l);
+    else
+        for (unsigned l = 0; l < kPartLanes; ++l) to.put(first + l, base + at[l]);
 }
 
 template <Shape kShape>
@@ -577,16 +609,41 @@ void atomic_lds(ExecContext& ctx, Wave& wave, const LdsAddresses& a, unsigned vd
     const atomics::Denormals denormals = atomics::f32_denormals(wave);
     if (uint8_t* base = lds_all_inside(ctx, wave, a, sizeof(T))) {
         const Source<kWord<T>> data(wave, vdata), other(wave, vother);
-        return for_lanes(a.active, [&](unsigned lane) {
-            uint8_t* host = base + (a.at[lane] & ~uint32_t{sizeof(T) - 1});
-            T old, operand, second;
-            std::memcpy(&old, host, sizeof(T));
+        const auto next = [&](T old, unsigned lane) {
+            T operand, second;
             data.get(lane, &operand);
             other.get(lane, &second);
-            const T value = atomics::next<kOp, T>(old, operand, second, denormals);
+            return atomics::next<kOp, T>(old, operand, second, denormals);
+        };
+        const auto one_lane = [&](unsigned lane) {
+            uint8_t* host = base + (a.at[lane] & ~uint32_t{sizeof(T) - 1});
+            T old;
+            std::memcpy(&old, host, sizeof(T));
+            const T value = next(old, lane);
             std::memcpy(host, &value, sizeof(T));
             if (returns) to.put(lane, &old);
-        });
+        };
+        if (a.active != kAllLanes) return for_lanes(a.active, one_lane);
+        const uint32_t start = a.at[0] & ~uint32_t{sizeof(T) - 1};
+        if (!returns && evenly_spaced(a, 0)) {  // in a register: lanes need not wait for memory
+            T value;
+            std::memcpy(&value, base + start, sizeof(T));
+            for (unsigned lane = 0; lane < kLanes; ++lane) value = next(value, lane);
+            std::memcpy(base + start, &value, sizeof(T));
+            return;
+        }
+        if constexpr (sizeof(T) == 4) {
+            if (!returns && a.at[0] == start && evenly_spaced(a, sizeof(T))) {
+                MemoryDword* line = reinterpret_cast<MemoryDword*>(base + start);
+                const uint32_t *operand = data.rows()[0], *second = other.rows()[0];
+                LYRA_INDEPENDENT_LANES
+                for (unsigned lane = 0; lane < kLanes; ++lane)
+                    line[lane] = atomics::next<kOp, T>(line[lane], operand[lane], second[lane], denormals);
+                return;
+            }
+        }
+        for (unsigned lane = 0; lane < kLanes; ++lane) one_lane(lane);
+        return;
     }
     for_lanes(a.active, [&](unsigned lane) {
         T old{};
