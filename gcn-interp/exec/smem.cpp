@@ -44,6 +44,12 @@ template <Base kBase, unsigned kWords>
 void load(ExecContext& ctx, Wave& wave, const Inst& inst) {
     ctx.pages->begin();
     const Place at = place<kBase>(wave, inst);
+    const TlbEntry* known = ctx.pages->tlb(wave.vmid, Access::Read).find(at.va);
+    if (known && known->holds_to_end(at.va, kWords * 4) && at.bytes_left >= kWords * 4 &&
+        inst.dst + kWords <= std::min<unsigned>(wave.sgpr_count, kFlatScratchLo)) [[likely]] {
+        std::memcpy(&wave.sgpr[inst.dst], known->host(at.va), kWords * 4);
+        return;
+    }
     U32 data[kWords] = {};
     const size_t size = std::min<U64>(sizeof data, at.bytes_left & ~U64{3});
     if (size) lane_memory::fail(ctx, ctx.pages->read(wave.vmid, at.va, data, size, Access::Scalar));
