@@ -149,9 +149,9 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit) {
         if (generated != nullptr && may_run_translated(wave)) {
             if (const uint8_t* code = generated->at(pc % kPageBytes)) {
                 uint64_t stopped_at = pc;
-                const uint64_t ran =
-                    shadow_ ? shadow_->run(*translator_, *generated, ctx, *page, page_va, limit - done, stopped_at)
-                            : translator_->run(code, ctx, page_va, limit - done, stopped_at);
+                const uint64_t ran = shadow_
+                                         ? shadow_->run(*translator_, *generated, ctx, *page, page_va, limit - done, stopped_at)
+                                         : translator_->run(code, ctx, page_va, limit - done, stopped_at);
                 if (ran != 0) {
                     done += ran;
                     translated += ran;
@@ -198,7 +198,8 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit) {
 /// a branch may leave the 48 bits of an address.
 PageCode* ComputeUnit::generated_code(const Wave& wave, CodePage& page, uint64_t pc) const {
     constexpr uint64_t kBranchReach = uint64_t{1} << 18;
-    if (translator_ == nullptr || page.translated() == nullptr || watch_ != nullptr || exec_observer() != nullptr) return nullptr;
+    if (translator_ == nullptr || page.translated() == nullptr || watch_ != nullptr || exec_observer() != nullptr)
+        return nullptr;
     for (const uint64_t far : {pc + kBranchReach, pc - kBranchReach}) {
         if (flow::code_address(far) != (far & ~uint64_t{3})) return nullptr;
     }

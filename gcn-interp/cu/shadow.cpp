@@ -102,7 +102,8 @@ void Shadow::differ(const ExecContext& ctx, CodePage& page, uint64_t page_va, co
     for (unsigned n = 0; n < right.vgpr_count; ++n) {
         for (unsigned lane = 0; lane < kLanes; ++lane) tell("v", n, lane, after_.rows[n].lane[lane], wrong.vgpr[n].lane[lane]);
     }
-    std::fprintf(stderr, "  pc %#llx, generated %#llx; exec %#llx, generated %#llx; scc %u, generated %u; m0 %#x, generated %#x\n",
+    std::fprintf(stderr,
+                 "  pc %#llx, generated %#llx; exec %#llx, generated %#llx; scc %u, generated %u; m0 %#x, generated %#x\n",
                  static_cast<unsigned long long>(right.pc), static_cast<unsigned long long>(wrong.pc),
                  static_cast<unsigned long long>(right.exec), static_cast<unsigned long long>(wrong.exec), right.scc, wrong.scc,
                  right.m0, wrong.m0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Shadow mode (LYRA_SHADOW=1): generated code runs beside the interpreter, and all that they have changed is compared; step 6 of
-// the data flow.
+// Shadow mode (LYRA_SHADOW=1): generated code runs beside the interpreter, and all that they have changed is compared; step 6
+// of the data flow.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,8 @@ TEST(Then, WhatSetsThePcOrAsksForSomethingIsNeverFollowedBlindly) {
         inst.op = static_cast<Op>(i);
         inst.format = info(inst.op).format;
         const Effects effects = effects_of(inst.op);
-        if (((effects.reads | effects.writes) & effect::Pc) == 0 && (effects.writes & (effect::Ask | effect::Fault)) == 0) continue;
+        if (((effects.reads | effects.writes) & effect::Pc) == 0 && (effects.writes & (effect::Ask | effect::Fault)) == 0)
+            continue;
         ++seen;
         EXPECT_NE(then_of(inst), Then::Next) << info(inst.op).name;
     }

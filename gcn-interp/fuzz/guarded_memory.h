@@ -53,7 +53,8 @@ public:
     bool same_content(const GuardedMemory& other) const {
         for (const auto& [va, page] : pages_) {
             const auto found = other.pages_.find(va);
-            if (found == other.pages_.end() || std::memcmp(page.host.get(), found->second.host.get(), kPageBytes) != 0) return false;
+            if (found == other.pages_.end() || std::memcmp(page.host.get(), found->second.host.get(), kPageBytes) != 0)
+                return false;
         }
         return true;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// libFuzzer: random programs in random states on two compute units, one of which runs generated code. After every slice both have
-// executed as much, and every register and every byte of memory is the same.
+// libFuzzer: random programs in random states on two compute units, one of which runs generated code. After every slice both
+// have executed as much, and every register and every byte of memory is the same.
 #include "gcn-interp/fuzz/random_machine.h"
 #include "gcn-interp/translator/translator.h"
 
@@ -11,7 +11,8 @@ namespace {
 
 /// Every block is generated when it is first entered.
 std::shared_ptr<Translator> eager(lyra::Chip chip) {
-    return Translator::supported() ? std::make_shared<Translator>(chip, Translator::Options{size_t{4} << 20, 0, false}) : nullptr;
+    return Translator::supported() ? std::make_shared<Translator>(chip, Translator::Options{size_t{4} << 20, 0, false})
+                                   : nullptr;
 }
 
 void require_same(const Machine& a, const Machine& b) {

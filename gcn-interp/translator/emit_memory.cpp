@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Memory instructions in generated code: a call of the fast function, or scalar loads in place; what is not plain memory is left
-// to the interpreter's function; step 6 of the data flow.
+// Memory instructions in generated code: a call of the fast function, or scalar loads in place; what is not plain memory is
+// left to the interpreter's function; step 6 of the data flow.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -49,7 +49,8 @@ void Emitter::call_fast(uint64_t function, Xbyak::Label& slow) {
 bool Emitter::global_memory(const Inst& inst, Xbyak::Label& slow) {
     const MemoryShape& shape = kShapes[op_index(inst.op)];
     const bool loads = shape.direction == Direction::Load;
-    if (inst.format != Format::FLAT || inst.seg != kGlobal || inst.lds || (!loads && shape.direction != Direction::Store)) return false;
+    if (inst.format != Format::FLAT || inst.seg != kGlobal || inst.lds || (!loads && shape.direction != Direction::Store))
+        return false;
     const FastMoves moves = fast_moves(lane_memory::element(shape));
     const unsigned rows = loads ? inst.dst : inst.vdata;
     const bool has_base = inst.saddr != kNoOperand;
@@ -97,15 +98,16 @@ bool Emitter::lds_memory(const Inst& inst, Xbyak::Label& slow) {
     }
     const unsigned second = loads ? first + words : inst.vdata2;
     // When the second one cannot be fast the handler does both, the first one again: its addresses have to be there still.
-    if (shape.count != 2 || !has_rows(second, words) || (loads && inst.vaddr >= first && inst.vaddr < first + words)) return false;
+    if (shape.count != 2 || !has_rows(second, words) || (loads && inst.vaddr >= first && inst.vaddr < first + words))
+        return false;
     const uint32_t unit = element.bytes * (row.has(flag::TwoSt64) ? 64u : 1u);
     move(first, (static_cast<uint32_t>(inst.imm) & 0xff) * unit);
     move(second, inst.imm2 * unit);
     return true;
 }
 
-// Elements of one or two dwords. The code that moves them is in routines, one of a kind in each region: in place it would be many
-// times as long as the rest.
+// Elements of one or two dwords. The code that moves them is in routines, one of a kind in each region: in place it would be
+// many times as long as the rest.
 //
 // Arguments: rsi rows of addresses, rdx rows of their high halves, rcx rows that are loaded or stored; with two elements also
 // r9 rows of the second one, r8 its distance in memory, zmm19 the same in all lanes. Result: ZF is 0 when not all active lanes

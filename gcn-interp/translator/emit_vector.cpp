@@ -76,9 +76,9 @@ void integer3(Emitter& e, const VectorOp& op) {
     define(e, op, t);
 }
 
-#define LYRA_INSN(name) [](Emitter & e, const Zmm& t, const Zmm& a, const Zmm& b) { e.name(t, a, b); }
-#define LYRA_INSN1(name) [](Emitter & e, const Zmm& t, const Zmm& a) { e.name(t, a); }
-#define LYRA_ROUND(name, how) [](Emitter & e, const Zmm& t, const Zmm& a) { e.name(t, a, how); }
+#define LYRA_INSN(name) [](Emitter& e, const Zmm& t, const Zmm& a, const Zmm& b) { e.name(t, a, b); }
+#define LYRA_INSN1(name) [](Emitter& e, const Zmm& t, const Zmm& a) { e.name(t, a); }
+#define LYRA_ROUND(name, how) [](Emitter& e, const Zmm& t, const Zmm& a) { e.name(t, a, how); }
 
 constexpr auto kAdd = LYRA_INSN(vpaddd);
 constexpr auto kSub = LYRA_INSN(vpsubd);
@@ -125,7 +125,8 @@ void shift64_reversed(Emitter& e, const VectorOp& op) {
     const Constant count = constant_of(inst, inst.src[0], 1, false);
     const auto by = static_cast<uint8_t>(count.bits & 63);
     if (count.is_constant && by != 0 && by < 32 && kShift == Shift::Left) {
-        const Zmm low = e.low_half(op, 1), high = e.high_half(op, 1), l = e.temporary(), h = e.temporary(), part = e.temporary();
+        const Zmm low = e.low_half(op, 1), high = e.high_half(op, 1), l = e.temporary(), h = e.temporary(),
+                  part = e.temporary();
         e.vpslld(h, high, by);
         e.vpsrld(part, low, static_cast<uint8_t>(32 - by));
         e.vpord(h, h, part);
@@ -559,27 +560,27 @@ std::array<Row, kOpCount> make_rows() {
 #define LYRA_COMPARE(op, type, KIND, how)                          \
     set(Op::v_cmp_##op##_##type, compare<CompareKind::KIND, how>); \
     set(Op::v_cmpx_##op##_##type, compare<CompareKind::KIND, how>);
-#define LYRA_COMPARE_INT(type, KIND)  \
-    LYRA_COMPARE(eq, type, KIND, 0)   \
-    LYRA_COMPARE(lt, type, KIND, 1)   \
-    LYRA_COMPARE(le, type, KIND, 2)   \
-    LYRA_COMPARE(ne, type, KIND, 4)   \
-    LYRA_COMPARE(ge, type, KIND, 5)   \
+#define LYRA_COMPARE_INT(type, KIND) \
+    LYRA_COMPARE(eq, type, KIND, 0)  \
+    LYRA_COMPARE(lt, type, KIND, 1)  \
+    LYRA_COMPARE(le, type, KIND, 2)  \
+    LYRA_COMPARE(ne, type, KIND, 4)  \
+    LYRA_COMPARE(ge, type, KIND, 5)  \
     LYRA_COMPARE(gt, type, KIND, 6)
-#define LYRA_COMPARE_FLOAT(type, KIND)   \
-    LYRA_COMPARE(lt, type, KIND, 0x11)   \
-    LYRA_COMPARE(eq, type, KIND, 0x00)   \
-    LYRA_COMPARE(le, type, KIND, 0x12)   \
-    LYRA_COMPARE(gt, type, KIND, 0x1e)   \
-    LYRA_COMPARE(lg, type, KIND, 0x0c)   \
-    LYRA_COMPARE(ge, type, KIND, 0x1d)   \
-    LYRA_COMPARE(o, type, KIND, 0x07)    \
-    LYRA_COMPARE(u, type, KIND, 0x03)    \
-    LYRA_COMPARE(nge, type, KIND, 0x19)  \
-    LYRA_COMPARE(nlg, type, KIND, 0x08)  \
-    LYRA_COMPARE(ngt, type, KIND, 0x1a)  \
-    LYRA_COMPARE(nle, type, KIND, 0x16)  \
-    LYRA_COMPARE(neq, type, KIND, 0x04)  \
+#define LYRA_COMPARE_FLOAT(type, KIND)  \
+    LYRA_COMPARE(lt, type, KIND, 0x11)  \
+    LYRA_COMPARE(eq, type, KIND, 0x00)  \
+    LYRA_COMPARE(le, type, KIND, 0x12)  \
+    LYRA_COMPARE(gt, type, KIND, 0x1e)  \
+    LYRA_COMPARE(lg, type, KIND, 0x0c)  \
+    LYRA_COMPARE(ge, type, KIND, 0x1d)  \
+    LYRA_COMPARE(o, type, KIND, 0x07)   \
+    LYRA_COMPARE(u, type, KIND, 0x03)   \
+    LYRA_COMPARE(nge, type, KIND, 0x19) \
+    LYRA_COMPARE(nlg, type, KIND, 0x08) \
+    LYRA_COMPARE(ngt, type, KIND, 0x1a) \
+    LYRA_COMPARE(nle, type, KIND, 0x16) \
+    LYRA_COMPARE(neq, type, KIND, 0x04) \
     LYRA_COMPARE(nlt, type, KIND, 0x15)
     LYRA_COMPARE_INT(i32, I32)
     LYRA_COMPARE_INT(u32, U32)
@@ -666,8 +667,10 @@ bool Emitter::transcendental(const Inst& inst) {
         case Op::v_log_f32: function = routines->log; break;
         default: return false;
     }
-    const bool plain = inst.format == Format::VOP1 || (inst.format == Format::VOP3 && (inst.neg | inst.abs) == 0 && !inst.clamp);
-    if (!plain || inst.src[0] < kSrcVgpr0 || inst.src[0] - kSrcVgpr0 >= config_.vgprs || inst.dst >= config_.vgprs) return false;
+    const bool plain =
+        inst.format == Format::VOP1 || (inst.format == Format::VOP3 && (inst.neg | inst.abs) == 0 && !inst.clamp);
+    if (!plain || inst.src[0] < kSrcVgpr0 || inst.src[0] - kSrcVgpr0 >= config_.vgprs || inst.dst >= config_.vgprs)
+        return false;
     lea(rdi, row_of(inst.dst));
     lea(rsi, row_of(inst.src[0] - kSrcVgpr0));
     mov(rdx, ptr[rbx + static_cast<int>(offsetof(Wave, exec))]);

@@ -10,8 +10,9 @@ namespace lyra::gcn {
 namespace {
 
 constexpr int offset_of(size_t offset) { return static_cast<int>(offset); }
-constexpr int kPc = offset_of(offsetof(Wave, pc)), kExec = offset_of(offsetof(Wave, exec)), kScc = offset_of(offsetof(Wave, scc)),
-              kVgpr = offset_of(offsetof(Wave, vgpr)), kSgpr = offset_of(offsetof(Wave, sgpr)), kM0Offset = offset_of(offsetof(Wave, m0));
+constexpr int kPc = offset_of(offsetof(Wave, pc)), kExec = offset_of(offsetof(Wave, exec)),
+              kScc = offset_of(offsetof(Wave, scc)), kVgpr = offset_of(offsetof(Wave, vgpr)),
+              kSgpr = offset_of(offsetof(Wave, sgpr)), kM0Offset = offset_of(offsetof(Wave, m0));
 constexpr int kSavedRegisters = 6;
 
 bool has_no_effect(const Inst& inst) { return inst.op == Op::s_nop || inst.op == Op::s_waitcnt; }
@@ -220,7 +221,8 @@ void Emitter::vector_segment(const std::vector<VectorOp>& ops) {
     for (const VectorOp& op : ops) {
         if (op.mask_out < 0) continue;
         const auto pair = static_cast<unsigned>(op.mask_out);
-        if (std::find(written_masks_.begin(), written_masks_.end(), pair) == written_masks_.end()) written_masks_.push_back(pair);
+        if (std::find(written_masks_.begin(), written_masks_.end(), pair) == written_masks_.end())
+            written_masks_.push_back(pair);
         writes_exec |= op.uses.writes.test(kExecLo);
     }
     for (unsigned i = 0; i < written_masks_.size(); ++i) xor_(collector(i).cvt32(), collector(i).cvt32());
@@ -371,7 +373,8 @@ Xbyak::Zmm Emitter::source(const VectorOp& op, unsigned n) {
     const InstInfo& row = info(inst.op);
     const uint16_t number = inst.src[n] == kNoOperand ? static_cast<uint16_t>(kSrcVgpr0 + inst.dst) : inst.src[n];
     Xbyak::Zmm value = operand(op, number, 0, 1, true);
-    const bool selects = inst.format == Format::VOP1_SDWA || inst.format == Format::VOP2_SDWA || inst.format == Format::VOPC_SDWA;
+    const bool selects =
+        inst.format == Format::VOP1_SDWA || inst.format == Format::VOP2_SDWA || inst.format == Format::VOPC_SDWA;
     if (selects && n < 2 && inst.src_sel[n] != 6) {
         const unsigned width = inst.src_sel[n] < 4 ? 8 : 16;
         const unsigned low = inst.src_sel[n] < 4 ? inst.src_sel[n] * 8u : (inst.src_sel[n] - 4u) * 16u;

@@ -23,10 +23,10 @@ namespace lyra::gcn {
 /// What generated code and its caller exchange. Generated code knows the offsets.
 struct CodeFrame {
     ExecContext* context = nullptr;
-    uint64_t page_va = 0;      ///< address of the page of code
-    uint64_t stopped_at = 0;   ///< PC of the instruction that asked for something or faulted
+    uint64_t page_va = 0;  ///< address of the page of code
+    uint64_t stopped_at = 0;  ///< PC of the instruction that asked for something or faulted
     const std::atomic<uint64_t>* generation = nullptr;  ///< of the memory port
-    const uint64_t* seen_generation = nullptr;          ///< what the TLBs are of
+    const uint64_t* seen_generation = nullptr;  ///< what the TLBs are of
     Tlb* reads = nullptr;
     Tlb* writes = nullptr;
     uint8_t* lds = nullptr;  ///< of the work-group
@@ -175,7 +175,7 @@ private:
 
     unsigned strip_ = 0;
     const std::vector<VectorOp>* ops_ = nullptr;
-    size_t at_ = 0;   ///< instruction of the segment that is emitted
+    size_t at_ = 0;  ///< instruction of the segment that is emitted
     std::array<Held, 32> held_{};
     struct Mask {
         int pair = -1;  ///< -1: free, -2: temporary

@@ -21,22 +21,24 @@ struct Step {
 
 /// How control leaves a block.
 enum class BlockEnd : uint8_t {
-    Next,    ///< goes on at `next`
+    Next,  ///< goes on at `next`
     Branch,  ///< always to `target`
     Choice,  ///< to `target` when the condition of `branch` holds, else to `next`
-    Leave,   ///< the instruction at `next` is the interpreter's
+    Leave,  ///< the instruction at `next` is the interpreter's
 };
 
 struct BasicBlock {
-    uint32_t offset = 0;           ///< of its first instruction
-    std::vector<Step> steps;       ///< without its branch
+    uint32_t offset = 0;  ///< of its first instruction
+    std::vector<Step> steps;  ///< without its branch
     BlockEnd end = BlockEnd::Leave;
-    Inst branch;                   ///< of Branch and Choice
+    Inst branch;  ///< of Branch and Choice
     uint32_t branch_offset = 0;
-    int32_t target = 0;            ///< offset from the start of the page; may lie outside of it
+    int32_t target = 0;  ///< offset from the start of the page; may lie outside of it
     int32_t next = 0;
     /// Instructions that a run through it executes.
-    unsigned count() const { return static_cast<unsigned>(steps.size()) + (end == BlockEnd::Branch || end == BlockEnd::Choice); }
+    unsigned count() const {
+        return static_cast<unsigned>(steps.size()) + (end == BlockEnd::Branch || end == BlockEnd::Choice);
+    }
 };
 
 struct Region {

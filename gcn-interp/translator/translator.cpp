@@ -93,7 +93,8 @@ void PageCode::generate(uint32_t offset) {
     }
     counters.blocks.fetch_add(output.entries.size(), std::memory_order_relaxed);
     counters.instructions.fetch_add(output.translated, std::memory_order_relaxed);
-    counters.called.fetch_add(output.instructions - std::min(output.translated, output.instructions), std::memory_order_relaxed);
+    counters.called.fetch_add(output.instructions - std::min(output.translated, output.instructions),
+                              std::memory_order_relaxed);
     counters.bytes.fetch_add(output.bytes, std::memory_order_relaxed);
     units_.push_back(std::move(unit));
     const auto spent = std::chrono::steady_clock::now() - begin;

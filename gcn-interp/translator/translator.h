@@ -2,7 +2,8 @@
 // Generated code by page of code, shared by all compute units of a device; step 6 of the data flow.
 //
 // Code is found by what its page contains, not by its address, so that all compute units, processes and copies share it, and so
-// that whoever notices that a page has changed (CodeCache) looks it up anew. A block is generated when it has been entered often.
+// that whoever notices that a page has changed (CodeCache) looks it up anew. A block is generated when it has been entered
+// often.
 #pragma once
 
 #include <array>
@@ -77,8 +78,8 @@ class Translator {
 public:
     struct Options {
         size_t code_bytes = size_t{64} << 20;  ///< for all code that is generated
-        uint8_t hot = 50;                      ///< entries after which a block is generated
-        bool limited = true;                   ///< how much is generated depends on how much runs
+        uint8_t hot = 50;  ///< entries after which a block is generated
+        bool limited = true;  ///< how much is generated depends on how much runs
     };
     explicit Translator(Chip chip) : Translator(chip, Options{}) {}
     Translator(Chip chip, const Options& options);
@@ -91,18 +92,18 @@ public:
     std::shared_ptr<TranslatedPage> page(std::span<const uint8_t> bytes);
 
     struct Counters {
-        std::atomic<uint64_t> blocks{0};            ///< generated
-        std::atomic<uint64_t> instructions{0};      ///< of them, with an emitter
-        std::atomic<uint64_t> called{0};            ///< of them, that call the interpreter's function
-        std::atomic<uint64_t> bytes{0};             ///< of generated code, ever
-        std::atomic<uint64_t> nanoseconds{0};       ///< that generating took
-        std::atomic<uint64_t> executed{0};          ///< wave instructions that generated code has executed
-        std::atomic<uint64_t> refused{0};           ///< regions that could not be generated
+        std::atomic<uint64_t> blocks{0};  ///< generated
+        std::atomic<uint64_t> instructions{0};  ///< of them, with an emitter
+        std::atomic<uint64_t> called{0};  ///< of them, that call the interpreter's function
+        std::atomic<uint64_t> bytes{0};  ///< of generated code, ever
+        std::atomic<uint64_t> nanoseconds{0};  ///< that generating took
+        std::atomic<uint64_t> executed{0};  ///< wave instructions that generated code has executed
+        std::atomic<uint64_t> refused{0};  ///< regions that could not be generated
     };
     Counters& counters() { return counters_; }
 
-    /// Run a wave from a block on. @param code  an answer of PageCode::at() @param stopped_at  PC of the instruction that asked for
-    /// something or faulted @return instructions executed; 0 when the budget does not last for the block
+    /// Run a wave from a block on. @param code  an answer of PageCode::at() @param stopped_at  PC of the instruction that asked
+    /// for something or faulted @return instructions executed; 0 when the budget does not last for the block
     uint64_t run(const uint8_t* code, ExecContext& ctx, uint64_t page_va, uint64_t budget, uint64_t& stopped_at) const;
 
 private:
@@ -110,8 +111,8 @@ private:
     bool may_generate(size_t steps);
 
     static constexpr size_t kMaxPages = 1024;
-    /// Instructions that may be generated at once, and one more for each so many that ran: a guest that writes its code anew all
-    /// the time is interpreted.
+    /// Instructions that may be generated at once, and one more for each so many that ran: a guest that writes its code anew
+    /// all the time is interpreted.
     static constexpr uint64_t kFreeSteps = 50'000, kRunPerStep = 16;
 
     Chip chip_;

@@ -58,8 +58,8 @@ std::string differences(const State& a, const State& b) {
     std::string out;
     const auto note = [&](const std::string& name, uint64_t x, uint64_t y) {
         char text[120];
-        std::snprintf(text, sizeof text, "%s: interpreter %llx, generated %llx\n", name.c_str(), static_cast<unsigned long long>(x),
-                      static_cast<unsigned long long>(y));
+        std::snprintf(text, sizeof text, "%s: interpreter %llx, generated %llx\n", name.c_str(),
+                      static_cast<unsigned long long>(x), static_cast<unsigned long long>(y));
         if (out.size() < 1000) out += text;
     };
     const auto look = [&](const std::string& name, uint64_t x, uint64_t y) {
@@ -124,7 +124,8 @@ bool add_plain(fuzz::Bytes& bytes, std::vector<uint32_t>& code, const CodeConfig
         fuzz::add_instruction(bytes, Chip::gfx900, words);
         if (words.empty()) continue;
         const Inst inst = decode(words.data(), words.size(), Chip::gfx900);
-        if (inst.format == Format::Invalid || then_of(inst) != Then::Next || exec_handler(inst.op, inst.format) == nullptr) continue;
+        if (inst.format == Format::Invalid || then_of(inst) != Then::Next || exec_handler(inst.op, inst.format) == nullptr)
+            continue;
         const InstInfo& row = info(inst.op);
         if (row.has(flag::ReadsControl | flag::WritesControl | flag::ReadsHwreg | flag::WritesHwreg)) continue;
         const bool known = vector_op(inst, config).emit != nullptr || scalar_op(inst, config).emit != nullptr;

@@ -143,8 +143,8 @@ typedef struct lyra_config {
     const char *record_path;
     uint64_t record_limit_bytes;
     /**
-     * Waves run code that is generated from theirs, where this host can do that (AVX-512); what they do is the same. false: they
-     * are interpreted.
+     * Waves run code that is generated from theirs, where this host can do that (AVX-512); what they do is the same. false:
+     * they are interpreted.
      */
     bool jit;
     bool log_packets;          /**< a line at LYRA_LOG_DEBUG for every PM4, AQL and SDMA packet, with its fields */
