@@ -30,7 +30,7 @@ extern "C" {
 #endif
 
 /** Grows when a struct below changes its layout or a function its meaning. Passed to lyra_create(), which refuses others. */
-#define LYRA_ABI_VERSION 6
+#define LYRA_ABI_VERSION 7
 
 #define LYRA_DEFAULT_THREADS_MAX 8
 
