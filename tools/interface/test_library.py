@@ -35,7 +35,7 @@ WRONG = (
     ({"record_path": NOWHERE, "virtual_time": True}, NOWHERE),
 )
 # Every value of these is right.
-ANY_VALUE = {"virtual_time", "histogram", "poison", "ih_overflow", "log_packets", "record_limit_bytes"}
+ANY_VALUE = {"virtual_time", "histogram", "poison", "jit", "ih_overflow", "log_packets", "record_limit_bytes"}
 
 
 @pytest.mark.parametrize("fields, text", WRONG, ids=lambda value: ",".join(value) if isinstance(value, dict) else "")
@@ -60,6 +60,7 @@ def test_the_default_configuration(library):
     library.lyra_config_init(config)
     assert config.abi_version == library.constant("LYRA_ABI_VERSION")
     assert (config.chip, config.vram_bytes, config.compute_units, config.threads) == (b"gfx900", 2 * GIB, 8, 1)
+    assert config.jit
     assert not (config.virtual_time or config.histogram or config.poison or config.ih_overflow or config.log_packets)
     assert not (config.trace_path or config.timing or config.firmware or config.strict or config.record_path)
 
