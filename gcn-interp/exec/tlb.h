@@ -24,7 +24,7 @@ struct TlbEntry {
     bool holds(uint64_t va) const { return va - start < size; }
     /// All of bytes bytes at va, which is held. A range is shorter than 2^31 bytes.
     bool holds_to_end(uint64_t va, uint64_t bytes) const { return va - start + bytes <= size; }
-    uint8_t* host(uint64_t va) const { return reinterpret_cast<uint8_t*>(va + bias); }
+    uint8_t* host(uint64_t va) const { return reinterpret_cast<uint8_t*>(va + bias); }  // NOLINT(performance-no-int-to-ptr)
 };
 static_assert(sizeof(TlbEntry) == 32 && offsetof(TlbEntry, start) == 0 && offsetof(TlbEntry, size) == 8 &&
               offsetof(TlbEntry, bias) == 16);

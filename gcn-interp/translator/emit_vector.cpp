@@ -226,7 +226,7 @@ void minmax_f32(Emitter& e, const VectorOp& op) {
     const Opmask k = e.temporary_mask(), other = e.temporary_mask();
     e.vpmovd2m(other, a);
     if (kMaximum) e.knotw(other, other);
-    e.vcmpps(other | other, a, b, kEqual);
+    e.vcmpps(other | other, a, b, kEqual);  // NOLINT(misc-redundant-expression): a mask
     e.vcmpps(k, a, b, kMaximum ? kGreater : kLess);
     e.korw(k, k, other);
     e.vblendmps(t | k, b, a);
@@ -290,9 +290,9 @@ void carry(Emitter& e, const VectorOp& op) {
         e.kandw(more, in, e.exec());
         if constexpr (kSum == Sum::Add) {
             e.vpaddd(t | in, t, e.constant(1));
-            e.vptestnmd(more | more, t, t);  // came round to 0
+            e.vptestnmd(more | more, t, t);  // came round to 0  // NOLINT(misc-redundant-expression): a mask
         } else {
-            e.vptestnmd(more | more, t, t);  // 0 - 1 borrows
+            e.vptestnmd(more | more, t, t);  // 0 - 1 borrows  // NOLINT(misc-redundant-expression): a mask
             e.vpsubd(t | in, t, e.constant(1));
         }
         e.korw(out, out, more);

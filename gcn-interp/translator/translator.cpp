@@ -147,7 +147,7 @@ uint64_t Translator::run(const uint8_t* code, ExecContext& ctx, uint64_t page_va
         frame.lds = ctx.lds + ctx.wave.lds_base;
         frame.lds_bytes = ctx.wave.lds_bytes;
     }
-    const auto enter = reinterpret_cast<GeneratedFn>(reinterpret_cast<uintptr_t>(entry_));
+    const auto enter = reinterpret_cast<GeneratedFn>(reinterpret_cast<uintptr_t>(entry_));  // NOLINT(performance-no-int-to-ptr)
     const uint64_t left = enter(&frame, &ctx.wave, budget, code);
     stopped_at = frame.stopped_at;
     return budget - left;
