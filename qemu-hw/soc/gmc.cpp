@@ -368,7 +368,9 @@ HostRange Hub::range(uint32_t vmid, uint64_t va, Access access) {
     const TlbEntry* page = look_up(vmid, va, fault);
     if (!page || !page->host || (needs(access) & ~page->info.rights) != 0) return {};
     const uint64_t first = va & ~(kPageBytes - 1);
-    if (vmid != 0 && !bus_.watched() && !env_.strict.tlb) {
+    // In virtual time a guest may read how many walks there were, and a recording, whose memory is watched, has to have as
+    // many.
+    if (vmid != 0 && !bus_.watched() && !env_.strict.tlb && !env_.clock.on()) {
         KnownRange& known = ranges_[range_slot_of(vmid, va)];
         const bool hit = known.vmid == vmid && first - known.is.start < known.is.size;
         if (!hit) known = {around(vmid, va, *page), vmid, page->info.rights};
