@@ -189,6 +189,9 @@ constexpr WaveFn flat_function() {
 
 }  // namespace
 
+static_assert(kHasQuick<Op::flat_load_dword> && kHasQuick<Op::flat_load_ubyte> && kHasQuick<Op::flat_load_dwordx4> &&
+              kHasQuick<Op::flat_store_dword> && !kHasQuick<Op::flat_atomic_add>);
+
 void register_flat(ExecTable& table) {
 #define FLAT(opcode, name, profile, flags, ...) \
     enter_moves<Op::name, flat_function<Op::name>(), QuickFlat>(table, Format::FLAT);

@@ -49,15 +49,22 @@ void enter_quick(ExecTable& table, Op op, Format format) {
     }
 }
 
+/// Lanes move elements of a size that the row says.
+constexpr bool moves_lanes(const MemoryShape& move) {
+    return move.bytes != 0 && (move.direction == Direction::Load || move.direction == Direction::Store);
+}
+/// From or to registers; a load that may also go to LDS says so in the instruction.
+template <Op kOp>
+constexpr bool kHasQuick = moves_lanes(memory_shape(kOp)) && kOp != Op::buffer_store_lds_dword;
+
 /// Loads and stores of FLAT and MUBUF; in what else they have no time is spent in loops over lanes.
 /// @tparam Quick  Quick<shape, direction, handler> tries the fast functions
 template <Op kOp, WaveFn kFn, template <lane_memory::Shape, Direction, WaveFn> class Quick>
 void enter_moves(ExecTable& table, Format format) {
     constexpr MemoryShape kMove = memory_shape(kOp);
-    constexpr bool kMoves = kMove.direction == Direction::Load || kMove.direction == Direction::Store;
-    if constexpr (kMoves && kMove.bytes != 0 && !info(kOp).has(flag::LdsDma)) {
+    if constexpr (kHasQuick<kOp>) {
         enter_quick<Quick<lane_memory::element(kMove), kMove.direction, kFn>>(table, kOp, format);
-    } else if constexpr (kMoves && kMove.bytes != 0) {
+    } else if constexpr (moves_lanes(kMove)) {
         enter_lanes<kFn>(table, kOp, format);
     } else {
         enter<kFn>(table, kOp, format);

@@ -199,6 +199,8 @@ constexpr WaveFn mubuf_function() {
 
 }  // namespace
 
+static_assert(kHasQuick<Op::buffer_load_dword> && kHasQuick<Op::buffer_store_dwordx3> && !kHasQuick<Op::buffer_load_format_x>);
+
 void register_mubuf(ExecTable& table) {
 #define MUBUF(opcode, name, profile, flags, ...) \
     enter_moves<Op::name, mubuf_function<Op::name>(), QuickBuffer>(table, Format::MUBUF);
