@@ -13,7 +13,6 @@ constexpr int offset_of(size_t offset) { return static_cast<int>(offset); }
 constexpr int kPc = offset_of(offsetof(Wave, pc)), kExec = offset_of(offsetof(Wave, exec)),
               kScc = offset_of(offsetof(Wave, scc)), kVgpr = offset_of(offsetof(Wave, vgpr)),
               kSgpr = offset_of(offsetof(Wave, sgpr)), kM0Offset = offset_of(offsetof(Wave, m0));
-constexpr int kSavedRegisters = 6;
 
 bool has_no_effect(const Inst& inst) { return inst.op == Op::s_nop || inst.op == Op::s_waitcnt; }
 
@@ -61,7 +60,6 @@ struct Emitter::Segment {
 
 void Emitter::generate_entry() {
     for (const Xbyak::Reg64& reg : {rbx, rbp, r12, r13, r14, r15}) push(reg);
-    static_assert(kSavedRegisters % 2 == 0);
     sub(rsp, 8);
     mov(r12, rdi);
     mov(rbx, rsi);
@@ -135,7 +133,6 @@ void Emitter::choose(const BasicBlock& block) {
 void Emitter::block(const BasicBlock& block) {
     L(block_labels_[static_cast<int32_t>(block.offset)]);
     const unsigned count = block.count();
-    output_.instructions += count;
     if (count != 0) {
         Xbyak::Label enough;
         cmp(r13, count);
@@ -153,7 +150,6 @@ void Emitter::block(const BasicBlock& block) {
     };
     for (size_t i = 0; i < block.steps.size(); ++i) {
         const Step& step = block.steps[i];
-        ++output_.translated;
         if (has_no_effect(step.inst)) continue;
         if (const VectorOp op = vector_op(step.inst, config_); op.emit != nullptr) {
             if (segment.add(op)) continue;
@@ -167,7 +163,6 @@ void Emitter::block(const BasicBlock& block) {
         }
         flush();
         if (step.can_stop ? memory(block, step, static_cast<unsigned>(i) + 1) : transcendental(step.inst)) continue;
-        --output_.translated;
         call_handler(block, step, static_cast<unsigned>(i) + 1);
     }
     flush();
@@ -393,6 +388,11 @@ Xbyak::Zmm Emitter::source(const VectorOp& op, unsigned n) {
         value = part;
     }
     if (!row.float_source(n)) return value;
+    return with_sign(inst, n, value);
+}
+
+/// abs, then neg of the dword that has the sign.
+Xbyak::Zmm Emitter::with_sign(const Inst& inst, unsigned n, const Xbyak::Zmm& value) {
     const bool neg = inst.neg >> n & 1, abs = inst.abs >> n & 1;
     if (!neg && !abs) return value;
     const Xbyak::Zmm changed = temporary(), sign = constant(0x80000000);
@@ -409,14 +409,7 @@ Xbyak::Zmm Emitter::low_half(const VectorOp& op, unsigned n) {
 Xbyak::Zmm Emitter::high_half(const VectorOp& op, unsigned n) {
     const bool is_float = info(op.inst->op).float_source(n);
     const Xbyak::Zmm value = operand(op, op.inst->src[n], 1, 2, is_float);
-    const bool neg = op.inst->neg >> n & 1, abs = op.inst->abs >> n & 1;
-    if (!is_float || (!neg && !abs)) return value;
-    const Xbyak::Zmm changed = temporary(), sign = constant(0x80000000);
-    if (abs)
-        neg ? vpord(changed, value, sign) : vpandnd(changed, sign, value);
-    else
-        vpxord(changed, value, sign);
-    return changed;
+    return is_float ? with_sign(*op.inst, n, value) : value;
 }
 
 /// Lanes 0, 1, 4, 5, 8, 9, 12, 13 and 2, 3, 6, 7, 10, 11, 14, 15: so they interleave without crossing 128 bits.

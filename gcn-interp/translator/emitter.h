@@ -61,7 +61,6 @@ public:
     struct Output {
         size_t bytes = 0;
         std::vector<std::pair<uint32_t, uint32_t>> entries;  ///< offset of a block in its page, and of its code
-        unsigned instructions = 0, translated = 0;
     };
     /// Generate a region. Its steps must live as long as the code.
     Output generate(const Region& region);
@@ -150,6 +149,7 @@ private:
     Xbyak::Zmm take_register();
     int find(Kind kind, uint64_t key) const;
     Xbyak::Zmm load(Kind kind, uint64_t key);
+    Xbyak::Zmm with_sign(const Inst& inst, unsigned n, const Xbyak::Zmm& value);
     Xbyak::Zmm operand(const VectorOp& op, unsigned number, unsigned half, unsigned dwords, bool is_float);
     void write_back(unsigned reg);
     void release_pins();

@@ -18,7 +18,7 @@ using VectorSet = std::bitset<kMaxVgprs>;
 
 struct Uses {
     ScalarSet reads, writes;
-    VectorSet vector_reads, vector_writes;
+    VectorSet vector_reads;
 };
 
 /// An operand number that is a scalar register which the wave has. A number past the allocation is another register.

@@ -3,7 +3,6 @@
 #include "gcn-interp/translator/translator.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <string_view>
 
@@ -30,7 +29,6 @@ const uint8_t* const PageCode::kNever = &kNeverByte;
 struct PageCode::Unit {
     Region region;
     const uint8_t* code = nullptr;
-    size_t bytes = 0;
 };
 
 PageCode::PageCode(Translator& translator, std::span<const uint8_t> page, CodeConfig config)
@@ -52,10 +50,8 @@ const uint8_t* PageCode::warm(uint32_t offset) {
 }
 
 void PageCode::generate(uint32_t offset) {
-    const auto begin = std::chrono::steady_clock::now();
     auto unit = std::make_unique<Unit>();
     unit->region = discover(page_, offset, translator_.chip_);
-    Translator::Counters& counters = translator_.counters_;
     size_t steps = 0;
     for (const BasicBlock& block : unit->region.blocks) steps += block.steps.size();
     // A block without an instruction of its own would hand every wave back at once.
@@ -74,31 +70,23 @@ void PageCode::generate(uint32_t offset) {
         Emitter emitter(buffer, kBufferBytes, config_);
         output = emitter.generate(unit->region);
     } catch (const Xbyak::Error&) {
-        counters.refused.fetch_add(1, std::memory_order_relaxed);
         code_[offset / 4].store(kNever, std::memory_order_release);
         return;
     }
     unit->code = arena_->add(buffer, output.bytes);
     if (unit->code == nullptr) {
-        counters.refused.fetch_add(1, std::memory_order_relaxed);
-        code_[offset / 4].store(kNever, std::memory_order_release);
+        heat_[offset / 4].store(0, std::memory_order_relaxed);  // there may be room later
+        translator_.drop_unused();
         return;
     }
-    unit->bytes = output.bytes;
     for (size_t i = 0; i < output.entries.size(); ++i) {
         if (unit->region.blocks[i].count() == 0) continue;
         const auto [at, code] = output.entries[i];
         std::atomic<const uint8_t*>& slot = code_[at / 4];
         if (slot.load(std::memory_order_relaxed) == nullptr) slot.store(unit->code + code, std::memory_order_release);
     }
-    counters.blocks.fetch_add(output.entries.size(), std::memory_order_relaxed);
-    counters.instructions.fetch_add(output.translated, std::memory_order_relaxed);
-    counters.called.fetch_add(output.instructions - std::min(output.translated, output.instructions),
-                              std::memory_order_relaxed);
-    counters.bytes.fetch_add(output.bytes, std::memory_order_relaxed);
+    translator_.counters_.blocks.fetch_add(output.entries.size(), std::memory_order_relaxed);
     units_.push_back(std::move(unit));
-    const auto spent = std::chrono::steady_clock::now() - begin;
-    counters.nanoseconds.fetch_add(static_cast<uint64_t>(std::chrono::nanoseconds(spent).count()), std::memory_order_relaxed);
 }
 
 TranslatedPage::TranslatedPage(Translator& translator, std::span<const uint8_t> page)
@@ -160,6 +148,15 @@ bool Translator::may_generate(size_t steps) {
     return true;
 }
 
+void Translator::drop_unused() {
+    const std::lock_guard lock(mutex_);
+    erase_unused();
+}
+
+void Translator::erase_unused() {
+    std::erase_if(pages_, [](const auto& each) { return each.second.use_count() == 1; });
+}
+
 std::shared_ptr<TranslatedPage> Translator::page(std::span<const uint8_t> bytes) {
     const uint64_t hash = hash_of(bytes);
     const std::lock_guard lock(mutex_);
@@ -167,8 +164,7 @@ std::shared_ptr<TranslatedPage> Translator::page(std::span<const uint8_t> bytes)
     for (auto at = first; at != last; ++at) {
         if (std::equal(bytes.begin(), bytes.end(), at->second->bytes_.begin())) return at->second;
     }
-    // Those that no compute unit has any more.
-    if (pages_.size() >= kMaxPages) std::erase_if(pages_, [](const auto& each) { return each.second.use_count() == 1; });
+    if (pages_.size() >= kMaxPages) erase_unused();
     auto made = std::make_shared<TranslatedPage>(*this, bytes);
     if (pages_.size() < kMaxPages) pages_.emplace(hash, made);
     return made;

@@ -93,12 +93,7 @@ public:
 
     struct Counters {
         std::atomic<uint64_t> blocks{0};  ///< generated
-        std::atomic<uint64_t> instructions{0};  ///< of them, with an emitter
-        std::atomic<uint64_t> called{0};  ///< of them, that call the interpreter's function
-        std::atomic<uint64_t> bytes{0};  ///< of generated code, ever
-        std::atomic<uint64_t> nanoseconds{0};  ///< that generating took
         std::atomic<uint64_t> executed{0};  ///< wave instructions that generated code has executed
-        std::atomic<uint64_t> refused{0};  ///< regions that could not be generated
     };
     Counters& counters() { return counters_; }
 
@@ -109,6 +104,9 @@ public:
 private:
     friend class PageCode;
     bool may_generate(size_t steps);
+    /// Give up the pages that no compute unit has any more.
+    void drop_unused();
+    void erase_unused();
 
     static constexpr size_t kMaxPages = 1024;
     /// Instructions that may be generated at once, and one more for each so many that ran: a guest that writes its code anew

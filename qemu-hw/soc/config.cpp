@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "facts/chips.h"
+#include "gcn-interp/cu/shadow.h"
 
 namespace lyra {
 
@@ -19,7 +20,7 @@ static_assert(kShaderEngines == same_for_all_chips(&ChipFacts::engines));
 static_assert(kMaxComputeUnits == kShaderEngines * same_for_all_chips(&ChipFacts::cus_per_engine));
 
 unsigned threads_of(const lyra_config& config) {
-    if (config.virtual_time || config.commit_log_path || config.histogram) return 1;
+    if (config.virtual_time || config.commit_log_path || config.histogram || gcn::Shadow::wanted()) return 1;
     if (config.threads != 0) return config.threads;
     return std::clamp(std::thread::hardware_concurrency(), 1u, unsigned{LYRA_DEFAULT_THREADS_MAX});
 }
