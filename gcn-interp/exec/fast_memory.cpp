@@ -37,7 +37,8 @@ inline bool line_inside(const uint32_t* low, const Window& w, uint64_t exec, uin
 /// Where lane 0 of a line would be: with the lane off, this may be no memory.
 inline uint8_t* line_start(const uint32_t* low, const Window& w, uint64_t exec, uint32_t step) {
     const auto first = static_cast<unsigned>(std::countr_zero(exec));
-    return reinterpret_cast<uint8_t*>(reinterpret_cast<uintptr_t>(w.host) + (low[first] - w.first) - uintptr_t{first} * step);
+    const uintptr_t start = reinterpret_cast<uintptr_t>(w.host) + (low[first] - w.first) - uintptr_t{first} * step;
+    return reinterpret_cast<uint8_t*>(start);  // NOLINT(performance-no-int-to-ptr)
 }
 
 /// @param w  its last is for an element of kShape, and holds the first active lane

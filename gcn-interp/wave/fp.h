@@ -143,7 +143,7 @@ inline F settle(F r, F a, [[maybe_unused]] Rest... rest) {
 #if !LYRA_HAS_X86_BACKENDS
     return first_nan(pick(is_nan(r), default_nan<F>(), r), a, rest...);
 #else
-    return pick(a != a, quiet(a), r);
+    return pick(a != a, quiet(a), r);  // NOLINT(misc-redundant-expression): a NaN
 #endif
 }
 template <class F>
@@ -164,7 +164,7 @@ inline F accumulate(F product, F addend) {
 #if !LYRA_HAS_X86_BACKENDS
     return add(product, addend);
 #else
-    return product != product ? product : product + addend;
+    return product != product ? product : product + addend;  // NOLINT(misc-redundant-expression): a NaN
 #endif
 }
 /// a * b + c, rounded once.
