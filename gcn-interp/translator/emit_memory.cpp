@@ -232,29 +232,41 @@ void Emitter::move_strips(const Routine& routine) {
     ret();
 }
 
-/// The usual case, in a shorter way: all lanes on, and their elements side by side.
+/// The usual cases, in a shorter way: all lanes on, and their elements side by side, or all of them one.
 void Emitter::move_line(const Routine& routine, Xbyak::Label& other) {
     constexpr uint8_t kNotEqual = 4;
+    Xbyak::Label same;
     cmp(qword[rbx + kExec], -1);
     jne(other, T_NEAR);
     const auto part = [this](const Xbyak::Reg64& rows, unsigned strip) { return ptr[rows + static_cast<int>(strip * 64)]; };
+    // eax: offset of lane 0; r10d: what is left of the window from there
     vpbroadcastd(zmm24, ptr[rsi]);
-    for (unsigned s = 0; s < kStrips; ++s) {
-        vpaddd(zmm25, zmm24, ptr[rip + pool_lanes(4, s * 64)]);
-        vpcmpd(s == 0 ? k1 : k2, zmm25, part(rsi, s), kNotEqual);
-        if (s != 0) korw(k1, k1, k2);
-        if (!routine.high) continue;
-        vpcmpd(k3, zmm18, part(rdx, s), kNotEqual);
-        korw(k1, k1, k3);
-    }
-    kortestw(k1, k1);
-    jnz(other, T_NEAR);
     vmovd(eax, Xbyak::Xmm(24));
     vmovd(r10d, Xbyak::Xmm(16));
     sub(eax, r10d);
     vmovd(r10d, Xbyak::Xmm(17));
     sub(r10d, eax);
     jb(other, T_NEAR);
+    if (routine.high) {
+        for (unsigned s = 0; s < kStrips; ++s) {
+            vpcmpd(s == 0 ? k1 : k2, zmm18, part(rdx, s), kNotEqual);
+            if (s != 0) korw(k1, k1, k2);
+        }
+        kortestw(k1, k1);
+        jnz(other, T_NEAR);
+    }
+    if (routine.loads) {
+        mov(r11d, ptr[rsi]);
+        cmp(r11d, ptr[rsi + 4]);
+        je(same, T_NEAR);
+    }
+    for (unsigned s = 0; s < kStrips; ++s) {
+        vpaddd(zmm25, zmm24, ptr[rip + pool_lanes(4, s * 64)]);
+        vpcmpd(s == 0 ? k1 : k2, zmm25, part(rsi, s), kNotEqual);
+        if (s != 0) korw(k1, k1, k2);
+    }
+    kortestw(k1, k1);
+    jnz(other, T_NEAR);
     cmp(r10d, (kLanes - 1) * 4);
     jb(other, T_NEAR);
     add(rax, rdi);
@@ -268,6 +280,18 @@ void Emitter::move_line(const Routine& routine, Xbyak::Label& other) {
         const auto memory = ptr[rax + static_cast<int>(s * 64)];
         routine.loads ? vmovdqa32(part(rcx, s), value) : vmovdqu32(memory, value);
     }
+    xor_(eax, eax);
+    ret();
+    if (!routine.loads) return;
+    L(same);
+    for (unsigned s = 0; s < kStrips; ++s) {
+        vpcmpd(s == 0 ? k1 : k2, zmm24, part(rsi, s), kNotEqual);
+        if (s != 0) korw(k1, k1, k2);
+    }
+    kortestw(k1, k1);
+    jnz(other, T_NEAR);
+    vpbroadcastd(zmm20, ptr[rax + rdi]);
+    for (unsigned s = 0; s < kStrips; ++s) vmovdqa32(part(rcx, s), zmm20);
     xor_(eax, eax);
     ret();
 }
