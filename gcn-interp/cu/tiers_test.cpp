@@ -72,6 +72,61 @@ TEST_F(Tiers, OtherRoundingIsInterpreted) {
     EXPECT_EQ(generated(), 0u);
 }
 
+/// Loads and stores of every order of lanes, with all of them on and some: what the interpreter does to memory and LDS.
+TEST_F(Tiers, LanesInEveryOrderMoveWhatTheInterpreterMoves) {
+    constexpr uint64_t kWords = 0x300;
+    ComputeUnit interpreted{env, memory, services, 4};
+    // v4: offset of the lane, bytes; v0 is the lane
+    const char* const orders[] = {"v_lshlrev_b32 v4, 2, v0", "v_lshlrev_b32 v4, 3, v0",
+                                  "v_mov_b32 v4, 24",        "v_mul_u32_u24 v4, 40, v0\n v_and_b32 v4, 0x1f8, v4",
+                                  "v_and_b32 v4, 0x30, v0",  "v_sub_u32 v4, 63, v0\n v_lshlrev_b32 v4, 3, v4"};
+    const char* const lanes[] = {"s_mov_b64 exec, -1", "s_mov_b32 exec_lo, 0xffff0ff0\n s_mov_b32 exec_hi, 0x80000001",
+                                 "s_mov_b64 exec, 0x400"};
+    const char* const moves[] = {"global_load_dword v10, v[2:3], off offset:4",
+                                 "global_load_dwordx2 v[10:11], v[2:3], off",
+                                 "global_load_dword v10, v4, s[0:1]",
+                                 "global_store_dword v[2:3], v0, off",
+                                 "global_store_dwordx2 v[2:3], v[0:1], off",
+                                 "ds_read_b32 v10, v4 offset:4",
+                                 "ds_read_b64 v[10:11], v4",
+                                 "ds_read2_b32 v[10:11], v4 offset0:1 offset1:3",
+                                 "ds_read2st64_b32 v[10:11], v4 offset1:1",
+                                 "ds_write_b32 v4, v0",
+                                 "ds_write2_b32 v4, v0, v1 offset0:2 offset1:5"};
+    const std::string begin =
+        "s_add_u32 s6, s0, 0x800\n s_addc_u32 s7, s1, 0\n v_mov_b32 v1, 0x77\n v_mov_b32 v10, 5\n v_mov_b32 v11, 6\n"
+        "v_lshlrev_b32 v5, 3, v0\n v_mul_u32_u24 v6, 77, v0\n ds_write_b64 v5, v[5:6]\n s_waitcnt lgkmcnt(0)\n";
+    const std::string end =
+        "\n s_waitcnt 0\n s_mov_b64 exec, -1\n v_lshlrev_b32 v5, 4, v0\n v_lshlrev_b32 v6, 3, v0\n ds_read_b64 v[12:13], v6\n"
+        "s_waitcnt lgkmcnt(0)\n global_store_dwordx4 v5, v[10:13], s[6:7]";
+    for (const char* order : orders) {
+        for (const char* on : lanes) {
+            for (const char* move : moves) {
+                WorkgroupLaunch launch = simple(begin + order +
+                                                "\n v_mov_b32 v3, s1\n v_add_co_u32 v2, vcc, s0, v4\n"
+                                                "v_addc_co_u32 v3, vcc, 0, v3, vcc\n" +
+                                                on + "\n" + move + end);
+                launch.rsrc1 |= 0xf0u << 12;
+                launch.lds_bytes = 1024;
+                const auto outcome = [&](ComputeUnit& on_unit) {
+                    for (uint64_t n = 0; n < kWords; ++n)
+                        memory.at<uint32_t>(kData + 4 * n) = static_cast<uint32_t>(n * 2654435761u);
+                    on_unit.invalidate_code();
+                    on_unit.launch(launch);
+                    for (unsigned n = 0; n < 100 && on_unit.waves_live() != 0; ++n) on_unit.run(1000);
+                    EXPECT_EQ(on_unit.waves_live(), 0u);
+                    return std::vector<uint32_t>(&memory.at<uint32_t>(kData), &memory.at<uint32_t>(kData) + kWords);
+                };
+                const std::vector<uint32_t> expected = outcome(interpreted);
+                outcome(cu);  // its TLB holds the memory from now on
+                const uint64_t before = generated();
+                ASSERT_EQ(outcome(cu), expected) << order << "\n" << on << "\n" << move;
+                ASSERT_GT(generated(), before);
+            }
+        }
+    }
+}
+
 /// More code than fits: the rest is interpreted, and what is not used any more makes room.
 TEST_F(Tiers, AFullCodeMemoryIsNoFault) {
     Translator little(Chip::gfx900, {size_t{8} << 10, 0, false});

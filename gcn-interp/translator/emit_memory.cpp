@@ -111,7 +111,7 @@ bool Emitter::lds_memory(const Inst& inst, Xbyak::Label& slow) {
 //
 // Arguments: rsi rows of addresses, rdx rows of their high halves, rcx rows that are loaded or stored; with two elements also
 // r9 rows of the second one, r8 its distance in memory, zmm19 the same in all lanes. Result: ZF is 0 when not all active lanes
-// are in the window; nothing has changed then.
+// are in the window, or cannot be stored so; the interpreter's function does all of it then, and has all it needs.
 
 /// rdi: where offset 0 of the window is on the host. zmm16: what to subtract from the low halves for offsets. zmm17: the last
 /// offset that an element may have. zmm18: the high half.
@@ -208,6 +208,13 @@ void Emitter::move_strips(const Routine& routine) {
         }
         jmp(next, T_NEAR);
         L(scattered);
+        if (!routine.loads && routine.words == 2) {
+            // Where lanes overlap, both dwords of one come before those of the next: lane by lane, from the first one on.
+            or_(eax, 1);
+            jmp(outside, T_NEAR);
+            L(next);
+            continue;
+        }
         if (routine.elements == 2) lea(r10, ptr[rdi + r8]);
         for (unsigned element = 0; element < routine.elements; ++element) {
             const Xbyak::Reg64& base = element == 0 ? rdi : r10;
@@ -403,6 +410,8 @@ bool Emitter::lds_strips(const Inst& inst, Xbyak::Label& slow) {
     if (inst.format != Format::DS || inst.gds || (!routine.loads && shape.direction != Direction::Store)) return false;
     if (row.has(flag::Swizzle | flag::Gws | flag::ReadsM0 | flag::NoMemory)) return false;
     if ((shape.bytes != 4 && shape.bytes != 8) || shape.d16 || shape.hi || shape.sign || shape.count > 2) return false;
+    // The second elements of all lanes are stored behind the first ones of all: here strips would mix them.
+    if (!routine.loads && shape.count == 2) return false;
     const unsigned first = routine.loads ? inst.dst : inst.vdata, second = routine.loads ? first + routine.words : inst.vdata2;
     if (!has_rows(first, routine.words) || !has_rows(inst.vaddr, 1)) return false;
     if (routine.elements == 2 && !has_rows(second, routine.words)) return false;
