@@ -77,9 +77,13 @@ TEST_F(Tiers, LanesInEveryOrderMoveWhatTheInterpreterMoves) {
     constexpr uint64_t kWords = 0x300;
     ComputeUnit interpreted{env, memory, services, 4};
     // v4: offset of the lane, bytes; v0 is the lane
-    const char* const orders[] = {"v_lshlrev_b32 v4, 2, v0", "v_lshlrev_b32 v4, 3, v0",
-                                  "v_mov_b32 v4, 24",        "v_mul_u32_u24 v4, 40, v0\n v_and_b32 v4, 0x1f8, v4",
-                                  "v_and_b32 v4, 0x30, v0",  "v_sub_u32 v4, 63, v0\n v_lshlrev_b32 v4, 3, v4"};
+    const char* const orders[] = {"v_lshlrev_b32 v4, 2, v0", "v_lshlrev_b32 v4, 3, v0", "v_mov_b32 v4, 24",
+                                  "v_mul_u32_u24 v4, 40, v0\n v_and_b32 v4, 0x1f8, v4", "v_and_b32 v4, 0x30, v0",
+                                  "v_sub_u32 v4, 63, v0\n v_lshlrev_b32 v4, 3, v4",
+                                  // some and one of them beyond the end of LDS
+                                  "v_lshlrev_b32 v4, 5, v0",
+                                  "v_lshlrev_b32 v4, 2, v0\n v_mov_b32 v5, 0x2000\n v_cmp_eq_u32 vcc, 9, v0\n"
+                                  "v_cndmask_b32 v4, v4, v5, vcc"};
     const char* const lanes[] = {"s_mov_b64 exec, -1", "s_mov_b32 exec_lo, 0xffff0ff0\n s_mov_b32 exec_hi, 0x80000001",
                                  "s_mov_b64 exec, 0x400"};
     const char* const moves[] = {"global_load_dword v10, v[2:3], off offset:4",
