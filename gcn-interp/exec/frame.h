@@ -571,7 +571,7 @@ struct Run {
     static constexpr auto kFn = LaneOf<kLane>::kFn;
     static constexpr auto kSources = std::make_index_sequence<kDesc.sources>{};
 
-    static constexpr bool kHasRoutine = kRoutine<kFn> != nullptr && transcendental::routines(kBackend) != nullptr;
+    static constexpr bool kHasRoutine = kRoutine<kFn> != nullptr && transcendental::has_routines(kBackend);
 
     template <bool kMasked>
     static void finish(ExecContext& ctx, const Inst& inst) {

@@ -22,6 +22,9 @@ struct Routines {
 };
 extern const Routines kAvx2, kAvx512;
 
+constexpr bool has_routines(Backend backend) {
+    return LYRA_HAS_X86_BACKENDS && (backend == Backend::Avx2 || backend == Backend::Avx512);
+}
 /// nullptr: the back end has none.
 constexpr const Routines* routines(Backend backend) {
 #if LYRA_HAS_X86_BACKENDS

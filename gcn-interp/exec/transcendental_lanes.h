@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstddef>
+#include <type_traits>
 
 #include "gcn-interp/exec/transcendental.h"
 #include "gcn-interp/wave/fp.h"
