@@ -34,7 +34,7 @@ const ExecTable& handlers(Backend backend) {
 std::vector<Backend> host_backends() {
     std::vector<Backend> found;
     for (const Backend backend : kAllBackends) {
-        if (supported(backend)) found.push_back(backend);
+        if (backend <= kWidest && supported(backend)) found.push_back(backend);
     }
     return found;
 }

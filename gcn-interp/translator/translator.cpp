@@ -119,7 +119,8 @@ Translator::Translator(Chip chip, const Options& options)
 }
 Translator::~Translator() = default;
 
-bool Translator::supported() { return host_backend() == Backend::Avx512; }
+// LYRA_BACKEND names a narrower one: no. What a sanitized build leaves out of the interpreter does not matter.
+bool Translator::supported() { return host_backend() == kWidest && gcn::supported(Backend::Avx512); }
 
 uint64_t Translator::run(const uint8_t* code, ExecContext& ctx, uint64_t page_va, uint64_t budget, uint64_t& stopped_at) const {
     CodeFrame frame;

@@ -20,7 +20,7 @@ bool supported(Backend backend) {
     };
     switch (backend) {
         case Backend::Avx2: return avx2();
-        case Backend::Avx512: return kWidest == Backend::Avx512 && avx2() && avx512();
+        case Backend::Avx512: return avx2() && avx512();
         case Backend::Portable: return true;
     }
 #endif
@@ -37,8 +37,10 @@ std::optional<Backend> backend_of(std::string_view name) {
 Backend host_backend() {
     static const Backend chosen = [] {
         const char* name = std::getenv("LYRA_BACKEND");
-        if (const auto named = name ? backend_of(name) : std::nullopt; named && supported(*named)) return *named;
-        return supported(Backend::Avx512) ? Backend::Avx512 : supported(Backend::Avx2) ? Backend::Avx2 : Backend::Portable;
+        if (const auto named = name ? backend_of(name) : std::nullopt; named && *named <= kWidest && supported(*named))
+            return *named;
+        if (kWidest == Backend::Avx512 && supported(Backend::Avx512)) return Backend::Avx512;
+        return supported(Backend::Avx2) ? Backend::Avx2 : Backend::Portable;
     }();
     return chosen;
 }
