@@ -35,11 +35,18 @@ static_assert(kMaxRangeBytes < uint64_t{1} << 31);
 /// Generated code may read the first one only. All of it is empty when PageCache::begin() has seen another generation.
 struct alignas(64) Tlb {
     static constexpr unsigned kNearBits = 5, kNearShift = 16, kLargeBits = 4, kLargeShift = 21;
+    /// Buffers mostly begin at a multiple of 2 MiB, and kernels read several at the same offset: bits from there on up decide,
+    /// too, which entry it is.
+    static constexpr unsigned kNearFold = kLargeShift - kNearShift;
 
     std::array<TlbEntry, 1u << kNearBits> near{};
     std::array<TlbEntry, 1u << kLargeBits> large{};
 
-    TlbEntry& near_of(uint64_t va) { return near[va >> kNearShift & ((1u << kNearBits) - 1)]; }
+    static constexpr unsigned near_index(uint64_t va) {
+        const uint64_t unit = va >> kNearShift;
+        return (unit ^ unit >> kNearFold) & ((1u << kNearBits) - 1);
+    }
+    TlbEntry& near_of(uint64_t va) { return near[near_index(va)]; }
     TlbEntry& large_of(uint64_t va) { return large[va >> kLargeShift & ((1u << kLargeBits) - 1)]; }
 
     /// @return nullptr when va is not held

@@ -123,7 +123,7 @@ void Emitter::move_strips(const Routine& routine) {
     };
     constexpr uint8_t kNotEqual = 4, kGreater = 6;
     Xbyak::Label outside, some_lanes;
-    if (routine.elements == 1 && routine.words == 1) move_line(routine, some_lanes);
+    if (!routine.global && routine.elements == 1 && routine.words == 1) move_line(routine, some_lanes);
     L(some_lanes);
     kxorw(k1, k1, k1);
     for (unsigned s = 0; s < kStrips; ++s) {
@@ -303,6 +303,98 @@ void Emitter::move_line(const Routine& routine, Xbyak::Label& other) {
     ret();
 }
 
+/// The same for global memory, where the window is looked up behind what the addresses are. Arguments: see find_window().
+void Emitter::move_whole(const Routine& routine, Xbyak::Label& other) {
+    constexpr uint8_t kOrDifferent = 0xf6;  // A | (B ^ C)
+    const auto bytes = static_cast<int>(routine.words * 4);
+    const auto row = [this](const Xbyak::Reg64& rows, unsigned strip, unsigned word = 0) {
+        return ptr[rows + static_cast<int>(word * sizeof(VgprRow) + strip * 64)];
+    };
+    Xbyak::Label same;
+    cmp(qword[rbx + kExec], -1);
+    jne(other, T_NEAR);
+    mov(r8d, ptr[rsi]);
+    cmp(r8d, static_cast<uint32_t>(-static_cast<int>(kLanes) * bytes));
+    ja(other, T_NEAR);  // low halves may overflow
+    vpbroadcastd(zmm24, ptr[rsi]);
+    if (routine.loads) {
+        cmp(r8d, ptr[rsi + 4]);
+        je(same, T_NEAR);
+    }
+    const auto look_up = [&](unsigned size) {
+        if (routine.high) {
+            vpbroadcastd(zmm18, ptr[rdx]);
+            for (unsigned s = 0; s < kStrips; ++s) vpternlogd(zmm26, zmm18, row(rdx, s), kOrDifferent);
+            mov(eax, ptr[rdx]);
+            shl(rax, 32);
+            or_(r8, rax);
+        }
+        add(r8, rdi);
+        mov(rax, r8);
+        tlb_entry(rax, r11, routine.loads);
+        mov(r10, ptr[rax + static_cast<int>(offsetof(TlbEntry, size))]);
+        mov(r9, r8);
+        sub(r9, ptr[rax + static_cast<int>(offsetof(TlbEntry, start))]);
+        sub(r10, size);
+        jb(other, T_NEAR);
+        cmp(r9, r10);
+        ja(other, T_NEAR);
+        add(r8, ptr[rax + static_cast<int>(offsetof(TlbEntry, bias))]);
+        vptestmd(k1, zmm26, zmm26);
+        kortestw(k1, k1);
+        jnz(other, T_NEAR);
+    };
+    for (unsigned s = 0; s < kStrips; ++s) {
+        vpaddd(zmm25, zmm24, ptr[rip + pool_lanes(routine.words * 4, s * kStripLanes * routine.words * 4)]);
+        s == 0 ? vpxord(zmm26, zmm25, row(rsi, s)) : vpternlogd(zmm26, zmm25, row(rsi, s), kOrDifferent);
+    }
+    look_up(kLanes * routine.words * 4);
+    if (routine.words == 1) {
+        for (unsigned s = 0; s < kStrips; ++s) {
+            const Xbyak::Zmm value(static_cast<int>(20 + s));
+            const auto memory = ptr[r8 + static_cast<int>(s * 64)];
+            routine.loads ? vmovdqu32(value, memory) : vmovdqa32(value, row(rcx, s));
+        }
+        for (unsigned s = 0; s < kStrips; ++s) {
+            const Xbyak::Zmm value(static_cast<int>(20 + s));
+            const auto memory = ptr[r8 + static_cast<int>(s * 64)];
+            routine.loads ? vmovdqa32(row(rcx, s), value) : vmovdqu32(memory, value);
+        }
+    } else {
+        for (unsigned half = 0; half < 2; ++half) {
+            const Xbyak::Zmm places(static_cast<int>(28 + half));
+            vmovdqa32(places, ptr[rip + (routine.loads ? pool_lanes(2, half) : pool_interleave(half))]);
+        }
+        for (unsigned s = 0; s < kStrips; ++s) {
+            const auto memory = [&](unsigned half) { return ptr[r8 + static_cast<int>((2 * s + half) * 64)]; };
+            for (unsigned half = 0; half < 2; ++half) {
+                const Xbyak::Zmm value(static_cast<int>(20 + half));
+                routine.loads ? vmovdqu32(value, memory(half)) : vmovdqa32(value, row(rcx, s, half));
+            }
+            vmovdqa32(zmm22, zmm20);
+            vpermt2d(zmm20, zmm28, zmm21);
+            vpermt2d(zmm22, zmm29, zmm21);
+            for (unsigned half = 0; half < 2; ++half) {
+                const Xbyak::Zmm value(half == 0 ? 20 : 22);
+                routine.loads ? vmovdqa32(row(rcx, s, half), value) : vmovdqu32(memory(half), value);
+            }
+        }
+    }
+    xor_(eax, eax);
+    ret();
+    if (!routine.loads) return;
+    L(same);
+    for (unsigned s = 0; s < kStrips; ++s)
+        s == 0 ? vpxord(zmm26, zmm24, row(rsi, s)) : vpternlogd(zmm26, zmm24, row(rsi, s), kOrDifferent);
+    look_up(routine.words * 4);
+    for (unsigned w = 0; w < routine.words; ++w) {
+        vpbroadcastd(zmm20, ptr[r8 + static_cast<int>(4 * w)]);
+        for (unsigned s = 0; s < kStrips; ++s) vmovdqa32(row(rcx, s, w), zmm20);
+    }
+    xor_(eax, eax);
+    ret();
+}
+
 void Emitter::store_lanes(const Xbyak::RegExp& row, const Xbyak::Zmm& value, const Xbyak::Opmask& lanes) {
     Xbyak::Label all;
     kortestw(lanes, lanes);
@@ -311,6 +403,18 @@ void Emitter::store_lanes(const Xbyak::RegExp& row, const Xbyak::Zmm& value, con
     vmovdqa32(value | k3, ptr[row]);
     L(all);
     vmovdqa32(ptr[row], value);
+}
+
+/// Tlb::near_of() of the address in a register, which becomes that of the entry.
+void Emitter::tlb_entry(const Xbyak::Reg64& address, const Xbyak::Reg64& scratch, bool loads) {
+    shr(address, static_cast<int>(Tlb::kNearShift));
+    mov(scratch, address);
+    shr(scratch, static_cast<int>(Tlb::kNearFold));
+    xor_(address, scratch);
+    and_(address, (1 << Tlb::kNearBits) - 1);
+    static_assert(sizeof(TlbEntry) == 32);
+    shl(address, 5);
+    add(address, ptr[r12 + static_cast<int>(loads ? offsetof(CodeFrame, reads) : offsetof(CodeFrame, writes))]);
 }
 
 /// rdi: what is added to the addresses of the rows. The window is the TLB's entry of the first active lane's address.
@@ -335,11 +439,7 @@ void Emitter::find_window(const Routine& routine) {
     }
     add(rdi, r8);
     mov(rax, rdi);
-    shr(rax, static_cast<int>(Tlb::kNearShift));
-    and_(eax, (1 << Tlb::kNearBits) - 1);
-    static_assert(sizeof(TlbEntry) == 32);
-    shl(eax, 5);
-    add(rax, ptr[r12 + static_cast<int>(routine.loads ? offsetof(CodeFrame, reads) : offsetof(CodeFrame, writes))]);
+    tlb_entry(rax, r11, routine.loads);
     mov(r11, rdi);
     sub(r11, ptr[rax + static_cast<int>(offsetof(TlbEntry, start))]);
     mov(r9, ptr[rax + static_cast<int>(offsetof(TlbEntry, size))]);
@@ -369,7 +469,12 @@ void Emitter::emit_routines() {
     for (auto& [routine, label] : routines_) {
         align(16);
         L(label);
-        if (routine.global) find_window(routine);
+        if (routine.global) {
+            Xbyak::Label other;
+            move_whole(routine, other);
+            L(other);
+            find_window(routine);
+        }
         move_strips(routine);
     }
 }
@@ -461,11 +566,7 @@ bool Emitter::scalar_memory(const Inst& inst, Xbyak::Label& slow) {
     }
     if (inst.imm_offset && (inst.imm & ~3) != 0) add(rax, inst.imm & ~3);
     mov(rcx, rax);
-    shr(rcx, static_cast<int>(Tlb::kNearShift));
-    and_(ecx, (1 << Tlb::kNearBits) - 1);
-    static_assert(sizeof(TlbEntry) == 32);
-    shl(ecx, 5);
-    add(rcx, ptr[r12 + static_cast<int>(offsetof(CodeFrame, reads))]);
+    tlb_entry(rcx, rdx, true);
     mov(rdx, rax);
     sub(rdx, ptr[rcx + static_cast<int>(offsetof(TlbEntry, start))]);
     cmp(rdx, ptr[rcx + static_cast<int>(offsetof(TlbEntry, size))]);

@@ -14,6 +14,16 @@ constexpr int kPc = offset_of(offsetof(Wave, pc)), kExec = offset_of(offsetof(Wa
               kScc = offset_of(offsetof(Wave, scc)), kVgpr = offset_of(offsetof(Wave, vgpr)),
               kSgpr = offset_of(offsetof(Wave, sgpr)), kM0Offset = offset_of(offsetof(Wave, m0));
 
+/// Pairs of SGPRs that are lane masks of the instructions.
+size_t masks_of(const std::vector<VectorOp>& ops) {
+    ScalarSet pairs;
+    for (const VectorOp& op : ops) {
+        if (op.mask_in >= 0) pairs.set(static_cast<size_t>(op.mask_in));
+        if (op.mask_out >= 0) pairs.set(static_cast<size_t>(op.mask_out));
+    }
+    return pairs.count();
+}
+
 bool has_no_effect(const Inst& inst) { return inst.op == Op::s_nop || inst.op == Op::s_waitcnt; }
 
 }  // namespace
@@ -221,26 +231,30 @@ void Emitter::vector_segment(const std::vector<VectorOp>& ops) {
         writes_exec |= op.uses.writes.test(kExecLo);
     }
     for (unsigned i = 0; i < written_masks_.size(); ++i) xor_(collector(i).cvt32(), collector(i).cvt32());
-    for (strip_ = 0; strip_ < kStrips; ++strip_) {
-        Xbyak::Label skip;
-        kmovw(k1, ptr[rbx + (kExec + static_cast<int>(strip_) * 2)]);
-        kortestw(k1, k1);
-        jz(skip, T_NEAR);
-        vector_strip(ops);
-        L(skip);
-    }
+    // Two strips side by side: chains of dependent instructions take half the time. Masks of two do not always have room.
+    const unsigned together = masks_of(ops) <= 1 ? 2 : 1;
+    for (unsigned first = 0; first < kStrips; first += together) vector_strips(ops, first, together);
     for (unsigned i = 0; i < written_masks_.size(); ++i) {
         mov(scalar64(written_masks_[i]), collector(i));
         if (writes_exec && static_cast<int>(written_masks_[i]) == ops.back().mask_out) mov(ptr[rbx + kExec], collector(i));
     }
 }
 
-void Emitter::vector_strip(const std::vector<VectorOp>& ops) {
+void Emitter::vector_strips(const std::vector<VectorOp>& ops, unsigned first, unsigned count) {
+    Xbyak::Label skip;
     held_ = {};
     masks_ = {};
+    first_strip_ = first;
+    last_mask_ = count == 1 ? 7 : 6;
+    for (unsigned strip = first; strip < first + count; ++strip)
+        kmovw(exec_of(strip), ptr[rbx + (kExec + static_cast<int>(strip) * 2)]);
+    kortestw(exec_of(first), exec_of(first + count - 1));
+    jz(skip, T_NEAR);
     for (at_ = 0; at_ < ops.size(); ++at_) {
-        ops[at_].emit(*this, ops[at_]);
-        release_pins();
+        for (strip_ = first; strip_ < first + count; ++strip_) {
+            ops[at_].emit(*this, ops[at_]);
+            release_pins();
+        }
     }
     for (unsigned reg = 0; reg < held_.size(); ++reg) {
         if (held_[reg].dirty) write_back(reg);
@@ -250,9 +264,10 @@ void Emitter::vector_strip(const std::vector<VectorOp>& ops) {
         const auto index = std::find(written_masks_.begin(), written_masks_.end(), static_cast<unsigned>(masks_[k].pair));
         const Xbyak::Reg64 to = collector(static_cast<unsigned>(index - written_masks_.begin()));
         kmovw(eax, Xbyak::Opmask(static_cast<int>(k)));
-        if (strip_ != 0) shl(rax, static_cast<int>(strip_ * kStripLanes));
+        if (masks_[k].strip != 0) shl(rax, static_cast<int>(masks_[k].strip * kStripLanes));
         or_(to, rax);
     }
+    L(skip);
 }
 
 // Registers of a strip ----------------------------------------------------------------------------------------------------
@@ -261,13 +276,14 @@ void Emitter::vector_strip(const std::vector<VectorOp>& ops) {
 void Emitter::write_back(unsigned reg) {
     const Xbyak::Zmm value(static_cast<int>(reg));
     const auto vgpr = static_cast<unsigned>(held_[reg].key);
-    vmovdqa32(row(vgpr) | k1, value);
+    vmovdqa32(row(vgpr, held_[reg].strip) | exec_of(held_[reg].strip), value);
     held_[reg].dirty = false;
 }
 
 size_t Emitter::next_use(const Held& held) const {
     if (held.kind != Kind::Vgpr) return held.kind == Kind::None ? ~size_t{0} : at_ + 8;
-    for (size_t i = at_ + 1; i < ops_->size(); ++i) {
+    const size_t next = held.strip > strip_ ? at_ : at_ + 1;
+    for (size_t i = next; i < ops_->size(); ++i) {
         if ((*ops_)[i].uses.vector_reads.test(held.key)) return i;
     }
     return held.dirty ? ops_->size() : ops_->size() + 1;
@@ -303,7 +319,8 @@ void Emitter::release_pins() {
 
 int Emitter::find(Kind kind, uint64_t key) const {
     for (unsigned reg = 0; reg < held_.size(); ++reg) {
-        if (held_[reg].kind == kind && held_[reg].key == key) return static_cast<int>(reg);
+        const bool here = kind != Kind::Vgpr || held_[reg].strip == strip_;
+        if (held_[reg].kind == kind && held_[reg].key == key && here) return static_cast<int>(reg);
     }
     return -1;
 }
@@ -314,9 +331,9 @@ Xbyak::Zmm Emitter::load(Kind kind, uint64_t key) {
         return Xbyak::Zmm(reg);
     }
     const Xbyak::Zmm reg = take_register();
-    held_[static_cast<unsigned>(reg.getIdx())] = {kind, false, true, key};
+    held_[static_cast<unsigned>(reg.getIdx())] = {kind, false, true, key, strip_};
     switch (kind) {
-        case Kind::Vgpr: vmovdqa32(reg, row(static_cast<unsigned>(key))); break;
+        case Kind::Vgpr: vmovdqa32(reg, row(static_cast<unsigned>(key), strip_)); break;
         case Kind::Scalar: vpbroadcastd(reg, scalar32(static_cast<unsigned>(key))); break;
         case Kind::Constant:
             if (key == 0) {
@@ -337,7 +354,7 @@ Xbyak::Zmm Emitter::load(Kind kind, uint64_t key) {
 
 Xbyak::Zmm Emitter::temporary() {
     const Xbyak::Zmm reg = take_register();
-    held_[static_cast<unsigned>(reg.getIdx())] = {Kind::Temporary, false, true, 0};
+    held_[static_cast<unsigned>(reg.getIdx())] = {Kind::Temporary, false, true, 0, strip_};
     return reg;
 }
 
@@ -346,7 +363,7 @@ Xbyak::Zmm Emitter::constant64(uint64_t bits) { return load(Kind::Constant64, bi
 
 void Emitter::define(unsigned vgpr, const Xbyak::Zmm& value) {
     if (const int old = find(Kind::Vgpr, vgpr); old >= 0 && old != value.getIdx()) held_[static_cast<unsigned>(old)] = {};
-    held_[static_cast<unsigned>(value.getIdx())] = {Kind::Vgpr, true, true, vgpr};
+    held_[static_cast<unsigned>(value.getIdx())] = {Kind::Vgpr, true, true, vgpr, strip_};
 }
 
 void Emitter::define_wide(unsigned vgpr, const Wide& value) {
@@ -454,7 +471,7 @@ Xbyak::Zmm Emitter::consumed_source(const VectorOp& op, unsigned n) {
     Held& held = held_[static_cast<unsigned>(value.getIdx())];
     if (held.kind == Kind::Temporary) return value;
     if (held.kind == Kind::Vgpr && held.key == op.inst->dst) {
-        held = {Kind::Temporary, false, true, 0};
+        held = {Kind::Temporary, false, true, 0, strip_};
         return value;
     }
     const Xbyak::Zmm copy = temporary();
@@ -465,10 +482,10 @@ Xbyak::Zmm Emitter::consumed_source(const VectorOp& op, unsigned n) {
 // Masks -------------------------------------------------------------------------------------------------------------------
 
 Xbyak::Opmask Emitter::take_mask() {
-    for (unsigned k = 2; k < masks_.size(); ++k) {
+    for (unsigned k = 2; k <= last_mask_; ++k) {
         if (masks_[k].pair == -1) return Xbyak::Opmask(static_cast<int>(k));
     }
-    for (unsigned k = 2; k < masks_.size(); ++k) {
+    for (unsigned k = 2; k <= last_mask_; ++k) {
         if (masks_[k].pair >= 0 && !masks_[k].dirty && !masks_[k].pinned) return Xbyak::Opmask(static_cast<int>(k));
     }
     throw Xbyak::Error(Xbyak::ERR_INTERNAL);  // more masks than a segment may have
@@ -476,27 +493,27 @@ Xbyak::Opmask Emitter::take_mask() {
 
 Xbyak::Opmask Emitter::temporary_mask() {
     const Xbyak::Opmask k = take_mask();
-    masks_[static_cast<unsigned>(k.getIdx())] = {-2, false, true};
+    masks_[static_cast<unsigned>(k.getIdx())] = {-2, false, true, strip_};
     return k;
 }
 
 Xbyak::Opmask Emitter::mask(unsigned pair) {
     for (unsigned k = 2; k < masks_.size(); ++k) {
-        if (masks_[k].pair != static_cast<int>(pair)) continue;
+        if (masks_[k].pair != static_cast<int>(pair) || masks_[k].strip != strip_) continue;
         masks_[k].pinned = true;
         return Xbyak::Opmask(static_cast<int>(k));
     }
     const Xbyak::Opmask k = take_mask();
-    masks_[static_cast<unsigned>(k.getIdx())] = {static_cast<int>(pair), false, true};
+    masks_[static_cast<unsigned>(k.getIdx())] = {static_cast<int>(pair), false, true, strip_};
     kmovw(k, ptr[(scalar32(pair).getRegExp() + static_cast<int>(strip_) * 2)]);
     return k;
 }
 
 void Emitter::define_mask(unsigned pair, const Xbyak::Opmask& value) {
     for (Mask& mask : masks_) {
-        if (mask.pair == static_cast<int>(pair)) mask = {};
+        if (mask.pair == static_cast<int>(pair) && mask.strip == strip_) mask = {};
     }
-    masks_[static_cast<unsigned>(value.getIdx())] = {static_cast<int>(pair), true, true};
+    masks_[static_cast<unsigned>(value.getIdx())] = {static_cast<int>(pair), true, true, strip_};
 }
 
 }  // namespace lyra::gcn

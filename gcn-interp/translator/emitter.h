@@ -101,7 +101,7 @@ public:
     /// Lane mask of a pair of SGPRs; define_mask() takes one in which inactive lanes are 0.
     Xbyak::Opmask mask(unsigned pair);
     void define_mask(unsigned pair, const Xbyak::Opmask& value);
-    Xbyak::Opmask exec() const { return Xbyak::Opmask(1); }
+    Xbyak::Opmask exec() const { return exec_of(strip_); }
 
     // Scalar registers
     Xbyak::Address scalar32(unsigned operand);
@@ -111,7 +111,8 @@ private:
     struct Segment;
     void block(const BasicBlock& block);
     void vector_segment(const std::vector<VectorOp>& ops);
-    void vector_strip(const std::vector<VectorOp>& ops);
+    void vector_strips(const std::vector<VectorOp>& ops, unsigned first, unsigned count);
+    Xbyak::Opmask exec_of(unsigned strip) const { return Xbyak::Opmask(strip == first_strip_ ? 1 : 7); }
     bool transcendental(const Inst& inst);
     bool memory(const BasicBlock& block, const Step& step, unsigned done);
     bool global_memory(const Inst& inst, Xbyak::Label& slow);
@@ -125,6 +126,8 @@ private:
     };
     void move_strips(const Routine& routine);
     void move_line(const Routine& routine, Xbyak::Label& other);
+    void move_whole(const Routine& routine, Xbyak::Label& other);
+    void tlb_entry(const Xbyak::Reg64& address, const Xbyak::Reg64& scratch, bool loads);
     void find_window(const Routine& routine);
     void emit_routines();
     void call_routine(const Routine& routine, Xbyak::Label& slow);
@@ -145,6 +148,7 @@ private:
         Kind kind = Kind::None;
         bool dirty = false, pinned = false;
         uint64_t key = 0;
+        unsigned strip = 0;  ///< of a VGPR; the others are the same in all
     };
     Xbyak::Zmm take_register();
     int find(Kind kind, uint64_t key) const;
@@ -154,7 +158,9 @@ private:
     void write_back(unsigned reg);
     void release_pins();
     size_t next_use(const Held& held) const;
-    Xbyak::Address row(unsigned vgpr) { return ptr[rbp + static_cast<int>(vgpr * sizeof(VgprRow) + strip_ * 64)]; }
+    Xbyak::Address row(unsigned vgpr, unsigned strip) {
+        return ptr[rbp + static_cast<int>(vgpr * sizeof(VgprRow) + strip * 64)];
+    }
     Xbyak::Address all_rows(unsigned vgpr) { return ptr[rbp + static_cast<int>(vgpr * sizeof(VgprRow))]; }
     Xbyak::Opmask take_mask();
     Xbyak::Reg64 collector(unsigned index) const { return Xbyak::Reg64(8 + static_cast<int>(index)); }
@@ -173,13 +179,15 @@ private:
     std::map<Routine, Xbyak::Label> routines_;
     Output output_;
 
-    unsigned strip_ = 0;
+    unsigned strip_ = 0, first_strip_ = 0;  ///< for which an instruction is emitted, and the first of those side by side
+    unsigned last_mask_ = 7;  ///< mask registers from k2 up to this one are free to use
     const std::vector<VectorOp>* ops_ = nullptr;
     size_t at_ = 0;  ///< instruction of the segment that is emitted
     std::array<Held, 32> held_{};
     struct Mask {
         int pair = -1;  ///< -1: free, -2: temporary
         bool dirty = false, pinned = false;
+        unsigned strip = 0;
     };
     std::array<Mask, 8> masks_{};
     std::vector<unsigned> written_masks_;  ///< pairs that the segment writes: r8, r9, ...
