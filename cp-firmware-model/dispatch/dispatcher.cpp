@@ -10,7 +10,6 @@ namespace lyra {
 
 namespace {
 
-constexpr uint64_t kSliceInstructions = 4096;  ///< per CU before the next one has its turn
 constexpr uint32_t kMaxGroupItems = 1024;
 
 uint64_t group_items(const std::array<uint32_t, 3>& size) {
@@ -27,12 +26,14 @@ uint64_t group_items(const std::array<uint32_t, 3>& size) {
 Dispatcher::Dispatcher(Env& env, CpBus& bus, const GpuShape& shape)
     : env_(env), bus_(bus), shape_(shape), queues_(shape), placement_(env, shape, cus_), global_memory_(bus) {
     if (env.jit) translator_ = gcn::make_translator(shape.chip);
-    if (shape.threads > 1) rounds_ = std::make_unique<Rounds>(*this, shape.threads);
+    rounds_ = std::make_unique<Rounds>(*this, std::max(shape.threads, 1u));
+    const bool free_running = !env.clock.on();
     for (unsigned i = 0; i < shape.cus(); ++i) {
-        MemoryPort& memory = rounds_ ? rounds_->memory(i) : bus.wave_memory();
-        gcn::CuServices& services = rounds_ ? rounds_->services(i) : *this;
+        MemoryPort& memory = free_running ? rounds_->memory(i) : bus.wave_memory();
+        gcn::CuServices& services = free_running ? rounds_->services(i) : *this;
         cus_.push_back(std::make_unique<gcn::ComputeUnit>(env, memory, services, i, shape.chip));
         cus_.back()->set_translator(translator_.get());
+        cus_.back()->set_whole_blocks(free_running);
     }
 }
 
@@ -224,19 +225,13 @@ void Dispatcher::invalidate_code() {
     for (auto& cu : cus_) cu->invalidate_code();
 }
 
-uint64_t Dispatcher::run_cu(unsigned cu, uint64_t budget) {
-    if (!cus_[cu]->runnable()) return 0;
-    current_cu_ = cu;
-    return std::max(cus_[cu]->run(budget), kVisitCost);
-}
-
 RunState Dispatcher::state_after(uint64_t used) const {
     if (used != 0) return RunState::Busy;
     const bool waits = std::any_of(cus_.begin(), cus_.end(), [](const auto& cu) { return cu->waits_for_page(); });
     return waits ? RunState::Polling : RunState::Idle;
 }
 
-RunState Dispatcher::run_rounds(uint64_t budget) {
+RunState Dispatcher::run(uint64_t budget) {
     uint64_t used = launch_groups() * kLaunchCost;
     note_activity();
     while (used < budget) {
@@ -244,20 +239,6 @@ RunState Dispatcher::run_rounds(uint64_t budget) {
         const uint64_t launched = room_changed_ ? launch_groups() : 0;
         if (ran + launched == 0) break;
         used += ran + launched * kLaunchCost;
-    }
-    return state_after(used);
-}
-
-RunState Dispatcher::run(uint64_t instruction_budget) {
-    if (rounds_) return run_rounds(instruction_budget);
-    uint64_t used = launch_groups() * kLaunchCost;
-    note_activity();
-    const unsigned n = static_cast<unsigned>(cus_.size());
-    for (unsigned idle = 0; idle < n && used < instruction_budget; next_cu_ = (next_cu_ + 1) % n) {
-        const uint64_t ran = run_cu(next_cu_, std::min(kSliceInstructions, instruction_budget - used));
-        const uint64_t launched = room_changed_ ? launch_groups() : 0;
-        used += ran + launched * kLaunchCost;
-        idle = ran + launched == 0 ? idle + 1 : 0;
     }
     return state_after(used);
 }

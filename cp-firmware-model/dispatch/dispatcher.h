@@ -100,7 +100,7 @@ public:
     void invalidate_code();
 
     /// Launch what fits, then run waves for about instruction_budget instructions over all CUs.
-    RunState run(uint64_t instruction_budget);
+    RunState run(uint64_t budget);
 
     /// Virtual time: run waves up to a time. @param end_clk after the clock, which then stands there
     void run_quantum(uint64_t end_clk);
@@ -138,21 +138,21 @@ private:
     LaunchQueue& queue_of(const Grid& grid) { return queues_.at(grid.request.queue_id); }
     WavePlace place_of(const gcn::Wave& wave) const;
     gcn::WorkgroupLaunch make_launch(const DispatchRequest& request) const;
+    void ended(uint64_t dispatch, uint64_t waves, uint64_t groups);
     void finish_if_done(Grid& grid);
     void kill_grid(Grid& grid);
     template <class Match>
     void kill_if(Match match);
-    uint64_t run_cu(unsigned cu, uint64_t budget);
     RunState state_after(uint64_t used) const;
-    RunState run_rounds(uint64_t budget);
     // launch.cpp
     unsigned launch_groups();
     bool may_launch(uint64_t ready_ns);
     bool launch_next(LaunchQueue& q);
     void launch_on(LaunchQueue& q, Grid& grid, unsigned cu);
+    void walk_on(LaunchQueue& q, Grid& grid, unsigned groups);
     bool restore_next(LaunchQueue& q);
     void restore_on(LaunchQueue& q, Grid& grid, gcn::WorkgroupRestore& group, unsigned cu);
-    void count_launch(LaunchQueue& q, Grid& grid, unsigned cu, unsigned waves);
+    void count_launch(LaunchQueue& q, Grid& grid, unsigned cu, unsigned groups, unsigned waves);
 
     Env& env_;
     CpBus& bus_;
@@ -172,7 +172,7 @@ private:
     // virtual time
     uint64_t last_launch_ns_ = 0;  ///< grids that were ready before have been tried
     std::map<uint64_t, uint64_t> ended_;  ///< grids whose end is not visible yet: id, time in ns at which it is
-    std::unique_ptr<Rounds> rounds_;  ///< with more than one thread; last, so that its threads end first
+    std::unique_ptr<Rounds> rounds_;  ///< last, so that its threads end first
 };
 
 }  // namespace lyra

@@ -52,6 +52,23 @@ TEST(GridWalk, HugeGridsAndEmptyOnes) {
     EXPECT_TRUE(GridWalk({4, 1, 1}, {4, 1, 1}, {1, 0, 0}).done());
 }
 
+TEST(GridWalk, SkipsAsStepsGo) {
+    const GridWalk whole({10, 7, 3}, {2, 3, 1}, {1, 0, 1});
+    const auto total = static_cast<unsigned>(whole.total());
+    ASSERT_EQ(total, 4u * 3 * 2);
+    GridWalk steps = whole;
+    for (unsigned n = 0; n <= total; ++n, steps.next()) {
+        EXPECT_EQ(steps.left(1000), total - n);
+        EXPECT_EQ(steps.left(3), std::min(total - n, 3u));
+        GridWalk skips = whole;
+        skips.skip(n / 2);
+        skips.skip(n - n / 2);
+        EXPECT_EQ(skips.done(), steps.done()) << n;
+        EXPECT_EQ(skips.group(), steps.group()) << n;
+    }
+    EXPECT_EQ(GridWalk({~0u, ~0u, ~0u}, {1, 1, 1}, {0, 0, 0}).left(~uint64_t{0}), ~uint64_t{0});
+}
+
 TEST(ScratchSlots, GivesTheLowestFreeSlotBelowTheLimit) {
     ScratchSlots slots(2);
     for (int i = 0; i < 70; ++i) EXPECT_EQ(slots.take(1, 70), i);
@@ -120,6 +137,16 @@ TEST_F(DispatcherTest, LaunchesEveryGroupOnceAndCompletes) {
     EXPECT_EQ(fake_cus().launches[15].launch.group_valid[0], 1000u - 15 * 64);
     EXPECT_EQ(dispatcher.waves_live_total(), 0u);
     EXPECT_EQ(env.stats.get(Stat::workgroups), 16u);
+}
+
+TEST_F(DispatcherTest, TheLastGroupHasFewerWaves) {
+    const uint64_t id = dispatcher.start(request(128 * 2000 + 64, 128));
+    for (unsigned n = 0; n < 10'000 && !dispatcher.complete(id); ++n) dispatcher.run(1000);
+    ASSERT_TRUE(dispatcher.complete(id));
+    EXPECT_EQ(fake_cus().launches.back().launch.group_valid[0], 64u);
+    EXPECT_EQ(dispatcher.waves_live(0), 0u);
+    EXPECT_EQ(dispatcher.waves_on_engine(0), 0u);
+    EXPECT_EQ(env.stats.get(Stat::workgroups), 2001u);
 }
 
 TEST_F(DispatcherTest, SpreadsOverEnginesThenOverTheirUnits) {

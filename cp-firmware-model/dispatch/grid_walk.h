@@ -2,6 +2,7 @@
 // The work-groups of a grid in launch order: x fastest, partial groups at the far edges; step 5 of the data flow.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -50,6 +51,27 @@ public:
         for (unsigned d = 0; d < 3; ++d) {
             if (++id_[d] < count_[d]) return;
             id_[d] = start_[d];
+        }
+        done_ = true;
+    }
+
+    /// Groups that are left, the current one among them; `most` when there are more.
+    uint64_t left(uint64_t most) const {
+        if (done_) return 0;
+        const uint64_t width = count_[0] - start_[0], plane = width * (count_[1] - start_[1]);
+        const uint64_t here = count_[0] - id_[0] + width * (count_[1] - id_[1] - 1);
+        uint64_t all = 0;
+        if (__builtin_mul_overflow(plane, count_[2] - id_[2] - 1, &all) || __builtin_add_overflow(all, here, &all)) return most;
+        return std::min(all, most);
+    }
+
+    /// As so many next(), which are not more than left().
+    void skip(uint64_t groups) {
+        for (unsigned d = 0; d < 3; ++d) {
+            const uint64_t at = id_[d] - start_[d] + groups, width = count_[d] - start_[d];
+            groups = at < width ? 0 : at / width;
+            id_[d] = start_[d] + static_cast<uint32_t>(groups == 0 ? at : at % width);
+            if (groups == 0) return;
         }
         done_ = true;
     }

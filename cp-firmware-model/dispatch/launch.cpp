@@ -33,12 +33,17 @@ bool Dispatcher::launch_next(LaunchQueue& q) {
     const int cu = placement_.place(q, grid, turns_.outranked(q));
     if (cu == Placement::kNowhere) return false;
     launch_on(q, grid, static_cast<unsigned>(cu));
+    walk_on(q, grid, 1);
+    return true;
+}
+
+/// The next groups of the queue's first grid have been launched.
+void Dispatcher::walk_on(LaunchQueue& q, Grid& grid, unsigned groups) {
     if (grid.walk.at_start()) emit<event::dispatch_started>(env_.tracer, env_.now_ns(), grid.id, q.id);
-    grid.walk.next();
-    if (!grid.walk.done()) return true;
+    grid.walk.skip(groups);
+    if (!grid.walk.done()) return;
     emit<event::dispatch_resident>(env_.tracer, env_.now_ns(), grid.id, q.id);
     q.pending.pop_front();
-    return true;
 }
 
 void Dispatcher::launch_on(LaunchQueue& q, Grid& grid, unsigned cu) {
@@ -54,7 +59,7 @@ void Dispatcher::launch_on(LaunchQueue& q, Grid& grid, unsigned cu) {
     cus_[cu]->launch(launch);
     env_.clock.set_clk(now_clk);
     const unsigned waves = cus_[cu]->waves_live() - before;
-    count_launch(q, grid, cu, waves);
+    count_launch(q, grid, cu, 1, waves);
     env_.stats.add(Stat::workgroups);
     if (grid.scratch.used() && waves < grid.waves_per_group) placement_.reclaim_unused_scratch(q, grid, cu, launch);
 }
@@ -85,13 +90,13 @@ void Dispatcher::restore_on(LaunchQueue& q, Grid& grid, gcn::WorkgroupRestore& g
     cus_[cu]->restore(group);
     env_.clock.set_clk(now_clk);
     --grid.groups_saved;
-    count_launch(q, grid, cu, group.waves);
+    count_launch(q, grid, cu, 1, group.waves);
     env_.stats.add(Stat::waves_restored, group.waves);
 }
 
-void Dispatcher::count_launch(LaunchQueue& q, Grid& grid, unsigned cu, unsigned waves) {
-    ++grid.groups_running;
-    ++q.groups_on_cu[cu];
+void Dispatcher::count_launch(LaunchQueue& q, Grid& grid, unsigned cu, unsigned groups, unsigned waves) {
+    grid.groups_running += groups;
+    q.groups_on_cu[cu] += groups;
     grid.waves_live += waves;
     q.waves_live += waves;
     q.waves_on_engine[shape_.engine_of(cu)] += waves;

@@ -38,6 +38,12 @@ public:
     bool engine_allows(const LaunchQueue& q, const Grid& grid, unsigned engine) const;
     bool cu_allows(const LaunchQueue& q, const Grid& grid, unsigned cu) const;
 
+    /// Whether these have to be asked for each group anew. Otherwise what they say of one holds for any number.
+    static bool limits_groups(const Grid& grid) {
+        return grid.scratch.used() || field::COMPUTE_RESOURCE_LIMITS::WAVES_PER_SH::get(grid.request.resource_limits) != 0 ||
+               field::COMPUTE_RESOURCE_LIMITS::TG_PER_CU::get(grid.request.resource_limits) != 0;
+    }
+
     /// Scratch slots for a group, into launch.
     void take_scratch(LaunchQueue& q, const Grid& grid, unsigned cu, gcn::WorkgroupLaunch& launch);
     /// Partial groups launch fewer waves than slots were taken for.

@@ -11,11 +11,14 @@ namespace lyra {
 namespace {
 
 constexpr uint64_t kLeastPiece = 128,
-                   kMostPiece = 512;   ///< instructions before a compute unit gets new groups and others are looked at
+                   kMostPiece = 2048;  ///< instructions before a compute unit gets new groups and others are looked at
 constexpr uint64_t kShare = 4096;      ///< most instructions of a compute unit in a round
 constexpr uint64_t kLeastShare = 256;  ///< less is not worth a turn
 constexpr uint64_t kWarmUp = 2048;     ///< instructions before helpers are called: short kernels do better without
+constexpr uint64_t kFirstTurn = 1024;  ///< instructions that each wave gets when it is launched
 constexpr unsigned kLockSpins = 256;
+/// Waves that a compute unit gets at a time: each time takes the lock.
+constexpr unsigned kRefillWaves = 32;
 
 }  // namespace
 
@@ -39,35 +42,47 @@ public:
     void wave_error(const gcn::Wave& wave, unsigned error) override {
         locked([&] { d_.wave_error(wave, error); });
     }
-    /// Ends come often and nobody waits for them: they are told before the next launch here, many under one lock.
+    /// Ends come often and nobody waits for them: they are counted, and told before the next launch here.
     void wave_ended(const gcn::Wave& wave) override {
         room = true;
-        if (!in_round_) return locked([&] { d_.wave_ended(wave); });
-        ends_.push_back({wave.dispatch, wave.scratch_slot, wave.save, End::Wave});
+        if (!counts_ends_) return locked([&] { d_.wave_ended(wave); });
+        if (wave.scratch_slot < 0 && wave.save == gcn::SaveStep::None)
+            ++counts_of(wave.dispatch).waves;
+        else
+            ends_.push_back({wave.dispatch, wave.scratch_slot, wave.save});
     }
     void workgroup_ended(uint64_t dispatch) override {
-        if (!in_round_) return locked([&] { d_.workgroup_ended(dispatch); });
-        ends_.push_back({dispatch, -1, gcn::SaveStep::None, End::Group});
+        if (!counts_ends_) return locked([&] { d_.workgroup_ended(dispatch); });
+        ++counts_of(dispatch).groups;
     }
     void wave_save_ready(const gcn::Wave& wave) override {
         locked([&] { d_.wave_save_ready(wave); });
     }
     void workgroup_saved(uint64_t dispatch) override {
-        if (!in_round_) return locked([&] { d_.workgroup_saved(dispatch); });
-        ends_.push_back({dispatch, -1, gcn::SaveStep::None, End::SavedGroup});
+        if (!counts_ends_) return locked([&] { d_.workgroup_saved(dispatch); });
+        ++counts_of(dispatch).saved_groups;
     }
-    bool has_ends() const { return !ends_.empty(); }
-    /// Under the lock, for this compute unit.
+    /// Waves that were counted as launched and were none.
+    void not_launched(uint64_t dispatch, uint64_t waves) {
+        if (waves == 0) return;
+        if (!counts_ends_) return locked([&] { d_.ended(dispatch, waves, 0); });
+        counts_of(dispatch).waves += waves;
+    }
+    bool has_ends() const { return !ends_.empty() || !counts_.empty(); }
+    /// Under the lock, for this compute unit. A grid is forgotten with its last group, so the waves are first.
     void tell_ends() {
         for (const Ended& end : ends_) {
             wave_.dispatch = end.dispatch;
             wave_.scratch_slot = end.scratch_slot;
             wave_.save = end.save;
-            if (end.what == End::Wave) d_.wave_ended(wave_);
-            if (end.what == End::Group) d_.workgroup_ended(end.dispatch);
-            if (end.what == End::SavedGroup) d_.workgroup_saved(end.dispatch);
+            d_.wave_ended(wave_);
+        }
+        for (const Counts& ended : counts_) {
+            for (uint64_t n = 0; n < ended.saved_groups; ++n) d_.workgroup_saved(ended.dispatch);
+            d_.ended(ended.dispatch, ended.waves, ended.groups);
         }
         ends_.clear();
+        counts_.clear();
     }
     gcn::GwsAnswer gws(const gcn::Wave& wave, gcn::GwsOp op, uint32_t resource, uint32_t value) override {
         return locked([&] { return d_.gws(wave, op, resource, value); });
@@ -101,37 +116,57 @@ public:
         return locked([&] { return port_.check(vmid, va, access); });
     }
     void touch(uint8_t* host) override { port_.touch(host); }
-    void begin_round() {
-        keep_generation(*this, port_);
-        in_round_ = true;
-    }
-    void end_round() {
-        share_generation(*this, port_);
-        in_round_ = false;
-    }
-    void look_again() {
+    void begin_round(bool parallel) {
+        if (parallel) keep_generation(*this, port_);
+        parallel_ = parallel;
+        counts_ends_ = !d_.env_.tracer.on();  // in a trace they stand where they were
         room = true;
         prepared = 0;
     }
+    void end_round() {
+        if (parallel_) share_generation(*this, port_);
+        parallel_ = counts_ends_ = false;
+    }
+    /// For groups of the grid.
+    void prepare(const Grid& grid, unsigned engine) {
+        launch = grid.launch;
+        launch.shader_engine = engine;
+        launch.cu_in_engine = cu_ % d_.shape_.cus_per_engine;
+        d_.debug_.apply(grid.request, launch);
+        d_.cus_[cu_]->prepare(launch);
+        prepared = grid.id;
+        waves_per_group = grid.waves_per_group;
+    }
 
     bool room = true;  ///< a wave has ended since no group could be placed here
-    uint64_t prepared = 0;  ///< dispatch that launch belongs to
+    uint64_t prepared = 0;  ///< dispatch whose kernel the compute unit has prepared
     gcn::WorkgroupLaunch launch;  ///< its next group
+    unsigned waves_per_group = 0;
+    uint64_t group_cost = 1024;  ///< instructions that work-groups have taken when they were launched, on average
+    GridWalk walk;  ///< begins with those that have been claimed
 
 private:
     Rounds& rounds_;
     Dispatcher& d_;
     MemoryPort& port_;
     unsigned cu_;
-    bool in_round_ = false;  ///< with helpers
-    enum class End : uint8_t { Wave, Group, SavedGroup };
+    bool parallel_ = false;  ///< in a round with helpers
+    bool counts_ends_ = false;  ///< in a round
+    struct Counts {
+        uint64_t dispatch = 0;
+        uint64_t waves = 0, groups = 0, saved_groups = 0;
+    };
+    Counts& counts_of(uint64_t dispatch) {
+        if (counts_.empty() || counts_.back().dispatch != dispatch) counts_.push_back({dispatch});
+        return counts_.back();
+    }
+    std::vector<Counts> counts_;
     struct Ended {
         uint64_t dispatch;
         int32_t scratch_slot;
         gcn::SaveStep save;
-        End what;
     };
-    std::vector<Ended> ends_;
+    std::vector<Ended> ends_;  ///< waves of which more is to be told
     gcn::Wave wave_;  ///< what the dispatcher wants to know of one that has ended
 };
 
@@ -188,25 +223,24 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
         return 0;
     }
     refill_ = only_waiting_queue();
-    const bool parallel = todo_.size() > 1 && warm_ >= kWarmUp && !d_.env_.tracer.on();
+    const bool parallel = threads_ > 1 && todo_.size() > 1 && warm_ >= kWarmUp && !d_.env_.tracer.on();
     // Alone the round takes as long as one with helpers.
     budget_ = std::max<uint64_t>(parallel ? budget : budget / threads_, 1);
-    share_ = std::clamp(budget_ / todo_.size(), std::min(kLeastShare, budget_), kShare);
+    share_ = threads_ == 1 ? kShare : std::clamp(budget_ / todo_.size(), std::min(kLeastShare, budget_), kShare);
     next_ = 0;
     used_ = 0;
     over_ = false;
-    for (auto& link : links_) link->look_again();
+    for (auto& link : links_) link->begin_round(parallel);
     if (parallel) {
-        for (auto& link : links_) link->begin_round();
         parallel_ = true;
         pool_.round();
         parallel_ = false;
-        for (auto& link : links_) link->end_round();
         for (const Gws::Waiter& waiter : released_) d_.cus_[waiter.cu]->gws_done(waiter.slot);
         released_.clear();
     } else {
         take_pieces();
     }
+    for (auto& link : links_) link->end_round();
     const size_t taken = std::min(next_.load(), todo_.size());
     d_.next_cu_ = taken < todo_.size() ? todo_[taken] : (d_.next_cu_ + 1) % n;
     refill_ = kQueueIds;
@@ -217,26 +251,28 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
 /// Runs on each thread, one compute unit after the other. A thread that finds no work left tells the others to stop, so that
 /// the next round can begin.
 void Dispatcher::Rounds::take_pieces() {
-    while (used_.load(std::memory_order_relaxed) < budget_) {
+    for (;;) {
+        const uint64_t used = used_.load(std::memory_order_relaxed);
+        if (used >= budget_) break;
         const size_t at = next_.fetch_add(1);
         if (at >= todo_.size()) break;
-        used_ += run_piece(todo_[at]);
+        used_ += run_share(todo_[at], std::min(share_, budget_ - used));
     }
     over_ = true;
 }
 
-uint64_t Dispatcher::Rounds::run_piece(unsigned cu) {
-    const uint64_t piece = std::clamp(share_ / 4, kLeastPiece, kMostPiece);
+uint64_t Dispatcher::Rounds::run_share(unsigned cu, uint64_t share) {
+    const uint64_t piece = std::clamp(share / 4, kLeastPiece, kMostPiece);
     uint64_t used = 0;
-    while (used < share_) {
-        const uint64_t ran = d_.cus_[cu]->run(std::min(piece, share_ - used));
-        const unsigned launched = refill(cu);
-        used += ran + launched * kLaunchCost;
-        if (ran + launched == 0) {
+    while (used < share) {
+        const uint64_t ran = d_.cus_[cu]->run(std::min(piece, share - used));
+        const uint64_t refilled = used + ran < share ? refill(cu, share - used - ran) : 0;
+        used += ran + refilled;
+        if (ran + refilled == 0) {
             used = std::max(used, kVisitCost);
             break;
         }
-        if (over_.load(std::memory_order_relaxed) && used >= share_ / 4) break;
+        if (over_.load(std::memory_order_relaxed) && used >= share / 4) break;
     }
     if (Link& link = *links_[cu]; link.has_ends()) {
         const auto held = hold(cu);
@@ -245,62 +281,68 @@ uint64_t Dispatcher::Rounds::run_piece(unsigned cu) {
     return used;
 }
 
-/// As many groups as find room. @return their number
-unsigned Dispatcher::Rounds::refill(unsigned cu) {
+/// As many groups as find room, or run in so many instructions. @return instructions, and what launches cost
+uint64_t Dispatcher::Rounds::refill(unsigned cu, uint64_t budget) {
     Link& link = *links_[cu];
-    if (!link.room) return 0;
-    unsigned launched = 0;
-    for (;;) {
-        if (link.prepared != 0) {
-            link.launch.group_valid = link.launch.group_size;
-            if (!d_.cus_[cu]->fits(link.launch)) {
-                link.room = false;
-                break;
-            }
+    gcn::ComputeUnit& unit = *d_.cus_[cu];
+    uint64_t used = 0;
+    while (link.room && used < budget) {
+        const uint64_t prepared = link.prepared;
+        const uint64_t affordable = (budget - used) / link.group_cost + 1;
+        const unsigned most =
+            prepared == 0
+                ? 0
+                : std::max(static_cast<unsigned>(std::min<uint64_t>(affordable, kRefillWaves / link.waves_per_group)), 1u);
+        const unsigned places = most == 0 ? 0 : unit.reserve(most);
+        link.room = prepared == 0 || places != 0;
+        if (!link.room) break;
+        const unsigned groups = claim(cu, places);
+        for (unsigned n = 0; n < groups; ++n, link.walk.next()) {
+            link.launch.group_id = link.walk.group();
+            link.launch.group_valid = link.walk.valid();
+            const uint64_t turn = budget >= kFirstTurn ? kFirstTurn * link.waves_per_group : budget - std::min(used, budget);
+            const uint64_t cost = unit.start(link.launch, turn) + kLaunchCost;
+            used += cost;
+            link.group_cost = (3 * link.group_cost + cost) / 4;
         }
-        const uint64_t before = link.prepared;
-        if (!next_launch(cu, link.launch, link.prepared)) break;
-        if (link.prepared != before) continue;  // another kernel: does it fit?
-        d_.cus_[cu]->launch(link.launch);
-        ++launched;
+        // Claimed were whole groups; those at the grid's edge may have fewer waves.
+        if (places != 0) link.not_launched(prepared, uint64_t{groups} * link.waves_per_group - unit.started());
+        if (groups != 0 && unit.waves_live() != 0) break;  // others want a turn first
+        if (groups == 0 && link.prepared == prepared) break;
     }
-    return launched;
+    unit.finish();
+    return used;
 }
 
-/// The next group of the queue that fills up, for this compute unit; or, when it is of another grid than the one before, what
-/// all groups of that have in common. @return false: none may be launched here
-bool Dispatcher::Rounds::next_launch(unsigned cu, gcn::WorkgroupLaunch& launch, uint64_t& prepared) {
+/// The next groups of the queue that fills up, for this compute unit: the link's walk begins with them. They are counted as
+/// running. When they are of another kernel than the prepared one, that one is prepared in their place.
+/// @return groups, at most so many
+unsigned Dispatcher::Rounds::claim(unsigned cu, unsigned most) {
     const auto held = hold(cu);
-    links_[cu]->tell_ends();
-    LaunchQueue* const refilling = d_.queues_.find(refill_);
-    if (refilling == nullptr || !refilling->waits_for_room()) return false;
-    LaunchQueue& q = *refilling;
-    Grid& grid = *d_.grids_.find(q.pending.front());
+    Link& link = *links_[cu];
+    link.tell_ends();
+    LaunchQueue* const q = d_.queues_.find(refill_);
+    if (q == nullptr || !q->waits_for_room()) return 0;
+    Grid& grid = *d_.grids_.find(q->pending.front());
     const unsigned engine = d_.shape_.engine_of(cu);
-    if (d_.debug_.stalls(grid.request.vmid) || !d_.placement_.engine_allows(q, grid, engine) ||
-        !d_.placement_.cu_allows(q, grid, cu))
-        return false;
-    if (prepared != grid.id) {
-        launch = grid.launch;
-        launch.shader_engine = engine;
-        launch.cu_in_engine = cu % d_.shape_.cus_per_engine;
-        d_.debug_.apply(grid.request, launch);
-        prepared = grid.id;
-        return true;
+    if (d_.debug_.stalls(grid.request.vmid) || !d_.placement_.engine_allows(*q, grid, engine) ||
+        !d_.placement_.cu_allows(*q, grid, cu))
+        return 0;
+    if (link.prepared != grid.id) {
+        d_.cus_[cu]->finish();
+        link.prepare(grid, engine);
+        return 0;
     }
-    const std::array<uint32_t, 3> valid = grid.walk.valid();
     // Which waves a partial group has is known only when it is there: their scratch is left to placement.
-    if (grid.scratch.used() && valid != launch.group_size) return false;
-    launch.group_id = grid.walk.group();
-    launch.group_valid = valid;
-    d_.placement_.take_scratch(q, grid, cu, launch);
-    const unsigned waves = valid == launch.group_size ? grid.waves_per_group : gcn::wave_count(launch);
-    d_.count_launch(q, grid, cu, waves);
-    d_.env_.stats.add(Stat::workgroups);
-    grid.walk.next();
-    if (grid.walk.done()) q.pending.pop_front();
-    q.failed_passes = 0;
-    return true;
+    if (grid.scratch.used() && grid.walk.valid() != link.launch.group_size) return 0;
+    const auto groups = static_cast<unsigned>(grid.walk.left(Placement::limits_groups(grid) ? 1 : most));
+    link.walk = grid.walk;
+    d_.placement_.take_scratch(*q, grid, cu, link.launch);
+    d_.count_launch(*q, grid, cu, groups, groups * grid.waves_per_group);
+    d_.env_.stats.add(Stat::workgroups, groups);
+    d_.walk_on(*q, grid, groups);
+    q->failed_passes = 0;
+    return groups;
 }
 
 }  // namespace lyra

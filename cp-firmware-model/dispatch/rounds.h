@@ -35,9 +35,9 @@ private:
     class Link;
 
     void take_pieces();
-    uint64_t run_piece(unsigned cu);
-    unsigned refill(unsigned cu);
-    bool next_launch(unsigned cu, gcn::WorkgroupLaunch& launch, uint64_t& prepared);
+    uint64_t run_share(unsigned cu, uint64_t share);
+    uint64_t refill(unsigned cu, uint64_t budget);
+    unsigned claim(unsigned cu, unsigned most);
     uint32_t only_waiting_queue() const;
     std::unique_lock<std::mutex> hold(unsigned cu);
 

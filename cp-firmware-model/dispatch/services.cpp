@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What compute units report to the dispatcher: messages, errors, ends; and the clocks they read; step 5 of the data flow.
+#include <algorithm>
+
 #include "cp-firmware-model/dispatch/rounds.h"
 
 namespace lyra {
@@ -26,28 +28,32 @@ void Dispatcher::wave_error(const gcn::Wave& wave, unsigned error) {
 }
 
 void Dispatcher::wave_ended(const gcn::Wave& wave) {
-    placement_.changed(current_cu_);
-    room_changed_ = true;
-    Grid* grid = grids_.find(wave.dispatch);
-    if (grid == nullptr) return;
-    LaunchQueue& q = queue_of(*grid);
-    if (wave.saved()) env_.stats.add(Stat::waves_saved);
-    if (wave.save == gcn::SaveStep::Ready && q.waves_ready != 0) --q.waves_ready;
-    if (grid->waves_live != 0) {
-        --grid->waves_live;
-        --q.waves_live;
-        --q.waves_on_engine[shape_.engine_of(current_cu_)];
+    if (const Grid* const grid = grids_.find(wave.dispatch)) {
+        LaunchQueue& q = queue_of(*grid);
+        if (wave.saved()) env_.stats.add(Stat::waves_saved);
+        if (wave.save == gcn::SaveStep::Ready && q.waves_ready != 0) --q.waves_ready;
+        if (wave.scratch_slot >= 0) placement_.give_back_scratch(q, current_cu_, wave.scratch_slot);
     }
-    if (wave.scratch_slot >= 0) placement_.give_back_scratch(q, current_cu_, wave.scratch_slot);
+    ended(wave.dispatch, 1, 0);
 }
 
-void Dispatcher::workgroup_ended(uint64_t dispatch) {
+void Dispatcher::workgroup_ended(uint64_t dispatch) { ended(dispatch, 0, 1); }
+
+/// On the current compute unit; the waves of a group not after it.
+void Dispatcher::ended(uint64_t dispatch, uint64_t waves, uint64_t groups) {
     placement_.changed(current_cu_);
     room_changed_ = true;
-    Grid* grid = grids_.find(dispatch);
-    if (grid == nullptr || grid->groups_running == 0) return;
-    --queue_of(*grid).groups_on_cu[current_cu_];
-    --grid->groups_running;
+    Grid* const grid = grids_.find(dispatch);
+    if (grid == nullptr) return;
+    LaunchQueue& q = queue_of(*grid);
+    waves = std::min(waves, grid->waves_live);
+    grid->waves_live -= waves;
+    q.waves_live -= static_cast<unsigned>(waves);
+    q.waves_on_engine[shape_.engine_of(current_cu_)] -= static_cast<unsigned>(waves);
+    groups = std::min(groups, grid->groups_running);
+    if (groups == 0) return;
+    grid->groups_running -= groups;
+    q.groups_on_cu[current_cu_] -= static_cast<unsigned>(groups);
     finish_if_done(*grid);
 }
 
@@ -59,7 +65,7 @@ gcn::GwsAnswer Dispatcher::gws(const gcn::Wave& wave, gcn::GwsOp op, uint32_t re
     Gws::Waiters released;
     const gcn::GwsAnswer answer = global_memory_.execute(wave, current_cu_, op, resource, value, released);
     for (const Gws::Waiter& waiter : released) {
-        if (!rounds_ || !rounds_->later(waiter)) cus_[waiter.cu]->gws_done(waiter.slot);
+        if (!rounds_->later(waiter)) cus_[waiter.cu]->gws_done(waiter.slot);
     }
     return answer;
 }

@@ -3,6 +3,7 @@
 #include "cp-firmware-model/testing/fake_compute_unit.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/bits.h"
 
@@ -36,6 +37,11 @@ unsigned wave_count(const WorkgroupLaunch& launch) {
 }
 
 struct ComputeUnit::Paced {};
+
+struct ComputeUnit::Prepared {
+    KernelLaunch kernel;
+    unsigned waves = 0;  ///< that have been started
+};
 
 namespace {
 
@@ -99,6 +105,30 @@ void ComputeUnit::launch(const WorkgroupLaunch& launch) {
     }
 }
 
+void ComputeUnit::prepare(const KernelLaunch& kernel) { prepared_ = std::make_unique<Prepared>(Prepared{kernel}); }
+
+unsigned ComputeUnit::reserve(unsigned most) {
+    WorkgroupLaunch launch;
+    static_cast<KernelLaunch&>(launch) = prepared_->kernel;
+    const unsigned waves = wave_count(launch), slots = kWaveSlots - waves_live();
+    const uint32_t lds = kLdsBytes - storage_->lds_used;
+    return std::min({most, slots / waves, launch.lds_bytes == 0 ? most : lds / launch.lds_bytes});
+}
+
+uint64_t ComputeUnit::start(const GroupLaunch& group, uint64_t) {
+    WorkgroupLaunch launch;
+    static_cast<KernelLaunch&>(launch) = prepared_->kernel;
+    static_cast<GroupLaunch&>(launch) = group;
+    const unsigned before = waves_live();
+    this->launch(launch);
+    prepared_->waves += waves_live() - before;
+    return 0;
+}
+
+unsigned ComputeUnit::started() { return std::exchange(prepared_->waves, 0u); }
+
+void ComputeUnit::finish() {}
+
 uint64_t ComputeUnit::run_until(uint64_t limit_clk) {
     constexpr uint64_t kClkPerInstruction = 4;
     run((limit_clk - std::min(limit_clk, env_.clock.clk())) / kClkPerInstruction);
@@ -111,8 +141,10 @@ uint64_t ComputeUnit::run(uint64_t budget) {
     constexpr uint64_t kTurn = 16;
     uint64_t used = 0;
     while (used < budget && runnable()) {
-        for (Wave& wave : waves_) {
-            if (wave.state != WaveState::Running || used >= budget) continue;
+        for (unsigned i = 0; i < kWaveSlots && used < budget; ++i) {
+            Wave& wave = waves_[next_slot_];
+            next_slot_ = (next_slot_ + 1) % kWaveSlots;
+            if (wave.state != WaveState::Running) continue;
             Storage::Run& run = storage_->run[wave.slot];
             if (run.plan.interrupts) services_.wave_interrupt(wave, wave.sgpr[0]);
             run.plan.interrupts = false;
@@ -182,6 +214,7 @@ void ComputeUnit::reset() {
     for (Wave& wave : waves_) wave.state = WaveState::Free;
     for (Workgroup& g : workgroups_) g = {};
     storage_->lds_used = 0;
+    next_slot_ = 0;
 }
 
 void ComputeUnit::visit(StateVisitor&) {}

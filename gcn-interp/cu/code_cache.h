@@ -38,6 +38,7 @@ public:
 
     /// What was generated from the page, nullptr without a translator.
     TranslatedPage* translated() const { return translated_.get(); }
+    const std::shared_ptr<TranslatedPage>& shared_translated() const { return translated_; }
 
 private:
     friend class CodeCache;
@@ -70,6 +71,10 @@ public:
 
     /// Page that holds pc, nullptr when it cannot be fetched. Valid until the next call.
     CodePage* page(uint32_t vmid, uint64_t pc);
+    /// page() would answer this one, and has nothing to compare.
+    bool is_current(const CodePage& page, uint32_t vmid, uint64_t va) const {
+        return port_.generation() == generation_ && page.va_ == va && page.vmid_ == vmid && page.epoch_ == epoch_;
+    }
     void invalidate() { ++epoch_; }
     /// Pages that are read from now on are translated too. nullptr: none are.
     void set_translator(Translator* translator) { translator_ = translator; }

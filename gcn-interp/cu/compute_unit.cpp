@@ -3,6 +3,7 @@
 #include "gcn-interp/cu/compute_unit.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <string_view>
 
@@ -19,9 +20,10 @@
 namespace lyra::gcn {
 namespace {
 
+constexpr uint64_t kAllSlots = granule_mask(0, kWaveSlots);
 /// Instructions a wave may execute before the next one gets its turn. Long enough to hide the switch, short enough that a
 /// wave which spins on another one does not wait long.
-constexpr uint64_t kSlice = 256;
+constexpr uint64_t kSlice = 256, kTranslatedSlice = 2048;
 /// A wave asks again for a page so often, if translations have not changed meanwhile. The hub tells the driver no more often.
 constexpr uint64_t kPageRetryNs = 1'000'000;
 
@@ -34,29 +36,40 @@ ComputeUnit::ComputeUnit(Env& env, MemoryPort& memory, CuServices& services, uns
 ComputeUnit::~ComputeUnit() = default;
 
 uint64_t ComputeUnit::run(uint64_t instruction_budget) {
+    const uint64_t slice = whole_blocks_ && translator_ != nullptr ? kTranslatedSlice : kSlice;
+    const bool overdraws = whole_blocks_ && instruction_budget >= slice;
     uint64_t done = 0;
     while (live_ != 0 && done < instruction_budget) {
         bool ran = false;
-        for (unsigned i = 0; i < kWaveSlots && done < instruction_budget; ++i) {
-            Wave& wave = waves_[next_slot_];
-            next_slot_ = (next_slot_ + 1) % kWaveSlots;
+        const unsigned first = next_slot_;
+        unsigned passed = 0;
+        while (done < instruction_budget) {
+            const uint64_t from_first = (awake_ >> first | awake_ << (kWaveSlots - first)) & kAllSlots;
+            const uint64_t left = from_first >> passed << passed;
+            if (left == 0) break;
+            passed = static_cast<unsigned>(std::countr_zero(left));
+            Wave& wave = waves_[(first + passed) % kWaveSlots];
+            ++passed;
             if (wave.state == WaveState::Sleeping && wave.sleep_until_round <= round_) set_state(wave, WaveState::Running);
             if (wave.state == WaveState::AtPage && page_may_be_there(wave)) set_state(wave, WaveState::Running);
-            if (wave.state != WaveState::Running) continue;
-            done += step(wave, std::min(kSlice, instruction_budget - done));
-            ran = true;
+            if (wave.state == WaveState::Running) {
+                done += step(wave, overdraws ? slice : std::min(slice, instruction_budget - done));
+                ran = true;
+            }
         }
+        if (done >= instruction_budget) next_slot_ = (first + passed) % kWaveSlots;
         ++round_;
         // With only sleepers left the caller gets the time they give away; but a call never does nothing while one exists.
         if (!ran && (done != 0 || !wake_next_sleeper())) break;
     }
-    env_.stats.add(Stat::instructions, done);
+    count(done);
     return done;
 }
 
 bool ComputeUnit::wake_next_sleeper() {
     uint64_t earliest = ~uint64_t{0};
-    for (const Wave& wave : waves_) {
+    for (uint64_t left = awake_; left != 0; left &= left - 1) {
+        const Wave& wave = waves_[static_cast<unsigned>(std::countr_zero(left))];
         if (wave.state == WaveState::Sleeping) earliest = std::min(earliest, wave.sleep_until_round);
     }
     if (earliest == ~uint64_t{0}) return false;
@@ -141,10 +154,16 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit) {
     uint64_t translated = 0;
     while (done < limit) {
         const uint64_t pc = wave.pc;
-        if ((pc & ~(kPageBytes - 1)) != page_va) {
-            page = code_page(wave, pc);
-            page_va = page ? pc & ~(kPageBytes - 1) : 1;
-            generated = page ? generated_code(wave, *page, pc) : nullptr;
+        if (const uint64_t va = pc & ~(kPageBytes - 1); va != page_va) {
+            LastCode& last = storage_->last_code(va);
+            if (!is_last_code(wave, va)) {
+                page = code_page(wave, pc);
+                generated = page ? generated_code(wave, *page, pc) : nullptr;
+                last = {page, generated, generated ? page->shared_translated() : nullptr};
+            }
+            page = last.page;
+            generated = last.generated;
+            page_va = page ? va : 1;
         }
         if (generated != nullptr && may_run_translated(wave)) {
             if (const uint8_t* code = generated->at(pc % kPageBytes)) {
@@ -161,6 +180,7 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit) {
                     page_va = 1;
                     continue;
                 }
+                if (done != 0 && whole_blocks_) break;
             }
         }
         const CodeEntry* entry = page ? page->at(memory_, pc) : nullptr;
@@ -187,11 +207,26 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit) {
         if (!after(ctx, last_pc)) break;
         page_va = 1;  // it may have looked at other code
     }
-    if (translated != 0) {
-        env_.stats.add(Stat::translated_instructions, translated);
-        translator_->counters().executed.fetch_add(translated, std::memory_order_relaxed);
-    }
+    translated_ += translated;
     return done;
+}
+
+/// Counters that others read. Not in the loop: a locked addition takes as long as a short wave.
+void ComputeUnit::count(uint64_t instructions) {
+    env_.stats.add(Stat::instructions, instructions);
+    if (translated_ == 0) return;
+    env_.stats.add(Stat::translated_instructions, translated_);
+    translator_->counters().executed.fetch_add(translated_, std::memory_order_relaxed);
+    translated_ = 0;
+}
+
+/// What the last lookup found is what one for this wave would find. Most waves of a kernel are alike.
+bool ComputeUnit::is_last_code(const Wave& wave, uint64_t va) const {
+    const LastCode& last = storage_->last_code(va);
+    return last.generated != nullptr && storage_->code.is_current(*last.page, wave.vmid, va) &&
+           last.page->translated() == last.owner.get() && !last.page->reads_exceptions() &&
+           last.generated->config() == CodeConfig::of(wave) && !tracks_exceptions(wave) && watch_ == nullptr &&
+           exec_observer() == nullptr;
 }
 
 /// Code that was generated from a page for waves like this one. nullptr where somebody looks at single instructions, and where
@@ -219,12 +254,15 @@ void ComputeUnit::set_translator(Translator* translator) {
     if (translator != nullptr && Shadow::wanted()) shadow_ = std::make_shared<Shadow>();
 }
 
+bool ComputeUnit::tracks_exceptions(const Wave& wave) const {
+    return env_.fp_exceptions == FpExceptions::Always || TrapstsBits::ReadsExcp::get(wave.trapsts) ||
+           (ModeBits::ExcpEn::get(wave.mode) & excp::kFloatingPoint) != 0;
+}
+
 /// Code is decoded twice, so that waves whose exceptions nobody can see do not know of them. The trap handler looks at TRAPSTS
 /// as a matter of course.
 CodePage* ComputeUnit::code_page(Wave& wave, uint64_t pc) {
-    const bool tracked = env_.fp_exceptions == FpExceptions::Always || TrapstsBits::ReadsExcp::get(wave.trapsts) ||
-                         (ModeBits::ExcpEn::get(wave.mode) & excp::kFloatingPoint) != 0;
-    if (tracked) return storage_->tracked_code.page(wave.vmid, pc);
+    if (tracks_exceptions(wave)) return storage_->tracked_code.page(wave.vmid, pc);
     CodePage* page = storage_->code.page(wave.vmid, pc);
     if (page == nullptr || !page->reads_exceptions() || wave.priv()) return page;
     wave.trapsts = TrapstsBits::ReadsExcp::set(wave.trapsts, 1);
@@ -243,15 +281,19 @@ bool ComputeUnit::cannot_execute(Wave& wave, const Inst& inst, uint64_t pc) {
 }
 
 bool ComputeUnit::runnable() const {
-    return live_ != 0 && std::any_of(waves_.begin(), waves_.end(), [this](const Wave& wave) {
-               return wave.state == WaveState::Running || wave.state == WaveState::Sleeping ||
-                      (wave.state == WaveState::AtPage && page_may_be_there(wave));
-           });
+    for (uint64_t left = awake_; left != 0; left &= left - 1) {
+        const Wave& wave = waves_[static_cast<unsigned>(std::countr_zero(left))];
+        if (wave.state == WaveState::Running || wave.state == WaveState::Sleeping) return true;
+        if (wave.state == WaveState::AtPage && page_may_be_there(wave)) return true;
+    }
+    return false;
 }
 
 bool ComputeUnit::waits_for_page() const {
-    return live_ != 0 &&
-           std::any_of(waves_.begin(), waves_.end(), [](const Wave& wave) { return wave.state == WaveState::AtPage; });
+    for (uint64_t left = awake_; left != 0; left &= left - 1) {
+        if (waves_[static_cast<unsigned>(std::countr_zero(left))].state == WaveState::AtPage) return true;
+    }
+    return false;
 }
 
 unsigned ComputeUnit::waves_live() const { return live_; }
@@ -265,11 +307,11 @@ unsigned ComputeUnit::waves_live(uint64_t dispatch) const {
 void ComputeUnit::reset() {
     for (Wave& wave : waves_) wave = Wave{};
     for (Workgroup& group : workgroups_) group = Workgroup{};
-    storage_->taken = RegisterMaps{};
-    storage_->lds_taken.reset();
-    storage_->barriers_taken = 0;
+    storage_->taken = {};
+    if (prepared_) prepared_->reserved = prepared_->started = 0;
     invalidate_code();
     live_ = next_slot_ = 0;
+    awake_ = 0;
     changed_ = ~uint64_t{0};
     round_ = 0;
     watch_ = nullptr;

@@ -83,9 +83,8 @@ public:
     virtual GdsWindow gds(uint32_t) { return {}; }
 };
 
-/// Everything the CU needs to start one work-group.
-/// @source LLVM AMDGPUUsage "Initial Kernel Execution State"; docs/spec/front-end.md 4.1
-struct WorkgroupLaunch {
+/// What the work-groups of a kernel have in common, on one compute unit.
+struct KernelLaunch {
     uint64_t dispatch = 0;
     uint64_t entry = 0;                     ///< byte address of the first instruction
     uint32_t vmid = 0;
@@ -96,16 +95,26 @@ struct WorkgroupLaunch {
     uint32_t lds_bytes = 0;                 ///< multiple of 512
     std::array<uint32_t, 16> user_sgprs{};
     unsigned user_sgpr_count = 0;
-    std::array<uint32_t, 3> group_id{};
     std::array<uint32_t, 3> group_size{};   ///< work-items per dimension, full size: ids and wave count follow from it
-    std::array<uint32_t, 3> group_valid{};  ///< work-items per dimension that exist (partial groups at the grid's edge)
     uint32_t packet_index = 0;              ///< ttmp6: AQL packet index in the ring
     uint32_t doorbell_id = 0;
     uint32_t shader_engine = 0, cu_in_engine = 0;
     bool halted = false;                    ///< STATUS.HALT from the start: a debugger's launch mode
+
+    bool operator==(const KernelLaunch&) const = default;
+};
+
+/// What differs from one work-group of a kernel to the next.
+struct GroupLaunch {
+    std::array<uint32_t, 3> group_id{};
+    std::array<uint32_t, 3> group_valid{};  ///< work-items per dimension that exist (partial groups at the grid's edge)
     std::array<int32_t, kMaxWavesPerWorkgroup> scratch_slot{};       ///< scoreboard ids, -1 = none
     std::array<uint32_t, kMaxWavesPerWorkgroup> scratch_offset{};    ///< bytes; system SGPR of RSRC2.SCRATCH_EN
+};
 
+/// Everything the CU needs to start one work-group.
+/// @source LLVM AMDGPUUsage "Initial Kernel Execution State"; docs/spec/front-end.md 4.1
+struct WorkgroupLaunch : KernelLaunch, GroupLaunch {
     void visit(StateVisitor& v) {
         v("dispatch", dispatch);
         v("entry", entry);
@@ -182,6 +191,7 @@ struct Workgroup {
     uint8_t waves_at_barrier = 0;
     bool has_barrier_slot = false;
     bool saved = false;                     ///< at least one of its waves has ended in the save area
+    bool keeps_place = false;               ///< while start() runs it: what it has taken is for the next group then
     void visit(StateVisitor& v);
 };
 
@@ -210,6 +220,19 @@ public:
     /// Start a work-group. Only when fits() says so.
     void launch(const WorkgroupLaunch& launch);
 
+    /// The same for many work-groups of a kernel: prepare() it, reserve() room for some and start() them, again and again, and
+    /// finish() to give back what is left of the room. From reserve() to finish() nothing else is launched and nothing waits.
+    void prepare(const KernelLaunch& kernel);
+    /// @return work-groups that can be started, at most so many
+    unsigned reserve(unsigned most);
+    /// Its waves run at once, up to about limit instructions; what has not ended by then is a turn of run(). A group that has
+    /// ended leaves its place to the next one, so that short waves find their registers in the cache nearest to the thread.
+    /// @return instructions
+    uint64_t start(const GroupLaunch& group, uint64_t limit);
+    /// @return waves, since the last call
+    unsigned started();
+    void finish();
+
     /// The same for a work-group that comes back from the save area: its waves run the trap handler's restore entry.
     bool fits(const WorkgroupRestore& group) const;
     static bool can_ever_fit(const WorkgroupRestore& group);
@@ -224,6 +247,10 @@ public:
     void set_watch(const Watchpoints* watch) { watch_ = watch; }
     /// Waves run generated code where they can. nullptr: never. Stays the caller's.
     void set_translator(Translator* translator);
+    /// Turns end between two blocks of generated code, so that the interpreter need not execute what is left of one: a turn may
+    /// be shorter than it could be, and run() may execute more than its budget by a turn. Otherwise both tiers have the same
+    /// turns, to the instruction.
+    void set_whole_blocks(bool on) { whole_blocks_ = on; }
     /// Answer to wave_save_ready(). @param record address of the wave's record; first: it saves the LDS of its work-group
     void grant_save(unsigned slot, uint64_t record, bool first);
 
@@ -264,11 +291,18 @@ public:
 private:
     struct Needs;  ///< registers, LDS and slots that a work-group takes
     struct Plan;  ///< where they are
-    bool plan(const Needs& needs, Plan& plan) const;
-    Workgroup& take_group(uint64_t dispatch, const Plan& plan);
-    Wave& take_wave(const Needs& needs, const Plan& plan, unsigned number);
+    struct Taken;  ///< of all that there is
+    static bool plan(const Needs& needs, Taken& taken, Plan& plan);
+    void take_group(uint64_t dispatch, const Plan& plan);
+    Wave& take_wave(const Wave& image, const Plan& plan, unsigned number, unsigned written);
     void begin_wave(Wave& wave);
-    void start_wave(const WorkgroupLaunch& launch, const Plan& plan, unsigned number, unsigned position, uint64_t lanes);
+    unsigned start_on(const Plan& plan, const GroupLaunch& group);
+    uint64_t run_group(const Plan& plan, uint64_t limit);
+    void count(uint64_t instructions);
+    bool is_last_code(const Wave& wave, uint64_t va) const;
+    bool tracks_exceptions(const Wave& wave) const;
+    void keep_no_place(const Plan& plan);
+    void cut(Plan& plan, unsigned waves);
 
     void visit_wave(StateVisitor& v, unsigned slot);
     void take_loaded(StateVisitor& v);
@@ -279,7 +313,10 @@ private:
     /// look at all.
     void set_state(Wave& wave, WaveState state) {
         wave.state = state;
-        changed_ |= uint64_t{1} << wave.slot;
+        const uint64_t bit = uint64_t{1} << wave.slot;
+        changed_ |= bit;
+        const bool awake = state == WaveState::Running || state == WaveState::Sleeping || state == WaveState::AtPage;
+        awake_ = awake ? awake_ | bit : awake_ & ~bit;
     }
     void look_at_changed();
     void look_at(unsigned slot);
@@ -323,14 +360,19 @@ private:
     std::array<Workgroup, kMaxWorkgroupsPerCu> workgroups_;
     struct Storage;  ///< VGPR files, LDS, code cache, allocation maps
     std::unique_ptr<Storage> storage_;
+    struct Prepared;  ///< a kernel, and room for work-groups of it
+    std::unique_ptr<Prepared> prepared_;
     struct Paced;  ///< virtual time only
     std::unique_ptr<Paced> paced_;
     uint64_t round_ = 0;
     unsigned next_slot_ = 0;
     unsigned live_ = 0;  ///< waves that have a slot
+    uint64_t awake_ = 0;  ///< by slot: waves that go on by themselves are among these
     uint64_t changed_ = ~uint64_t{0};  ///< by slot: the loop of virtual time has not looked at it since
     const Watchpoints* watch_ = nullptr;
     Translator* translator_ = nullptr;
+    bool whole_blocks_ = false;
+    uint64_t translated_ = 0;  ///< instructions that generated code has executed since they were counted
     std::shared_ptr<Shadow> shadow_;  ///< of the generated code
 };
 

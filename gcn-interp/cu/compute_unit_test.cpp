@@ -95,6 +95,85 @@ TEST_F(Cu, PartialGroupsLeaveLanesAndWavesOut) {
     finish();
 }
 
+TEST_F(Cu, GroupsOfAPreparedKernelAreLikeLaunchedOnes) {
+    WorkgroupLaunch launch = simple("s_nop 0", 128);
+    launch.rsrc2 |= 7 << 7 | 1 << 10;
+    launch.lds_bytes = 1024;
+    ComputeUnit each{env, memory, services, 3};
+    const auto room = [&](ComputeUnit& unit) {
+        unit.prepare(launch);
+        const unsigned groups = unit.reserve(kMaxWorkgroupsPerCu);
+        unit.finish();
+        return groups;
+    };
+    const unsigned empty = room(cu);
+    EXPECT_EQ(empty, 14u) << "SGPRs of 28 waves";
+    ASSERT_EQ(cu.reserve(5), 5u);
+    for (uint32_t n = 0; n < 3; ++n) {
+        launch.group_id = {n, 2 * n, 7};
+        launch.group_valid = {n == 2 ? 60u : 128u, 1, 1};
+        EXPECT_EQ(cu.start(launch, 0), 0u);
+        each.launch(launch);
+    }
+    EXPECT_EQ(cu.started(), 5u) << "one group has been cut";
+    cu.finish();
+    for (unsigned slot = 0; slot < kWaveSlots; ++slot) {
+        const Wave &a = cu.wave(slot), &b = each.wave(slot);
+        ASSERT_EQ(a.state, b.state) << slot;
+        if (a.state == WaveState::Free) continue;
+        EXPECT_EQ(a.sgpr, b.sgpr) << slot;
+        EXPECT_EQ(a.ttmp, b.ttmp) << slot;
+        EXPECT_EQ(
+            std::tuple(a.exec, a.status, a.hw_id, a.workgroup, a.wave_in_group, a.lds_base, a.lds_bytes, a.vgpr[0].lane[9]),
+            std::tuple(b.exec, b.status, b.hw_id, b.workgroup, b.wave_in_group, b.lds_base, b.lds_bytes, b.vgpr[0].lane[9]))
+            << slot;
+    }
+    EXPECT_EQ(room(cu), room(each));
+    finish();
+    EXPECT_EQ(room(cu), empty);
+}
+
+TEST_F(Cu, GroupsThatEndAtOnceLeaveTheirPlaceToTheNext) {
+    // The second wave of group 1 halts.
+    WorkgroupLaunch launch =
+        simple("v_readfirstlane_b32 s4, v0\n s_add_u32 s4, s4, s2\n s_cmp_lg_u32 s4, 65\n s_cbranch_scc1 1\n s_sethalt 1", 128);
+    launch.lds_bytes = 1024;
+    const auto room = [&] {
+        const unsigned groups = cu.reserve(kMaxWorkgroupsPerCu);
+        cu.finish();
+        return groups;
+    };
+    cu.prepare(launch);
+    const unsigned empty = room();
+    ASSERT_EQ(cu.reserve(2), 2u);
+    for (uint32_t n = 0; n < 4; ++n) {
+        launch.group_id = {n, 0, 0};
+        EXPECT_EQ(cu.start(launch, 1000), 10u) << n;
+        EXPECT_EQ(cu.waves_live(), n == 0 ? 0u : 1u) << n;
+    }
+    EXPECT_EQ(cu.started(), 8u);
+    EXPECT_EQ(cu.reserve(2), 2u) << "of which one had been left";
+    cu.finish();
+    EXPECT_EQ(room(), empty - 1) << "the halted wave's";
+    EXPECT_EQ(services.workgroups.size(), 3u);
+    cu.kill_dispatch(1);
+    EXPECT_EQ(room(), empty);
+}
+
+TEST_F(Cu, AGroupThatIsLaunchedHasNoMoreThanItsTurn) {
+    WorkgroupLaunch launch = simple("s_branch -1", 128);
+    cu.prepare(launch);
+    const unsigned empty = cu.reserve(kMaxWorkgroupsPerCu);
+    EXPECT_EQ(cu.start(launch, 100), 100u);
+    EXPECT_EQ(cu.waves_live(), 2u);
+    cu.finish();
+    EXPECT_EQ(cu.reserve(kMaxWorkgroupsPerCu), empty - 1);
+    cu.reset();
+    cu.prepare(launch);
+    EXPECT_EQ(cu.reserve(kMaxWorkgroupsPerCu), empty);
+    cu.finish();
+}
+
 TEST_F(Cu, ResourcesLimitAndAreReturned) {
     WorkgroupLaunch launch = simple("s_barrier", 256);
     launch.lds_bytes = 20 * 1024;

@@ -6,17 +6,12 @@
 
 namespace lyra::gcn {
 
-struct WavePlace {
-    uint8_t slot = 0;
-    uint16_t first_vgpr = 0;  ///< in the SIMD's register file
-};
-
 struct ComputeUnit::Needs {
     unsigned waves = 0;
     WaveRegisters registers{};
     unsigned lds_granules = 0;
 
-    static Needs of(const WorkgroupLaunch& launch);
+    static Needs of(const KernelLaunch& kernel, const std::array<uint32_t, 3>& valid);
     static Needs of(const WorkgroupRestore& group);
     /// An empty CU could hold it.
     bool possible() const;
@@ -27,7 +22,28 @@ struct ComputeUnit::Plan {
     uint8_t group = 0;
     unsigned lds_granules = 0;
     uint32_t lds_base = 0;  ///< bytes
-    std::array<WavePlace, kMaxWavesPerWorkgroup> place{};
+    std::array<WavePlace, kMaxWavesPerWorkgroup> place;
+};
+
+/// Registers of a wave where the kernel wants them; kNone: it does not.
+struct SystemSgprs {
+    static constexpr uint8_t kNone = 0xff;
+    std::array<uint8_t, 3> group_id{kNone, kNone, kNone};
+    uint8_t group_size = kNone;
+    uint8_t scratch_offset = kNone;
+};
+
+struct ComputeUnit::Prepared {
+    KernelLaunch kernel;
+    bool poison = false;  ///< as Env::poison was
+    Needs needs;  ///< of a group that is not cut at the grid's edge
+    Wave image;  ///< a wave of it, but for what its place and its group decide
+    SystemSgprs system;
+    unsigned id_components = 1;  ///< work-item ids that it gets: x, y, z
+    std::array<Plan, kMaxWorkgroupsPerCu> plans;  ///< reserved, from `started` up to `reserved`
+    unsigned reserved = 0, started = 0;
+    unsigned waves = 0;  ///< of those that have been started
+    uint64_t instructions = 0;  ///< that they have executed
 };
 
 inline constexpr uint64_t kRestoreEntry = 4;  ///< bytes behind the trap handler's first entry
@@ -43,11 +59,10 @@ constexpr uint64_t record_answer(uint64_t record, bool first) {
     return (record & ((uint64_t{1} << 48) - 1)) | uint64_t{first} << 58;
 }
 
-constexpr uint64_t granule_mask(unsigned first, unsigned count) {
-    return (count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1) << first;
-}
+/// The launch's waves have a trap handler and TTMPs.
+inline bool traps_enabled(const KernelLaunch& kernel) { return bit(kernel.rsrc2, 6) && kernel.tba != 0; }
 
-/// Take a slot and registers for one more wave. @return false when no SIMD has them
-bool place_wave(const WaveRegisters& needs, uint64_t& slots_taken, RegisterMaps& taken, WavePlace& place);
+/// Lanes of wave `number` that have a work-item.
+uint64_t valid_lanes(const KernelLaunch& kernel, const std::array<uint32_t, 3>& valid, unsigned number);
 
 }  // namespace lyra::gcn

@@ -108,26 +108,23 @@ void ComputeUnit::visit_wave(StateVisitor& v, unsigned slot) {
 
 /// What is taken by waves and work-groups, all of which have been loaded.
 void ComputeUnit::take_loaded(StateVisitor& v) {
-    storage_->taken = {};
-    storage_->lds_taken.reset();
-    storage_->barriers_taken = live_ = 0;
+    Taken& taken = storage_->taken;
+    taken = {};
+    live_ = 0;
     for (const Wave& wave : waves_) {
         if (wave.state == WaveState::Free) continue;
         ++live_;
-        const unsigned simd = wave.slot % kSimdsPerCu;
-        const auto first = static_cast<unsigned>(wave.vgpr - storage_->vgprs[simd].data()) / kVgprGranule;
-        for (unsigned n = 0; n < wave.vgpr_count / kVgprGranule; ++n) {
-            const uint64_t granule = uint64_t{1} << (first + n);
-            v.require((storage_->taken.vgprs[simd] & granule) == 0, "two waves have the same registers");
-            storage_->taken.vgprs[simd] |= granule;
-        }
-        storage_->taken.sgprs[simd] += wave.sgpr_count + (wave.tba ? kTtmps : 0);
-        v.require(storage_->taken.sgprs[simd] <= kSgprsPerSimd, "waves have more registers than there are");
+        const WavePlace place = storage_->place_of(wave);
+        const uint64_t rows = granule_mask(place.first_vgpr / kVgprGranule, wave.vgpr_count / kVgprGranule);
+        v.require((taken.simds[place.simd()].vgprs & rows) == 0, "two waves have the same registers");
+        taken.add_wave(place, wave.vgpr_count, sgprs_taken(wave));
+        v.require(taken.simds[place.simd()].sgprs <= kSgprsPerSimd, "waves have more registers than there are");
         const Workgroup& group = workgroups_[wave.workgroup];
         v.require(group.used && group.dispatch == wave.dispatch && group.lds_base == wave.lds_base &&
                       group.lds_bytes == wave.lds_bytes,
                   "a wave is not of its work-group");
     }
+    awake_ = taken.slots;
     for (size_t n = 0; n < workgroups_.size(); ++n) {
         const Workgroup& group = workgroups_[n];
         const auto count = [&](auto is) {
@@ -143,12 +140,11 @@ void ComputeUnit::take_loaded(StateVisitor& v) {
                       group.lds_base + group.lds_bytes <= kLdsBytes,
                   "a work-group has LDS that is not there");
         if (!v.ok() || !group.used) continue;
-        storage_->barriers_taken += group.has_barrier_slot;
-        for (uint32_t granule = 0; granule < group.lds_bytes / kLdsGranule; ++granule) {
-            const size_t at = group.lds_base / kLdsGranule + granule;
-            v.require(!storage_->lds_taken[at], "two work-groups have the same LDS");
-            storage_->lds_taken.set(at);
-        }
+        taken.groups |= uint64_t{1} << n;
+        taken.barriers += group.has_barrier_slot;
+        const auto granules = granule_mask<LdsMap>(group.lds_base / kLdsGranule, group.lds_bytes / kLdsGranule);
+        v.require((taken.lds & granules) == 0, "two work-groups have the same LDS");
+        taken.lds |= granules;
     }
 }
 
