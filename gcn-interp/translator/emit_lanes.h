@@ -271,6 +271,119 @@ inline void cvt_f64_of_int(Emitter& e, const VectorOp& op, bool is_signed) {
     define_f64(e, op, t);
 }
 
+/// Lanes 0, 1, 4, 5, ... and 2, 3, 6, 7, ... as Wide has them, but of floats.
+inline void cvt_f64_f32(Emitter& e, const VectorOp& op) {
+    const Zmm a = e.source(op, 0), packed = e.temporary();
+    // Two lanes of each 128 bits for the first register, then those for the second one.
+    e.vmovdqa32(packed, e.lanes_of_wide());
+    e.vpermd(packed, packed, a);
+    const Wide t{e.temporary(), e.temporary()};
+    e.vextractf64x4(Xbyak::Ymm(t.second.getIdx()), packed, 1);
+    e.vcvtps2pd(t.second, Xbyak::Ymm(t.second.getIdx()));
+    e.vcvtps2pd(t.first, Xbyak::Ymm(packed.getIdx()));
+    define_f64(e, op, t);
+}
+inline void cvt_f32_f64(Emitter& e, const VectorOp& op) {
+    const Wide a = e.wide_source(op, 0);
+    const Zmm first = e.temporary(), second = e.temporary(), t = e.temporary();
+    e.vcvtpd2ps(Xbyak::Ymm(first.getIdx()), a.first);
+    e.vcvtpd2ps(Xbyak::Ymm(second.getIdx()), a.second);
+    e.vinsertf64x4(first, first, Xbyak::Ymm(second.getIdx()), 1);
+    e.vmovdqa32(t, e.lanes_from_wide());
+    e.vpermd(t, t, first);
+    define_f32(e, op, t);
+}
+template <unsigned kByte>
+void cvt_f32_ubyte(Emitter& e, const VectorOp& op) {
+    const Zmm a = e.source(op, 0), t = e.temporary();
+    if constexpr (kByte == 3) {
+        e.vpsrld(t, a, 24);
+    } else {
+        e.vpsrld(t, a, kByte * 8);
+        e.vpandd(t, t, e.constant(0xff));
+    }
+    e.vcvtdq2ps(t, t);
+    define_f32(e, op, t);
+}
+
+// Mantissa, exponent, class -----------------------------------------------------------------------------------------------
+
+/// Bits of vfpclassps. Normal numbers are what is left.
+namespace fpclass {
+inline constexpr uint8_t kQuiet = 0x01, kZero = 0x02, kMinusZero = 0x04, kInf = 0x08, kMinusInf = 0x10, kDenormal = 0x20,
+                         kSignaling = 0x80;
+inline constexpr uint8_t kNoExponent = kZero | kMinusZero | kInf | kMinusInf;
+}  // namespace fpclass
+
+inline void frexp_mant_f32(Emitter& e, const VectorOp& op) {
+    constexpr uint8_t kFromHalf = 2;  // to [1/2, 1), with the sign
+    const Zmm a = e.source(op, 0), t = e.temporary();
+    const Opmask k = e.temporary_mask();
+    e.vgetmantps(t, a, kFromHalf);
+    e.vfpclassps(k, a, fpclass::kNoExponent);
+    e.vmovaps(t | k, a);
+    define_f32(e, op, t);
+}
+inline void frexp_exp_i32_f32(Emitter& e, const VectorOp& op) {
+    const Zmm a = e.source(op, 0), t = e.temporary();
+    const Opmask k = e.temporary_mask();
+    e.vgetexpps(t, a);  // of [1, 2)
+    e.vcvtps2dq(t, t);
+    e.vpaddd(t, t, e.constant(1));
+    e.vfpclassps(k, a, fpclass::kNoExponent | fpclass::kQuiet | fpclass::kSignaling);
+    e.vpxord(t | k, t, t);
+    define(e, op, t);
+}
+/// Bits of the second source: signaling NaN, quiet NaN, -inf, -normal, -denormal, -0, +0, +denormal, +normal, +inf.
+inline void cmp_class_f32(Emitter& e, const VectorOp& op) {
+    const Zmm a = e.source(op, 0), wanted = e.source(op, 1), bit = e.temporary();
+    const Opmask out = e.temporary_mask(), k = e.temporary_mask();
+    const auto set = [&](uint32_t value) { e.vmovdqa32(bit | k, e.constant(value)); };
+    const auto set_if = [&](uint8_t classes, uint32_t value) {
+        e.vfpclassps(k, a, classes);
+        set(value);
+    };
+    e.vmovdqa32(bit, e.constant(1u << 8));
+    set_if(fpclass::kDenormal, 1u << 7);
+    e.vpmovd2m(k, a);
+    set(1u << 3);
+    e.vfpclassps(k | k, a, fpclass::kDenormal);
+    set(1u << 4);
+    set_if(fpclass::kMinusZero, 1u << 5);
+    set_if(fpclass::kZero, 1u << 6);
+    set_if(fpclass::kMinusInf, 1u << 2);
+    set_if(fpclass::kInf, 1u << 9);
+    set_if(fpclass::kQuiet, 1u << 1);
+    set_if(fpclass::kSignaling, 1u << 0);
+    e.vptestmd(out | e.exec(), bit, wanted);
+    e.define_mask(static_cast<unsigned>(op.mask_out), out);
+}
+
+/// Leading or trailing zeros; -1 where no bit is set.
+inline void first_bit_high(Emitter& e, const VectorOp& op, const Zmm& value) {
+    const Zmm t = e.temporary();
+    const Opmask k = e.temporary_mask();
+    e.vplzcntd(t, value);
+    e.vptestnmd(k, value, value);  // NOLINT(misc-redundant-expression): a mask
+    e.vpternlogd(t | k, t, t, 0xff);
+    define(e, op, t);
+}
+inline void ffbh_u32(Emitter& e, const VectorOp& op) { first_bit_high(e, op, e.source(op, 0)); }
+inline void ffbh_i32(Emitter& e, const VectorOp& op) {
+    const Zmm a = e.source(op, 0), differs = e.temporary();
+    e.vpsrad(differs, a, 31);
+    e.vpxord(differs, differs, a);
+    first_bit_high(e, op, differs);
+}
+inline void ffbl_b32(Emitter& e, const VectorOp& op) {
+    const Zmm a = e.source(op, 0), t = e.temporary();
+    e.vpsubd(t, e.constant(0), a);
+    e.vpandd(t, t, a);
+    e.vplzcntd(t, t);
+    e.vpsubd(t, e.constant(31), t);
+    define(e, op, t);
+}
+
 // Carries -----------------------------------------------------------------------------------------------------------------
 
 enum class Sum { Add, Sub, SubReversed };

@@ -107,6 +107,14 @@ Emitter::Output Emitter::generate(const Region& region) {
         for (unsigned lane = 0; lane < kStripLanes; ++lane)
             dd(step != 0 ? step * lane + first : lane / 2 + 8 * first + 16 * (lane % 2));
     }
+    for (unsigned back = 0; back < 2; ++back) {
+        L(order_pool_[back]);
+        for (unsigned lane = 0; lane < kStripLanes; ++lane) {
+            // Bits of the number of a lane: 8, 4, 2, 1 become 2, 8, 4, 1.
+            dd(back == 0 ? ((lane & 6) << 1) | ((lane >> 2) & 2) | (lane & 1)
+                         : ((lane >> 1) & 6) | ((lane & 2) << 2) | (lane & 1));
+        }
+    }
     output_.bytes = getSize();
     return output_;
 }

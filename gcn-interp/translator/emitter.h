@@ -83,6 +83,9 @@ public:
     void narrow(const Wide& wide, const Xbyak::Zmm& low, const Xbyak::Zmm& high);
     /// Bits of eight lanes each of a Wide become bits of 16 lanes, in first.
     void join_masks(const Xbyak::Opmask& first, const Xbyak::Opmask& second);
+    /// For vpermd: lanes of a row in the order of a Wide's, and back.
+    Xbyak::Address lanes_of_wide() { return ptr[rip + order_pool_[0]]; }
+    Xbyak::Address lanes_from_wide() { return ptr[rip + order_pool_[1]]; }
     /// The halves of a 64-bit source.
     Xbyak::Zmm low_half(const VectorOp& op, unsigned n);
     Xbyak::Zmm high_half(const VectorOp& op, unsigned n);
@@ -176,6 +179,7 @@ private:
     Xbyak::Label exit_;
     std::map<uint64_t, Xbyak::Label> pool_;
     std::map<std::pair<unsigned, unsigned>, Xbyak::Label> lane_pool_;  ///< step, first; step 0: interleave
+    std::array<Xbyak::Label, 2> order_pool_;
     std::map<Routine, Xbyak::Label> routines_;
     Output output_;
 
