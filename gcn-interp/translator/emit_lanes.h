@@ -193,6 +193,52 @@ inline void rcp_f32(Emitter& e, const VectorOp& op) {
     flush(e, t);
     define_f32(e, op, t);
 }
+/// Step by step as exec/transcendental.inc does it: where two sums differ the result is computed as the lane function does.
+inline void rsq_f32(Emitter& e, const VectorOp& op) {
+    constexpr uint8_t kNotEqual = 4;
+    constexpr uint32_t kHalf = 0x3f000000, kOne = 0x3f800000, kSlack = 0x2b800000;  // 2^-40
+    const Zmm x = flushed(e, e.source(op, 0)), y = e.temporary(), a = e.temporary(), low = e.temporary(), half = e.temporary(),
+              r = e.temporary();
+    const Opmask k = e.temporary_mask();
+    e.vrsqrt14ps(y, x);
+    e.vmulps(a, x, y);
+    e.vmulps(half, y, e.constant(kHalf));
+    e.vfnmadd213ps(a, y, e.constant(kOne));
+    e.vfmadd231ps(y, half, a);
+    e.vmulps(a, x, y);
+    e.vmovaps(low, a);
+    e.vfmsub231ps(low, x, y);
+    e.vfnmadd213ps(a, y, e.constant(kOne));
+    e.vfnmadd213ps(low, y, a);
+    e.vmulps(half, y, e.constant(kHalf));
+    e.vsubps(a, low, e.constant(kSlack));
+    e.vaddps(low, low, e.constant(kSlack));
+    e.vmovaps(r, y);
+    e.vfmadd231ps(r, half, a);
+    e.vfmadd213ps(low, half, y);
+    e.vcmpps(k | e.exec(), r, low, kNotEqual);
+    e.kortestw(k, k);
+    Xbyak::Label undecided, decided;
+    e.jnz(undecided, Xbyak::CodeGenerator::T_NEAR);
+    e.L(decided);
+    const auto one = e.pool64(0x3ff0000000000000);
+    e.elsewhere([&e, x, y, a, low, r, one, undecided, decided]() mutable {
+        const auto half_of = [](const Zmm& reg) { return Xbyak::Ymm(reg.getIdx()); };
+        e.L(undecided);
+        e.vextractf64x4(half_of(low), x, 1);
+        e.vcvtps2pd(a, half_of(x));
+        e.vcvtps2pd(low, half_of(low));
+        e.vbroadcastsd(y, one);
+        for (const Zmm& part : {a, low}) {
+            e.vsqrtpd(part, part);
+            e.vdivpd(part, y, part);
+            e.vcvtpd2ps(half_of(part), part);
+        }
+        e.vinsertf64x4(r, a, half_of(low), 1);
+        e.jmp(decided, Xbyak::CodeGenerator::T_NEAR);
+    });
+    define_f32(e, op, r);
+}
 inline void sqrt_f32(Emitter& e, const VectorOp& op) {
     const Zmm a = flushed(e, e.source(op, 0)), t = e.temporary();
     e.vsqrtps(t, a);

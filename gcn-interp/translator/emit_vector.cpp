@@ -57,6 +57,7 @@ std::array<Row, kOpCount> make_rows() {
     set_float(Op::v_trunc_f32, float1<LYRA_ROUND(vrndscaleps, 11)>);
     set_float(Op::v_rcp_f32, rcp_f32);
     set_float(Op::v_rcp_iflag_f32, rcp_f32);
+    set_float(Op::v_rsq_f32, rsq_f32);
     set_float(Op::v_sqrt_f32, sqrt_f32);
     set_float(Op::v_ldexp_f32, ldexp_f32);
     set_float(Op::v_ldexp_f64, ldexp_f64);
@@ -230,7 +231,6 @@ bool Emitter::transcendental(const Inst& inst) {
     const auto row_of = [&](unsigned number) { return ptr[rbp + static_cast<int>(number * sizeof(VgprRow))]; };
     transcendental::Routine function = nullptr;
     switch (inst.op) {
-        case Op::v_rsq_f32: function = routines->rsq; break;
         case Op::v_exp_f32: function = routines->exp; break;
         case Op::v_log_f32: function = routines->log; break;
         default: return false;

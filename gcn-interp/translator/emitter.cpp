@@ -94,6 +94,7 @@ Emitter::Output Emitter::generate(const Region& region) {
     add(rsp, 8);
     for (const Xbyak::Reg64& reg : {r15, r14, r13, r12, rbp, rbx}) pop(reg);
     ret();
+    for (const auto& emit : elsewhere_) emit();
     emit_routines();
     align(64);
     for (auto& [bits, label] : pool_) {

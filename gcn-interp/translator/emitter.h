@@ -7,7 +7,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include <xbyak/xbyak.h>
@@ -96,6 +98,8 @@ public:
     /// The constant in all lanes.
     Xbyak::Zmm constant(uint32_t bits);
     Xbyak::Zmm constant64(uint64_t bits);
+    /// The constant in memory.
+    Xbyak::Address pool64(uint64_t bits) { return ptr[rip + pool(bits)]; }
     /// The register becomes VGPR n.
     void define(unsigned vgpr, const Xbyak::Zmm& value);
     void define_wide(unsigned vgpr, const Wide& value);
@@ -105,6 +109,9 @@ public:
     Xbyak::Opmask mask(unsigned pair);
     void define_mask(unsigned pair, const Xbyak::Opmask& value);
     Xbyak::Opmask exec() const { return exec_of(strip_); }
+
+    /// Code that is seldom needed goes behind the region's. @param emit  ends with a jump back
+    void elsewhere(std::function<void()> emit) { elsewhere_.push_back(std::move(emit)); }
 
     // Scalar registers
     Xbyak::Address scalar32(unsigned operand);
@@ -177,6 +184,7 @@ private:
     const Region* region_ = nullptr;
     std::map<int32_t, Xbyak::Label> block_labels_;
     Xbyak::Label exit_;
+    std::vector<std::function<void()>> elsewhere_;
     std::map<uint64_t, Xbyak::Label> pool_;
     std::map<std::pair<unsigned, unsigned>, Xbyak::Label> lane_pool_;  ///< step, first; step 0: interleave
     std::array<Xbyak::Label, 2> order_pool_;
