@@ -191,6 +191,7 @@ struct Workgroup {
     uint8_t waves_at_barrier = 0;
     bool has_barrier_slot = false;
     bool saved = false;                     ///< at least one of its waves has ended in the save area
+    uint64_t slots = 0;                     ///< of its waves, a bit each
     bool keeps_place = false;               ///< while start() runs it: what it has taken is for the next group then
     void visit(StateVisitor& v);
 };

@@ -151,6 +151,7 @@ Wave& ComputeUnit::take_wave(const Wave& image, const Plan& plan, unsigned numbe
     Wave& wave = waves_[place.slot];
     copy_image(wave, image);
     wave.slot = place.slot;
+    workgroups_[plan.group].slots |= uint64_t{1} << place.slot;
     wave.workgroup = plan.group;
     wave.wave_in_group = static_cast<uint8_t>(number);
     wave.lds_base = plan.lds_base;

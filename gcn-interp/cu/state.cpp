@@ -119,7 +119,8 @@ void ComputeUnit::take_loaded(StateVisitor& v) {
         v.require((taken.simds[place.simd()].vgprs & rows) == 0, "two waves have the same registers");
         taken.add_wave(place, wave.vgpr_count, sgprs_taken(wave));
         v.require(taken.simds[place.simd()].sgprs <= kSgprsPerSimd, "waves have more registers than there are");
-        const Workgroup& group = workgroups_[wave.workgroup];
+        Workgroup& group = workgroups_[wave.workgroup];
+        group.slots |= uint64_t{1} << wave.slot;
         v.require(group.used && group.dispatch == wave.dispatch && group.lds_base == wave.lds_base &&
                       group.lds_bytes == wave.lds_bytes,
                   "a wave is not of its work-group");

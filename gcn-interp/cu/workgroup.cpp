@@ -140,9 +140,9 @@ void ComputeUnit::gws_again(unsigned slot) {
 
 void ComputeUnit::release_barrier(uint8_t group) {
     workgroups_[group].waves_at_barrier = 0;
-    for (uint64_t left = storage_->taken.slots; left != 0; left &= left - 1) {
+    for (uint64_t left = workgroups_[group].slots; left != 0; left &= left - 1) {
         Wave& wave = waves_[static_cast<unsigned>(std::countr_zero(left))];
-        if (wave.state != WaveState::AtBarrier || wave.workgroup != group) continue;
+        if (wave.state != WaveState::AtBarrier) continue;
         wave.status = StatusBits::InBarrier::set(wave.status, 0);
         go_on(wave);
     }
@@ -161,6 +161,7 @@ void ComputeUnit::end_wave(Wave& wave) {
     if (!group.keeps_place) storage_->taken.give_back_wave(storage_->place_of(wave), wave.vgpr_count, sgprs_taken(wave));
     set_state(wave, WaveState::Free);
     --live_;
+    group.slots &= ~(uint64_t{1} << wave.slot);
     --group.waves_live;
     if (group.waves_live != 0) {
         if (group.waves_at_barrier == group.waves_live) release_barrier(wave.workgroup);
