@@ -12,7 +12,9 @@ namespace {
 
 constexpr uint64_t kLeastPiece = 128,
                    kMostPiece = 2048;  ///< instructions before a compute unit gets new groups and others are looked at
-constexpr uint64_t kShare = 4096;      ///< most instructions of a compute unit in a round
+/// Most instructions of a compute unit in a round: some 100 us, beside which what a round costs is little. Its registers and
+/// LDS come to the cache nearest to the thread meanwhile.
+constexpr uint64_t kShare = 4096, kTranslatedShare = 65536;
 constexpr uint64_t kLeastShare = 256;  ///< less is not worth a turn
 constexpr uint64_t kWarmUp = 2048;     ///< instructions before helpers are called: short kernels do better without
 constexpr uint64_t kFirstTurn = 1024;  ///< instructions that each wave gets when it is launched
@@ -226,7 +228,8 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
     const bool parallel = threads_ > 1 && todo_.size() > 1 && warm_ >= kWarmUp && !d_.env_.tracer.on();
     // Alone the round takes as long as one with helpers.
     budget_ = std::max<uint64_t>(parallel ? budget : budget / threads_, 1);
-    share_ = threads_ == 1 ? kShare : std::clamp(budget_ / todo_.size(), std::min(kLeastShare, budget_), kShare);
+    const uint64_t most = d_.translator_ ? kTranslatedShare : kShare;
+    share_ = threads_ == 1 ? most : std::clamp(budget_ / todo_.size(), std::min(kLeastShare, budget_), most);
     next_ = 0;
     used_ = 0;
     over_ = false;

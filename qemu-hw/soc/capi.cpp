@@ -40,8 +40,10 @@ namespace {
 
 using namespace lyra;
 
-/// Instructions of each thread per hold of the device lock: about 50 us, the longest that a vCPU waits for a register.
-constexpr uint64_t kSliceInstructions = 4000;
+/// Instructions of each thread per hold of the device lock at first; then as many as take about 50 us, the longest that a vCPU
+/// waits for a register.
+constexpr uint64_t kSliceInstructions = 4000, kMostSliceInstructions = 128'000;
+constexpr auto kShortSlice = std::chrono::microseconds(30), kLongSlice = std::chrono::microseconds(70);
 /// Virtual time: one lyra_run().
 constexpr uint64_t kRunNs = 1000;
 /// Nine hours of device time as busy as KFDQMTest.OverSubscribeCpQueues.
@@ -109,8 +111,8 @@ RecordedCall access(CallKind kind, uint64_t offset, unsigned size, uint64_t valu
 struct lyra_device {
     lyra_device(const lyra_config& config, const lyra_host_ops* ops, void* opaque, void* vram)
         : host(ops, opaque), has_clock(ops && ops->now_ns), env(host), timed(prepare(config)),
-          slice(kSliceInstructions * shape_of(config).threads),
-          soc(env, shape_of(config), static_cast<uint8_t*>(vram), config.vram_bytes), rom(vbios_image()) {}
+          threads(shape_of(config).threads), soc(env, shape_of(config), static_cast<uint8_t*>(vram), config.vram_bytes),
+          rom(vbios_image()) {}
 
     /// What the chip finds when it is made. @return whether it has virtual time
     bool prepare(const lyra_config& config) {
@@ -229,7 +231,7 @@ struct lyra_device {
     const bool has_clock;
     Env env;
     const bool timed;      ///< virtual time
-    const uint64_t slice;  ///< instructions per hold of the lock, all threads together
+    const uint64_t threads;  ///< that run waves
     std::unique_ptr<TraceSink> trace;
     std::unique_ptr<TraceHash> hash;
     std::unique_ptr<gcn::ExecHistogram> histogram;
@@ -250,12 +252,17 @@ struct lyra_device {
 };
 
 void lyra_device::pump() {
+    uint64_t slice = kSliceInstructions;  // of each thread
     while (!stop) {
         RunState state;
         {
             std::unique_lock hold(lock);
             take_doorbells();
-            state = soc.run(slice);
+            const auto start = std::chrono::steady_clock::now();
+            state = soc.run(slice * threads);
+            const auto took = std::chrono::steady_clock::now() - start;
+            if (took > kLongSlice) slice = std::max(slice / 2, kSliceInstructions);
+            if (took < kShortSlice && state == RunState::Busy) slice = std::min(slice * 2, kMostSliceInstructions);
         }
         // std::mutex is not fair: without this a vCPU could wait for many slices.
         while (waiters.load() != 0 && !stop) std::this_thread::yield();
