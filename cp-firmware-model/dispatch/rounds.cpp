@@ -143,7 +143,7 @@ public:
     bool room = true;  ///< a wave has ended since no group could be placed here
     uint64_t prepared = 0;  ///< dispatch whose kernel the compute unit has prepared
     gcn::WorkgroupLaunch launch;  ///< its next group
-    unsigned waves_per_group = 0;
+    unsigned waves_per_group = 1;
     uint64_t group_cost = 1024;  ///< instructions that work-groups have taken when they were launched, on average
     GridWalk walk;  ///< begins with those that have been claimed
 
@@ -277,6 +277,8 @@ uint64_t Dispatcher::Rounds::run_share(unsigned cu, uint64_t share) {
         }
         if (over_.load(std::memory_order_relaxed) && used >= share / 4) break;
     }
+    // Between rounds, where queues are taken away, waves are in every place that hardware would have filled.
+    used += refill(cu, 0);
     if (Link& link = *links_[cu]; link.has_ends()) {
         const auto held = hold(cu);
         link.tell_ends();
@@ -284,18 +286,18 @@ uint64_t Dispatcher::Rounds::run_share(unsigned cu, uint64_t share) {
     return used;
 }
 
-/// As many groups as find room, or run in so many instructions. @return instructions, and what launches cost
+/// As many groups as run in so many instructions; 0: as find room, none of which runs yet. @return instructions, and what
+/// launches cost
 uint64_t Dispatcher::Rounds::refill(unsigned cu, uint64_t budget) {
     Link& link = *links_[cu];
     gcn::ComputeUnit& unit = *d_.cus_[cu];
+    const bool fills = budget == 0;
     uint64_t used = 0;
-    while (link.room && used < budget) {
+    while (link.room && (fills || used < budget)) {
         const uint64_t prepared = link.prepared;
-        const uint64_t affordable = (budget - used) / link.group_cost + 1;
-        const unsigned most =
-            prepared == 0
-                ? 0
-                : std::max(static_cast<unsigned>(std::min<uint64_t>(affordable, kRefillWaves / link.waves_per_group)), 1u);
+        const uint64_t affordable = fills ? kRefillWaves : (budget - used) / link.group_cost + 1;
+        const auto wanted = static_cast<unsigned>(std::min<uint64_t>(affordable, kRefillWaves / link.waves_per_group));
+        const unsigned most = prepared == 0 ? 0 : std::max(wanted, 1u);
         const unsigned places = most == 0 ? 0 : unit.reserve(most);
         link.room = prepared == 0 || places != 0;
         if (!link.room) break;
@@ -306,11 +308,11 @@ uint64_t Dispatcher::Rounds::refill(unsigned cu, uint64_t budget) {
             const uint64_t turn = budget >= kFirstTurn ? kFirstTurn * link.waves_per_group : budget - std::min(used, budget);
             const uint64_t cost = unit.start(link.launch, turn) + kLaunchCost;
             used += cost;
-            link.group_cost = (3 * link.group_cost + cost) / 4;
+            if (!fills) link.group_cost = (3 * link.group_cost + cost) / 4;
         }
         // Claimed were whole groups; those at the grid's edge may have fewer waves.
         if (places != 0) link.not_launched(prepared, uint64_t{groups} * link.waves_per_group - unit.started());
-        if (groups != 0 && unit.waves_live() != 0) break;  // others want a turn first
+        if (!fills && groups != 0 && unit.waves_live() != 0) break;  // others want a turn first
         if (groups == 0 && link.prepared == prepared) break;
     }
     unit.finish();
