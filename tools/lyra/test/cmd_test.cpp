@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -34,6 +35,7 @@ struct Options {
     GuestOptions guest;
     std::vector<std::string> groups;
     bool json = false;
+    bool times = false;
     uint64_t soak = 0;         ///< pre-emptions; 0: other tests
     bool isa = false;          ///< the long proofs of the instruction set, and nothing else
     bool libraries = false;    ///< all programs of Debian's libraries, and nothing else
@@ -72,7 +74,8 @@ size_t read_junit(const std::string& xml, const char* group, Report& report) {
         report.add(group, attribute(tag, "name"), verdict,
                    verdict == Verdict::Passed ? ""
                    : status == "notrun"       ? "not run"
-                                              : detail);
+                                              : detail,
+                   std::strtod(attribute(tag, "time").c_str(), nullptr));
         at = next;
     }
     return found;
@@ -516,7 +519,7 @@ int run(const Options& options) {
     if (!fs::exists(source_dir() / "CMakeLists.txt"))
         throw UserError("the tests are in Lyra's source tree, not in the package: ./lyra test");
     if (options.soak != 0) return soak(options);
-    Report report(options.json);
+    Report report(options.json, options.times);
     bool cut_short = false;
     for (const Group& group : chosen_groups(options)) {
         try {
@@ -527,11 +530,12 @@ int run(const Options& options) {
         } catch (const std::exception& error) {
             report.add(group.name, "run", Verdict::Failed, error.what());
         }
+        report.end_group(group.name);
     }
     if (options.json)
         fmt::print("{}\n", report.json().dump(2));
     else
-        fmt::print("{}\n", report.totals());
+        fmt::print("{}{}\n", options.times ? report.group_times() : "", report.totals());
     if (cut_short) {
         complain("interrupted");
         return kInterrupted;
@@ -557,6 +561,7 @@ std::function<int()> set_up_test(CLI::App& app) {
         ->check(CLI::Range(1, 1024))
         ->type_name("N");
     app.add_flag("--json", options->json, "print the results as JSON");
+    app.add_flag("--times", options->times, "say how long each test and each group took");
     app.add_option("--soak", options->soak, "pre-empt running queues so often, in process, and nothing else")
         ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000'000}))
         ->type_name("COUNT")
