@@ -6,15 +6,14 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
-#include <thread>
 
 #include "tools/lyra/cli/artefact.h"
+#include "tools/lyra/cli/side_by_side.h"
 #include "tools/lyra/guest/kernel_log.h"
 
 namespace lyra::cli {
@@ -204,31 +203,21 @@ void run_in_one_kind(const GuestOptions& options, const fs::path& program, const
 }
 
 /// The same in several guests at a time, the cases dealt out among them.
-void run_side_by_side(const GuestOptions& options, const fs::path& program, const std::vector<KfdtestCase>& cases,
-                      unsigned watchdog_s, unsigned guests, const std::function<void(const KfdtestResult&)>& done,
-                      const std::string& before) {
+void run_shares(const GuestOptions& options, const fs::path& program, const std::vector<KfdtestCase>& cases,
+                unsigned watchdog_s, unsigned guests, const std::function<void(const KfdtestResult&)>& done,
+                const std::string& before) {
     std::vector<std::vector<KfdtestCase>> shares(std::min<size_t>(guests, cases.size()));
     for (size_t n = 0; n < cases.size(); ++n) shares[n % shares.size()].push_back(cases[n]);
     std::mutex lock;
-    std::exception_ptr error;
-    std::vector<std::thread> threads;
-    threads.reserve(shares.size());
-    for (const std::vector<KfdtestCase>& share : shares) {
-        threads.emplace_back([&] {
-            try {
-                const auto one_at_a_time = [&](const KfdtestResult& result) {
-                    const std::lock_guard guard(lock);
-                    done(result);
-                };
-                run_in_one_kind(options, program, share, watchdog_s, one_at_a_time, before);
-            } catch (...) {
-                const std::lock_guard guard(lock);
-                if (!error) error = std::current_exception();
-            }
-        });
-    }
-    for (std::thread& thread : threads) thread.join();
-    if (error) std::rethrow_exception(error);
+    const auto one_at_a_time = [&](const KfdtestResult& result) {
+        const std::lock_guard guard(lock);
+        done(result);
+    };
+    std::vector<std::function<void()>> tasks;
+    tasks.reserve(shares.size());
+    for (const std::vector<KfdtestCase>& share : shares)
+        tasks.emplace_back([&] { run_in_one_kind(options, program, share, watchdog_s, one_at_a_time, before); });
+    side_by_side(tasks);
 }
 
 }  // namespace
@@ -239,7 +228,7 @@ void run_kfdtest(const GuestOptions& options, const std::vector<KfdtestCase>& ca
     std::map<std::string, std::vector<KfdtestCase>> kinds;
     for (const KfdtestCase& test : cases) kinds[test.guest].push_back(test);
     for (const auto& [needs, group] : kinds)
-        run_side_by_side(guest_for(options, needs), program, group, watchdog_s, parallel, done, before);
+        run_shares(guest_for(options, needs), program, group, watchdog_s, parallel, done, before);
 }
 
 }  // namespace lyra::cli

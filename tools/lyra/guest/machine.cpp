@@ -145,7 +145,8 @@ fs::path GuestMachine::log_path() const {
     const fs::path dir = cache_dir() / "log";
     fs::create_directories(dir);
     prune_logs(dir);
-    return dir / fmt::format("boot-{}.log", getpid());
+    static std::atomic<unsigned> made{0};  // several guests may run at a time
+    return dir / fmt::format("boot-{}-{}.log", getpid(), ++made);
 }
 
 /// Nothing that is different each time may be in the machine before the job comes. What a boot says is of interest when it is
