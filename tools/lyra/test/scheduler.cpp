@@ -16,6 +16,7 @@ namespace lyra::cli {
 
 namespace {
 
+constexpr unsigned kLong = 400;  ///< seconds for a check: most start ROCm twice
 constexpr unsigned kSamples = 20, kWarmUp = 2;  ///< kernels of the critical client; the latter before the scheduler is on
 
 /// Work-groups of a client's kernels, and of the one kernel of a queue of high priority in the process of the client of low
@@ -188,8 +189,6 @@ void test_scheduler(const GuestOptions& options, Report& report) {
         {"a priority out of range is refused", no_priority.c_str(), 1, {}, {}},
         {"settings are read back", read_back.c_str(), 0, {"250", "[poll]", "[static]", "15"}, {}},
     };
-    // Two starts of ROCm in each.
-    constexpr unsigned kLong = 400;
     for (size_t n = 0; n < names.size(); ++n)
         checks.push_back({names[n].c_str(), scripts[n].c_str(), 0, {"PASSED", statics[n].c_str()}, {}, kLong});
     const std::string killed_queue = killed("queue"), killed_process = killed("process"), killed_static = killed("static");
@@ -329,9 +328,11 @@ void test_scheduler(const GuestOptions& options, Report& report) {
     const SlotTrace trace(file);
     for (const Way& way : kWays) check_slots(trace, way, report);
     check_resets(guest.trace, report);
+}
 
-    // In a guest of their own, because the driver writes registers of the debugger during a reset, which is not the
-    // scheduler's. The driver without the patches does not survive the first two, and fails in the others.
+// In a guest of their own, because the driver writes registers of the debugger during a reset, which is not the scheduler's.
+// The driver without the patches does not survive the first two, and fails in the others.
+void test_bad_times(const GuestOptions& options, Report& report) {
     const std::array<std::pair<const char*, const char*>, 4> meanwhile = {
         {{"enter", "debugging begins during a reset of the GPU"},
          {"leave", "debugging ends during a reset of the GPU"},
@@ -357,8 +358,12 @@ void test_scheduler(const GuestOptions& options, Report& report) {
                             {": PASSED"},
                             {},
                             kLong});
-    guest.trace.clear();
-    run_checks(guest, "scheduler", "boots for debuggers and evictions that come at a bad time", during_reset, job, report);
+    GuestOptions guest = options;
+    if (guest.kernel_tree.empty()) guest.kfd = "lyra";
+    guest.stock_driver = false;
+    GuestJob job;
+    add_driver_programs(job);
+    run_checks(guest, "scheduler", "runs for debuggers and evictions that come at a bad time", during_reset, job, report);
 }
 
 namespace {
@@ -422,6 +427,7 @@ void test_firmware_probe(const GuestOptions& options, Report& report) {
     guest.smp = 1;
     if (guest.kernel_tree.empty()) guest.kfd = "lyra";
     guest.stock_driver = false;
+    guest.snapshot = false;  // no other guest would go on from it
     GuestJob job;
     add_timing_program(job);
     // One setting differs from what the driver begins with, so that setting back is more than setting the defaults.

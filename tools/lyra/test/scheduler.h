@@ -10,6 +10,9 @@ namespace lyra::cli {
 /// Clients of two priorities under each policy, in one guest.
 void test_scheduler(const GuestOptions& options, Report& report);
 
+/// Debuggers and evictions during resets of the GPU, in another guest.
+void test_bad_times(const GuestOptions& options, Report& report);
+
 /// The driver's trace events and the device's are in one clock.
 void test_kernel_events(const GuestOptions& options, Report& report);
 
