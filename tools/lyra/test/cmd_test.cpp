@@ -334,30 +334,43 @@ void test_deterministic(const Options& options, Report& report) {
     GuestOptions guest = options.guest;
     guest.deterministic = true;
     if (guest.timeout_s == 0) guest.timeout_s = 900;
-    std::vector<std::string> lines;
-    std::string why;
     const std::string recording = (work.path() / "recording").string();
     struct Run {
         uint64_t seed;
         bool saved;
         std::string record;
+        std::string line{}, why{};
+        double seconds = 0;
     };
-    for (const Run& run :
-         std::initializer_list<Run>{{1, false, ""}, {1, false, recording}, {1, true, ""}, {1, true, ""}, {2, true, ""}}) {
-        guest.seed = run.seed;
-        guest.snapshot = run.saved;
-        guest.record = run.record;
-        const auto trace = deterministic_run(guest, work.path() / "program", why);
-        if (trace) lines.push_back(trace_summary(trace->hash, trace->events, trace->virtual_ns));
+    std::vector<Run> runs{{1, false, ""}, {1, false, recording}, {1, true, ""}, {1, true, ""}, {2, true, ""}};
+    const auto run = [&](size_t first, size_t end) {
+        for (size_t n = first; n < end; ++n) {
+            GuestOptions one = guest;
+            one.seed = runs[n].seed;
+            one.snapshot = runs[n].saved;
+            one.record = runs[n].record;
+            const auto start = std::chrono::steady_clock::now();
+            const auto trace = deterministic_run(one, work.path() / "program", runs[n].why);
+            runs[n].seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+            if (trace) runs[n].line = trace_summary(trace->hash, trace->events, trace->virtual_ns);
+        }
+    };
+    constexpr size_t kBooted = 2;
+    report.side_by_side([&] { run(0, kBooted); }, [&] { run(kBooted, runs.size()); });
+    std::vector<std::string> lines;
+    std::string all;
+    bool ran = true;
+    for (const Run& each : runs) {
+        lines.push_back(each.line);
+        ran = ran && !each.line.empty() && each.why.empty();
+        all += each.why + each.line + "\n";
     }
-    const bool ran = lines.size() == 5 && why.empty();
-    const std::string all = fmt::format("{}{}", why, fmt::join(lines, "\n"));
-    const auto check = [&](const char* name, bool good) {
-        report.add("deterministic", name, ran && good ? Verdict::Passed : Verdict::Failed, ran && good ? "" : all);
+    const auto check = [&](const char* name, bool good, double seconds) {
+        report.add("deterministic", name, ran && good ? Verdict::Passed : Verdict::Failed, ran && good ? "" : all, seconds);
     };
-    check("equal runs have equal traces, one of them recorded", ran && lines[0] == lines[1]);
-    check("equal runs from a saved machine have equal traces", ran && lines[2] == lines[3]);
-    check("another seed has another trace", ran && lines[2] != lines[4]);
+    check("equal runs have equal traces, one of them recorded", ran && lines[0] == lines[1], runs[0].seconds + runs[1].seconds);
+    check("equal runs from a saved machine have equal traces", ran && lines[2] == lines[3], runs[2].seconds + runs[3].seconds);
+    check("another seed has another trace", ran && lines[2] != lines[4], runs[4].seconds);
     // What stops the machine for its host to save it is a device that any program reaches.
     guest.snapshot = true;
     guest.record.clear();
@@ -393,7 +406,7 @@ void run_kfdtest_cases(GuestOptions guest, const char* group, const std::vector<
         std::copy_if(cases.begin(), cases.end(), std::back_inserter(some),
                      [&](const KfdtestCase& test) { return test.guest.empty() == usual; });
         guest.snapshot = saved && usual;
-        run_kfdtest(guest, some, kWatchdogSeconds, done, before);
+        run_kfdtest(guest, some, kWatchdogSeconds, done, before, report.guests_at_a_time());
     }
 }
 
@@ -417,8 +430,8 @@ void test_patched_driver(const Options& options, Report& report) {
     test_bad_times(options.guest, report);
     test_kunit(report);
     test_facts(report);
-    test_kernel_events(options.guest, report);
-    test_firmware_probe(options.guest, report);
+    report.side_by_side([&] { test_kernel_events(options.guest, report); },
+                        [&] { test_firmware_probe(options.guest, report); });
     test_measure(options.guest, report);
     test_session(report);
     GuestOptions guest = options.guest;
@@ -527,7 +540,9 @@ int run(const Options& options) {
     if (!fs::exists(source_dir() / "CMakeLists.txt"))
         throw UserError("the tests are in Lyra's source tree, not in the package: ./lyra test");
     if (options.soak != 0) return soak(options);
-    Report report(options.json, options.times);
+    const GuestOptions& guest = options.guest;
+    const bool one_at_a_time = !guest.trace.empty() || !guest.log.empty() || !guest.record.empty() || guest.gdb;
+    Report report(options.json, options.times, one_at_a_time);
     bool cut_short = false;
     for (const Group& group : chosen_groups(options)) {
         try {

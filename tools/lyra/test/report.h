@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +12,8 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "tools/lyra/cli/side_by_side.h"
 
 namespace lyra::cli {
 
@@ -22,16 +26,20 @@ struct Outcome {
     double seconds = 0;   ///< of the host
 };
 
-/// Collects and prints outcomes as they come.
+/// Collects and prints outcomes as they come, from any thread.
 class Report {
 public:
-    /// @param times  each line says how long the test took
-    Report(bool quiet, bool times) : quiet_(quiet), times_(times) {}
+    /// @param times         each line says how long the test took
+    /// @param one_at_a_time  guests that would write the same file, for one
+    Report(bool quiet, bool times, bool one_at_a_time) : quiet_(quiet), times_(times), one_at_a_time_(one_at_a_time) {
+        last().lap();
+    }
     /// @param seconds  what it took, if that is not the time since the outcome before: what many tests need is made with the
     ///                 first of them
     void add(const std::string& group, const std::string& name, Verdict verdict, const std::string& detail = "",
              std::optional<double> seconds = {}) {
-        const double since_last = last_.lap();
+        const double since_last = last().lap();
+        const std::lock_guard guard(lock_);
         outcomes_.push_back({group, name, verdict, detail, seconds.value_or(since_last)});
         ++counts_[static_cast<size_t>(verdict)];
         if (quiet_) return;
@@ -43,7 +51,24 @@ public:
     /// A group of tests has ended, which began with the program or when the one before ended.
     void end_group(const std::string& name) {
         groups_.emplace_back(name, group_.lap());
-        last_.lap();
+        last().lap();
+    }
+    unsigned guests_at_a_time() const { return one_at_a_time_ ? 1 : 2; }
+    /// Two tests of which neither disturbs the other, at the same time.
+    void side_by_side(const std::function<void()>& one, const std::function<void()>& other) {
+        const auto timed = [](const std::function<void()>& test) {
+            return [&test] {
+                last().lap();
+                test();
+            };
+        };
+        if (one_at_a_time_) {
+            one();
+            other();
+        } else {
+            cli::side_by_side({timed(one), timed(other)});
+        }
+        last().lap();
     }
     /// What each group took, as lines.
     std::string group_times() const {
@@ -78,6 +103,11 @@ private:
     private:
         std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
     };
+    /// When this thread's last outcome was there.
+    static Clock& last() {
+        static thread_local Clock clock;
+        return clock;
+    }
     static const char* word(Verdict verdict) {
         constexpr const char* kWords[] = {"passed", "FAILED", "skipped"};
         return kWords[static_cast<size_t>(verdict)];
@@ -90,11 +120,12 @@ private:
         for (const char c : shown) result += c == '\n' ? std::string("\n    ") : std::string(1, c);
         return result;
     }
-    bool quiet_, times_;
+    bool quiet_, times_, one_at_a_time_;
     unsigned counts_[3] = {};
     std::vector<Outcome> outcomes_;
     std::vector<std::pair<std::string, double>> groups_;
-    Clock last_, group_;
+    Clock group_;
+    std::mutex lock_;
 };
 
 }  // namespace lyra::cli
