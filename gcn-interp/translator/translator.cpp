@@ -2,6 +2,8 @@
 // Generated code by page; step 6 of the data flow.
 #include "gcn-interp/translator/translator.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -16,6 +18,14 @@ namespace {
 
 constexpr uint8_t kNeverByte = 0;
 constexpr size_t kBufferBytes = size_t{2} << 20;  ///< more than the longest region needs
+
+std::atomic<uint64_t> process_blocks{0}, process_ns{0};
+
+uint64_t thread_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
 
 uint64_t hash_of(std::span<const uint8_t> bytes) {
     return std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
@@ -50,6 +60,7 @@ const uint8_t* PageCode::warm(uint32_t offset) {
 }
 
 void PageCode::generate(uint32_t offset) {
+    const uint64_t start = thread_ns();
     auto unit = std::make_unique<Unit>();
     unit->region = discover(page_, offset, translator_.chip_);
     size_t steps = 0;
@@ -85,8 +96,8 @@ void PageCode::generate(uint32_t offset) {
         std::atomic<const uint8_t*>& slot = code_[at / 4];
         if (slot.load(std::memory_order_relaxed) == nullptr) slot.store(unit->code + code, std::memory_order_release);
     }
-    translator_.counters_.blocks.fetch_add(output.entries.size(), std::memory_order_relaxed);
     units_.push_back(std::move(unit));
+    translator_.count_generated(output.entries.size(), thread_ns() - start);
 }
 
 TranslatedPage::TranslatedPage(Translator& translator, std::span<const uint8_t> page)
@@ -147,6 +158,17 @@ bool Translator::may_generate(size_t steps) {
     if (options_.limited && steps_.load(std::memory_order_relaxed) + steps > allowed) return false;
     steps_.fetch_add(steps, std::memory_order_relaxed);
     return true;
+}
+
+void Translator::count_generated(size_t blocks, uint64_t ns) {
+    counters_.blocks.fetch_add(blocks, std::memory_order_relaxed);
+    counters_.generating_ns.fetch_add(ns, std::memory_order_relaxed);
+    process_blocks.fetch_add(blocks, std::memory_order_relaxed);
+    process_ns.fetch_add(ns, std::memory_order_relaxed);
+}
+
+Translator::Generated Translator::generated_by_process() {
+    return {process_blocks.load(std::memory_order_relaxed), process_ns.load(std::memory_order_relaxed)};
 }
 
 void Translator::drop_unused() {

@@ -94,8 +94,16 @@ public:
     struct Counters {
         std::atomic<uint64_t> blocks{0};  ///< generated
         std::atomic<uint64_t> executed{0};  ///< wave instructions that generated code has executed
+        std::atomic<uint64_t> generating_ns{0};  ///< processor time of generating
     };
     Counters& counters() { return counters_; }
+
+    /// The same of all translators that this process has had. It is no state of a device: it depends on the host.
+    struct Generated {
+        uint64_t blocks = 0;
+        uint64_t ns = 0;
+    };
+    static Generated generated_by_process();
 
     /// Run a wave from a block on. @param code  an answer of PageCode::at() @param stopped_at  PC of the instruction that asked
     /// for something or faulted @return instructions executed; 0 when the budget does not last for the block
@@ -104,6 +112,7 @@ public:
 private:
     friend class PageCode;
     bool may_generate(size_t steps);
+    void count_generated(size_t blocks, uint64_t ns);
     /// Give up the pages that no compute unit has any more.
     void drop_unused();
     void erase_unused();

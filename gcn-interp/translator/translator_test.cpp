@@ -195,5 +195,19 @@ TEST_F(TranslatorTest, RandomProgramsDoWhatTheInterpreterDoes) {
     EXPECT_GT(translated, programs);
 }
 
+TEST_F(TranslatorTest, BlocksAndTheTimeThatTheyTookAreCounted) {
+    const Translator::Generated before = Translator::generated_by_process();
+    const auto shared = translator.page(page_of({0x7e000280, 0xbf810000}));  // v_mov_b32 v0, 0; s_endpgm
+    ASSERT_NE(shared->code({kSgprs, kVgprs})->at(0), nullptr);
+    const uint64_t blocks = translator.counters().blocks, ns = translator.counters().generating_ns;
+    EXPECT_GT(blocks, 0u);
+    EXPECT_GT(ns, 0u);
+    EXPECT_EQ(Translator::generated_by_process().blocks, before.blocks + blocks);
+    EXPECT_EQ(Translator::generated_by_process().ns, before.ns + ns);
+    // The same page is not generated again.
+    ASSERT_NE(translator.page(page_of({0x7e000280, 0xbf810000}))->code({kSgprs, kVgprs})->at(0), nullptr);
+    EXPECT_EQ(translator.counters().blocks, blocks);
+}
+
 }  // namespace
 }  // namespace lyra::gcn

@@ -266,6 +266,13 @@ LYRA_API uint64_t lyra_stat(lyra_device *device, const char *name);
 LYRA_API const char *lyra_stat_name(size_t index);
 
 /**
+ * What all devices of this process have generated from code of waves since it began (docs/design/translator.md).
+ * @param blocks  basic blocks
+ * @param ns      processor time of generating them
+ */
+LYRA_API void lyra_generated_code(uint64_t *blocks, uint64_t *ns);
+
+/**
  * Wave instructions executed since the device was made, by operation and encoding; nothing unless config->histogram was set.
  * @param visit  called once for each that was executed; the texts are valid during the call
  */

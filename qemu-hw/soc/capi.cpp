@@ -25,6 +25,7 @@
 #include "common/trace_text.h"
 #include "gcn-interp/cu/commit_log.h"
 #include "gcn-interp/cu/exec_histogram.h"
+#include "gcn-interp/translator/translator.h"
 #include "qemu-hw/include/lyra.h"
 #include "qemu-hw/soc/config.h"
 #include "qemu-hw/soc/discovery.h"
@@ -565,6 +566,12 @@ uint64_t lyra_stat(lyra_device* device, const char* name) {
 const char* lyra_stat_name(size_t index) {
     const std::vector<std::string>& names = stat_names();
     return index < names.size() ? names[index].c_str() : nullptr;
+}
+
+void lyra_generated_code(uint64_t* blocks, uint64_t* ns) {
+    const gcn::Translator::Generated generated = gcn::Translator::generated_by_process();
+    *blocks = generated.blocks;
+    *ns = generated.ns;
 }
 
 }  // extern "C"

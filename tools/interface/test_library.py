@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The functions of lyra.h: configuration, accesses, counters, ROM."""
+import ctypes
 import re
 
 import lyra_api
@@ -206,6 +207,18 @@ def test_names_of_counters(library, device):
     assert {"msis", "resets", "instructions", "fault-BusAddress"} <= set(names)
     assert library.lyra_stat_name(len(names)) is None
     assert device.stat(b"no_such_counter") == 0
+
+
+def test_nothing_is_generated_for_a_device_without_waves(library, device):
+    def generated():
+        blocks, ns = ctypes.c_uint64(~0), ctypes.c_uint64(~0)
+        library.lyra_generated_code(blocks, ns)
+        return blocks.value, ns.value
+
+    before = generated()
+    device.run(1000)
+    assert generated() == before
+    assert before[0] < 1 << 32 and (before[0] == 0) == (before[1] == 0), "the call has written both"
 
 
 def test_timing_is_what_was_asked_for(library):
