@@ -28,6 +28,9 @@ struct KernelCase {
     std::vector<Argument> arguments;
     uint32_t global[3] = {1, 1, 1}, local[3] = {1, 1, 1};  ///< work-items
     std::function<void(std::vector<std::vector<uint8_t>>&)> native;
+    /// What it has to read and write if every byte moves once; 0: it does not stream, and calculates or waits instead.
+    uint64_t streamed_bytes = 0;
+    bool of_the_eleven = false;  ///< counts in geomean_vs_pocl_1t, which has to mean the same for ever
 };
 
 /// All of them.

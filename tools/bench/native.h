@@ -17,4 +17,12 @@ void integer_hash(uint32_t* out, int n, int rounds);
 void stencil_f64(const double* in, double* out, int n);
 void black_scholes(const float* price, const float* strike, float* call, float rate, float sigma, float years, int n);
 
+// native_further.cpp
+constexpr int kFftPoints = 512, kSortKeys = 512;  // of a work-group
+void fft(const float* in, const float* roots, float* out, int groups);
+void spmv_csr(const int* start, const int* column, const float* value, const float* x, float* y, int rows);
+void sha256(const uint32_t* message, uint32_t* digest, int n);
+void dot_f16_i8(const uint16_t* a, const uint16_t* b, const int8_t* c, const int8_t* d, uint32_t* out, int n, int steps);
+void sort(const uint32_t* in, uint32_t* out, int groups);
+
 }  // namespace lyra::bench::native

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: MIT
 // lyra bench: kernels on the device in this process, on PoCL and as native code, side by side; and what single things cost.
-#include <benchmark/benchmark.h>
-
 #include <cmath>
 #include <map>
 #include <regex>
+#include <sstream>
 #include <thread>
 
 #include <nlohmann/json.hpp>
 
+#include "gcn-interp/cu/compute_unit.h"
+#include "gcn-interp/wave/backend.h"
+#include "tools/bench/comparison.h"
 #include "tools/bench/gpu.h"
 #include "tools/bench/pocl.h"
-#include "tools/lyra/cli/cli.h"
 #include "tools/lyra/cli/process.h"
 #include "tools/lyra/cli/work_dir.h"
+#include "tools/lyra/device/bench_best.h"
+#include "tools/lyra/device/bench_text.h"
 
 namespace lyra::cli {
 
@@ -59,56 +62,41 @@ void compile(const std::filesystem::path& source, const std::filesystem::path& o
     if (done.status != 0) throw EnvironmentError(fmt::format("clang-19 does not compile {}:\n{}", source.string(), done.err));
 }
 
-/// What a benchmark says when it gives up, else nothing. Version 1.8 of the library has other names for it.
-template <typename Run>
-std::string failure_of(const Run& run) {
-    if constexpr (requires { run.error_occurred; })
-        return run.error_occurred ? run.error_message : "";
-    else
-        return run.skipped ? run.skip_message : "";
-}
+nlohmann::json number(std::optional<double> value) { return value ? nlohmann::json(*value) : nlohmann::json(nullptr); }
 
-/// Keeps the best repetition of each benchmark: what disturbs a run only makes it slower.
-class Best : public benchmark::BenchmarkReporter {
+/// Geometric mean of what was added.
+class GeometricMean {
 public:
-    bool ReportContext(const Context&) override { return true; }
-    void ReportRuns(const std::vector<Run>& runs) override {
-        for (const Run& run : runs) {
-            if (run.run_type != Run::RT_Iteration) continue;
-            const std::string name = run.run_name.function_name;
-            progress_.show(name);
-            if (const std::string why = failure_of(run); !why.empty()) {
-                errors_[name] = why;
-                continue;
-            }
-            keep(seconds_, name, run.cpu_accumulated_time / static_cast<double>(run.iterations));
-            keep(real_seconds_, name, run.real_accumulated_time / static_cast<double>(run.iterations));
-        }
+    void add(double value) {
+        logs_ += std::log(value);
+        ++count_;
     }
-    void Finalize() override { progress_.clear(); }
-    /// Processor seconds of one iteration; empty when it was not run or failed.
-    std::optional<double> seconds(const std::string& name) const { return look_up(seconds_, name); }
-    /// The same by the clock on the wall.
-    std::optional<double> real_seconds(const std::string& name) const { return look_up(real_seconds_, name); }
-    const std::map<std::string, std::string>& errors() const { return errors_; }
+    std::optional<double> value() const { return count_ != 0 ? std::optional(std::exp(logs_ / count_)) : std::nullopt; }
 
 private:
-    using Times = std::map<std::string, double>;
-    static void keep(Times& times, const std::string& name, double seconds) {
-        const auto [at, is_new] = times.try_emplace(name, seconds);
-        if (!is_new) at->second = std::min(at->second, seconds);
-    }
-    static std::optional<double> look_up(const Times& times, const std::string& name) {
-        const auto at = times.find(name);
-        return at == times.end() ? std::nullopt : std::optional(at->second);
-    }
-
-    Times seconds_, real_seconds_;
-    std::map<std::string, std::string> errors_;
-    Progress progress_;
+    double logs_ = 0;
+    unsigned count_ = 0;
 };
 
-nlohmann::json number(std::optional<double> value) { return value ? nlohmann::json(*value) : nlohmann::json(nullptr); }
+/// What a kernel's code cost to generate, while it ran on the device that is timed.
+struct Generated {
+    uint64_t blocks = 0, ns = 0;
+};
+
+/// What times depend on besides the options.
+nlohmann::json machine() {
+    std::string processor = "unknown";
+    std::istringstream lines(read_text("/proc/cpuinfo"));
+    for (std::string line; std::getline(lines, line);) {
+        if (!line.starts_with("model name") || line.find(": ") == std::string::npos) continue;
+        processor = line.substr(line.find(": ") + 2);
+        break;
+    }
+    return {{"processor", processor},
+            {"processors", std::thread::hardware_concurrency()},
+            {"back_end", gcn::kBackendNames[static_cast<size_t>(gcn::host_backend())]},
+            {"translator", gcn::make_translator(Chip::gfx900) != nullptr}};
+}
 
 class Bench {
 public:
@@ -144,7 +132,7 @@ public:
         if (options_.json)
             fmt::print("{}\n", result().dump(2));
         else
-            print_table();
+            print_bench(result());
         return failed_ ? kFailed : kOk;
     }
 
@@ -157,7 +145,10 @@ private:
         each.native(own);
         std::string& wrong = wrong_[each.name];
         kernels_->prepare(each);
-        if (!kernels_->run()) throw EnvironmentError(fmt::format("{}: {}", each.name, kernels_->error()));
+        start_generating();
+        const bool ran = kernels_->run();
+        note_generated(each.name);
+        if (!ran) throw EnvironmentError(fmt::format("{}: {}", each.name, kernels_->error()));
         const std::string ours = difference(each, kernels_->result(each), own[each.output]);
         if (!ours.empty()) wrong = "lyra against native: " + ours;
         if (two_threads_) {
@@ -174,8 +165,16 @@ private:
         if (!theirs.empty()) wrong = "PoCL against native: " + theirs;
     }
 
+    void start_generating() { lyra_generated_code(&generated_before_.blocks, &generated_before_.ns); }
+    void note_generated(const std::string& name) {
+        Generated now;
+        lyra_generated_code(&now.blocks, &now.ns);
+        generated_[name].blocks += now.blocks - generated_before_.blocks;
+        generated_[name].ns += now.ns - generated_before_.ns;
+    }
+
     template <typename Run>
-    void add(const std::string& name, Run once, std::function<void()> before = {}) {
+    void add(const std::string& name, Run once, std::function<void()> before = {}, std::function<void()> after = {}) {
         benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
             if (before) before();
             for (auto _ : state) {
@@ -184,13 +183,20 @@ private:
                     break;
                 }
             }
+            if (after) after();
         })->MeasureProcessCPUTime();
         any_ = true;
     }
 
     void register_kernel(KernelCase& each) {
         KernelCase* const c = &each;
-        add(each.name + ":lyra", [this] { return kernels_->run(); }, [this, c] { kernels_->prepare(*c); });
+        add(
+            each.name + ":lyra", [this] { return kernels_->run(); },
+            [this, c] {
+                kernels_->prepare(*c);
+                start_generating();
+            },
+            [this, c] { note_generated(c->name); });
         if (two_threads_)
             add(each.name + ":two", [this] { return two_threads_->run(); }, [this, c] { two_threads_->prepare(*c); });
         add(
@@ -261,34 +267,7 @@ private:
     }
 
     void collect() {
-        double logs = 0, scaling_logs = 0;
-        unsigned count = 0, scaling_count = 0;
-        for (const KernelCase& each : cases_) {
-            const auto lyra = best_.seconds(each.name + ":lyra"), pocl = best_.seconds(each.name + ":pocl"),
-                       native = best_.seconds(each.name + ":native");
-            nlohmann::json row{{"name", each.name}, {"kind", "kernel"}, {"ok", wrong_[each.name].empty()}};
-            if (!wrong_[each.name].empty()) row["error"] = wrong_[each.name];
-            const auto ms = [](std::optional<double> s) { return number(s ? std::optional(*s * 1e3) : s); };
-            row["lyra_ms"] = ms(lyra), row["pocl_ms"] = ms(pocl), row["native_ms"] = ms(native);
-            kernels_->prepare(each);
-            const uint64_t before = kernels_->stat("instructions");
-            kernels_->run();
-            const double instructions = static_cast<double>(kernels_->stat("instructions") - before);
-            row["wave_instructions"] = instructions;
-            row["wave_instructions_per_s"] = number(lyra ? std::optional(instructions / *lyra) : std::nullopt);
-            const bool both = lyra && pocl && wrong_[each.name].empty();
-            row["vs_pocl_1t"] = number(both ? std::optional(*pocl / *lyra) : std::nullopt);
-            if (both) logs += std::log(*pocl / *lyra), ++count;
-            const auto one = best_.real_seconds(each.name + ":lyra"), two = best_.real_seconds(each.name + ":two");
-            const bool scales = one && two && wrong_[each.name].empty();
-            row["lyra_real_ms"] = ms(one), row["lyra_2_threads_real_ms"] = ms(two);
-            row["scaling_2_cores"] = number(scales ? std::optional(*one / *two) : std::nullopt);
-            if (scales) scaling_logs += std::log(*one / *two), ++scaling_count;
-            failed_ |= !both || !native;
-            rows_.push_back(row);
-        }
-        if (count != 0) geomean_ = std::exp(logs / count);
-        if (scaling_count != 0) scaling_ = std::exp(scaling_logs / scaling_count);
+        for (const KernelCase& each : cases_) collect_kernel(each);
         for (const char* name : kClasses) {
             if (!wanted(name)) continue;
             const auto seconds = best_.seconds(name);
@@ -299,6 +278,45 @@ private:
         add_rate("wave_launches", "waves_per_s", kWaves);
         add_rate("aql_packets", "packets_per_s", kBatch);
         add_rate("sdma_copy", "gb_per_s", kCopyBytes * 1e-9);
+    }
+    void collect_kernel(const KernelCase& each) {
+        const auto lyra = best_.seconds(each.name + ":lyra"), pocl = best_.seconds(each.name + ":pocl"),
+                   native = best_.seconds(each.name + ":native");
+        const bool right = wrong_[each.name].empty(), both = lyra && pocl && right;
+        nlohmann::json row{{"name", each.name}, {"kind", "kernel"}, {"ok", right}};
+        if (!right) row["error"] = wrong_[each.name];
+        const auto ms = [](std::optional<double> s) { return number(s ? std::optional(*s * 1e3) : s); };
+        row["lyra_ms"] = ms(lyra), row["pocl_ms"] = ms(pocl), row["native_ms"] = ms(native);
+        const auto gb_per_s = [&](std::optional<double> s) {
+            return number(s && each.streamed_bytes != 0 ? std::optional(static_cast<double>(each.streamed_bytes) * 1e-9 / *s)
+                                                        : std::nullopt);
+        };
+        row["lyra_gb_per_s"] = gb_per_s(lyra), row["pocl_gb_per_s"] = gb_per_s(pocl);
+        row["vs_pocl_1t"] = number(both ? std::optional(*pocl / *lyra) : std::nullopt);
+        if (both) geomean_all_.add(*pocl / *lyra);
+        if (both && each.of_the_eleven) geomean_.add(*pocl / *lyra);
+        count_instructions(each, lyra, row);
+        const auto one = best_.real_seconds(each.name + ":lyra"), two = best_.real_seconds(each.name + ":two");
+        const bool scales = one && two && right;
+        row["lyra_real_ms"] = ms(one), row["lyra_2_threads_real_ms"] = ms(two);
+        row["scaling_2_cores"] = number(scales ? std::optional(*one / *two) : std::nullopt);
+        if (scales && each.of_the_eleven) scaling_.add(*one / *two);
+        failed_ |= !both || !native;
+        rows_.push_back(row);
+    }
+    /// Of one more run: what is to be generated has been.
+    void count_instructions(const KernelCase& each, std::optional<double> seconds, nlohmann::json& row) {
+        kernels_->prepare(each);
+        const uint64_t before = kernels_->stat("instructions"), translated_before = kernels_->stat("translated_instructions");
+        kernels_->run();
+        const auto all = static_cast<double>(kernels_->stat("instructions") - before);
+        const auto translated = static_cast<double>(kernels_->stat("translated_instructions") - translated_before);
+        row["wave_instructions"] = all;
+        row["wave_instructions_per_s"] = number(seconds ? std::optional(all / *seconds) : std::nullopt);
+        row["engine"] = translated != 0 ? "translator" : "interpreter";
+        row["translated_share"] = translated / all;
+        row["translated_blocks"] = generated_[each.name].blocks;
+        row["translate_ms"] = static_cast<double>(generated_[each.name].ns) * 1e-6;
     }
     void add_rate(const char* name, const char* unit, double amount) {
         if (!wanted(name)) return;
@@ -313,42 +331,18 @@ private:
     }
 
     nlohmann::json result() const {
-        return {{"geomean_vs_pocl_1t", number(geomean_)},
+        return {{"format", kResultFormat},
+                {"version", kResultVersion},
+                {"machine", machine()},
+                {"options",
+                 {{"min_time_s", options_.min_time_s}, {"repetitions", options_.repetitions}, {"filter", options_.filter}}},
+                {"geomean_vs_pocl_1t", number(geomean_.value())},
+                {"geomean_vs_pocl_1t_all", number(geomean_all_.value())},
                 {"valu_lane_ops_per_s", number(lane_ops_)},
-                {"scaling_2_cores", number(scaling_)},
+                {"scaling_2_cores", number(scaling_.value())},
                 {"pocl", pocl_->version()},
                 {"clock", "processor time of the process, best repetition; scaling and *_real_ms: real time"},
                 {"rows", rows_}};
-    }
-
-    void print_table() const {
-        const auto text = [](const nlohmann::json& v, int digits) {
-            return v.is_null() ? std::string("-") : fmt::format("{:.{}f}", v.get<double>(), digits);
-        };
-        if (!cases_.empty()) {
-            fmt::print("{:<18}{:>12}{:>12}{:>12}{:>12}{:>16}{:>14}\n", "kernel", "lyra ms", "PoCL ms", "native ms", "PoCL/lyra",
-                       "M wave-instr/s", "two threads");
-        }
-        for (const auto& row : rows_) {
-            const std::string name = row["name"];
-            if (row["kind"] == "kernel") {
-                nlohmann::json rate = row["wave_instructions_per_s"];
-                if (!rate.is_null()) rate = rate.get<double>() * 1e-6;
-                fmt::print("{:<18}{:>12}{:>12}{:>12}{:>12}{:>16}{:>14}\n", name, text(row["lyra_ms"], 3),
-                           text(row["pocl_ms"], 3), text(row["native_ms"], 3), text(row["vs_pocl_1t"], 2), text(rate, 1),
-                           text(row["scaling_2_cores"], 2));
-                if (row.contains("error")) fmt::print("    WRONG: {}\n", row["error"].get<std::string>());
-            } else {
-                const bool big = row["value"].is_number() && row["value"].get<double>() > 1e4;
-                fmt::print("{:<18}{:>12}  {}\n", name, text(row["value"], big ? 0 : 2), row["unit"].get<std::string>());
-            }
-        }
-        const auto line = [&](const char* name, std::optional<double> v, int digits) {
-            fmt::print("{}: {}\n", name, text(number(v), digits));
-        };
-        line("geometric mean against PoCL on one thread", geomean_, 2);
-        line("VALU lane operations per second, G", lane_ops_ ? std::optional(*lane_ops_ * 1e-9) : lane_ops_, 2);
-        line("two threads against one, real time", scaling_, 2);
     }
 
     static constexpr unsigned kWaves = 4096;
@@ -361,9 +355,12 @@ private:
     std::vector<KernelCase> cases_;
     std::map<std::string, std::string> wrong_;       ///< by row; empty: right
     std::map<std::string, uint64_t> instructions_;   ///< by class
+    std::map<std::string, Generated> generated_;     ///< by kernel
+    Generated generated_before_;
     Best best_;
     nlohmann::json rows_ = nlohmann::json::array();
-    std::optional<double> geomean_, lane_ops_, scaling_;
+    GeometricMean geomean_, geomean_all_, scaling_;  ///< geomean_ and scaling_: of the eleven
+    std::optional<double> lane_ops_;
     bool any_ = false, failed_ = false;
 };
 
