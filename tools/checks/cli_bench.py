@@ -93,9 +93,59 @@ class Bench(unittest.TestCase):
         self.assertEqual(engines["fft"][5:], ["-", "-"])
         self.assertGreater(float(engines["saxpy"][5]), 0)
 
+    def test_a_comparison_has_the_ratio_of_every_row(self):
+        done = bench("--json", "--filter", ROWS, "--compare", self.file)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        now = json.loads(done.stdout)
+        key = {"kernel": "lyra_ms"}
+        before = {row["name"]: row[key.get(row["kind"], "value")] for row in self.result["rows"]}
+        after = {row["name"]: row[key.get(row["kind"], "value")] for row in now["rows"]}
+        rows = now["comparison"]["rows"]
+        self.assertEqual([row["name"] for row in rows], [row["name"] for row in now["rows"]])
+        for row in rows:
+            name = row["name"]
+            ratio = after[name] / before[name] if row["kind"] == "rate" else before[name] / after[name]
+            self.assertEqual([row["before"], row["now"]], [before[name], after[name]], name)
+            self.assertAlmostEqual(row["ratio"] / ratio, 1)
+        self.assertAlmostEqual(now["comparison"]["geomean_ratio"] / geomean([row["ratio"] for row in rows]), 1)
+        self.assertEqual([now["comparison"][part] for part in ("differences", "unmatched")], [[], []])
+
+    def test_a_comparison_as_text_tells_what_differs(self):
+        old = {**self.result, "machine": {**self.result["machine"], "processor": "Another"}}
+        file = os.path.join(self.folder.name, "other.json")
+        with open(file, "w", encoding="utf-8") as out:
+            json.dump(old, out)
+        done = bench("--filter", "^salu$", "--compare", file)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('DIFFERENT machine processor: "Another" before, ', done.stdout)
+        self.assertIn('DIFFERENT option filter: ', done.stdout)
+        self.assertIn("not in both: saxpy\n", done.stdout)
+        self.assertRegex(done.stdout, r"\nsalu +[0-9.]+ +[0-9.]+ +[0-9.]+  ns_per_wave_instruction\n")
+        self.assertRegex(done.stdout, r"\ngeometric mean of the ratios: [0-9.]+\n")
+
+
+class Refusals(unittest.TestCase):
+    """Before anything runs, also without PoCL."""
+
+    def test_what_cannot_be_compared(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "old.json")
+            for text, why in (("no JSON at all", "no JSON"), ('{"rows": []}', "no result of `lyra bench --json`"),
+                              ('{"format": "lyra bench", "version": 77}', "a result of version 77; this program compares")):
+                with self.subTest(text):
+                    with open(file, "w", encoding="utf-8") as out:
+                        out.write(text)
+                    done = bench("--compare", file)
+                    self.assertEqual([done.returncode, done.stdout], [2, ""])
+                    self.assertIn(f"--compare {file}: {why}", done.stderr)
+            done = bench("--compare", os.path.join(folder, "nothing"))
+            self.assertEqual([done.returncode, done.stdout], [2, ""])
+            self.assertIn("nothing", done.stderr)
+
 
 if __name__ == "__main__":
     if "PoCL is missing" in (tried := bench("--filter", "^salu$")).stderr:
         print(tried.stderr)
-        sys.exit(77)
+        refused = unittest.TextTestRunner(verbosity=2).run(unittest.defaultTestLoader.loadTestsFromTestCase(Refusals))
+        sys.exit(77 if refused.wasSuccessful() else 1)
     unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -40,6 +40,22 @@ void print_engines(const json& rows) {
     fmt::print("\n");
 }
 
+/// With as many digits as a small value needs.
+std::string value_text(double value) { return fmt::format("{:.{}f}", value, value > 1e4 ? 0 : value > 100 ? 1 : 4); }
+
+void print_comparison(const json& comparison) {
+    fmt::print("\n{:<18}{:>16}{:>16}{:>10}  {}\n", "compared", "before", "now", "ratio", "unit");
+    for (const json& row : comparison["rows"]) {
+        fmt::print("{:<18}{:>16}{:>16}{:>10}  {}\n", row["name"].get<std::string>(), value_text(row["before"].get<double>()),
+                   value_text(row["now"].get<double>()), text(row["ratio"], 3), row["unit"].get<std::string>());
+    }
+    for (const auto& [kind, mean] : comparison["geomean_ratio_by_kind"].items())
+        fmt::print("geometric mean of the ratios of kind {}: {}\n", kind, text(mean, 3));
+    fmt::print("geometric mean of the ratios: {}\n", text(comparison["geomean_ratio"], 3));
+    for (const json& name : comparison["unmatched"]) fmt::print("not in both: {}\n", name.get<std::string>());
+    for (const json& line : comparison["differences"]) fmt::print("DIFFERENT {}\n", line.get<std::string>());
+}
+
 }  // namespace
 
 void print_bench(const json& result) {
@@ -63,6 +79,7 @@ void print_bench(const json& result) {
     line("geometric mean against PoCL on one thread, all kernels", "geomean_vs_pocl_1t_all", 1);
     line("VALU lane operations per second, G", "valu_lane_ops_per_s", 1e-9);
     line("two threads against one, real time, the first eleven kernels", "scaling_2_cores", 1);
+    if (result.contains("comparison")) print_comparison(result["comparison"]);
 }
 
 }  // namespace lyra::cli

@@ -29,6 +29,7 @@ struct Options {
     double min_time_s = 0.1;
     unsigned repetitions = 3;
     bool json = false;
+    std::string compare;  ///< file; empty: with nothing
 };
 
 constexpr unsigned kBatch = 200;                      // AQL packets; the ring has 256
@@ -98,9 +99,19 @@ nlohmann::json machine() {
             {"translator", gcn::make_translator(Chip::gfx900) != nullptr}};
 }
 
+nlohmann::json old_result(const std::string& file) {
+    const std::string text = read_text(file);
+    try {
+        return read_result(text);
+    } catch (const std::runtime_error& error) {
+        throw UserError(fmt::format("--compare {}: {}", file, error.what()));
+    }
+}
+
 class Bench {
 public:
     explicit Bench(const Options& options) : options_(options), wanted_(options.filter) {
+        if (!options.compare.empty()) old_ = old_result(options.compare);
         std::string error;
         pocl_ = Pocl::open(error);
         if (!pocl_) throw UserError(error);
@@ -129,10 +140,12 @@ public:
         measure();
         collect();
         if (rows_.empty()) throw UserError(fmt::format("--filter {}: no row has such a name", options_.filter));
+        nlohmann::json all = result();
+        if (old_) all["comparison"] = to_json(compare(*old_, all));
         if (options_.json)
-            fmt::print("{}\n", result().dump(2));
+            fmt::print("{}\n", all.dump(2));
         else
-            print_bench(result());
+            print_bench(all);
         return failed_ ? kFailed : kOk;
     }
 
@@ -349,6 +362,7 @@ private:
 
     const Options& options_;
     const std::regex wanted_;
+    std::optional<nlohmann::json> old_;  ///< to compare with
     WorkDir work_;
     std::unique_ptr<Pocl> pocl_;
     std::unique_ptr<Gpu> kernels_, classes_, packets_, two_threads_;
@@ -371,6 +385,9 @@ std::function<int()> set_up_bench(CLI::App& app) {
     app.add_flag("--json", options->json, "as JSON; what was not measured is null");
     app.add_option("--filter", options->filter, "only rows whose name has a match for this regular expression")
         ->type_name("REGEX");
+    app.add_option("--compare", options->compare, "also show how many times as fast each row is as in this result of --json")
+        ->type_name("FILE")
+        ->check(CLI::ExistingFile);
     app.add_option("--min-time", options->min_time_s, "seconds that each repetition takes at least")
         ->check(CLI::Range(0.001, 60.0));
     app.add_option("--repetitions", options->repetitions, "runs of each measurement, of which the best counts")
