@@ -16,7 +16,6 @@ namespace {
 bool is_sdwa(Format format) {
     return format == Format::VOP1_SDWA || format == Format::VOP2_SDWA || format == Format::VOPC_SDWA;
 }
-bool is_dpp(Format format) { return format == Format::VOP1_DPP || format == Format::VOP2_DPP; }
 bool is_float(Type type) { return info(type).kind == Kind::Float; }
 
 Elem elem_of(Type type, bool takes_signs) {

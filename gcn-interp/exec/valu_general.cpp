@@ -12,7 +12,6 @@ using namespace passes;
 bool is_sdwa(Format format) {
     return format == Format::VOP1_SDWA || format == Format::VOP2_SDWA || format == Format::VOPC_SDWA;
 }
-bool is_dpp(Format format) { return format == Format::VOP1_DPP || format == Format::VOP2_DPP; }
 
 /// Flush denormal sources where MODE forbids them.
 void flush_sources(const OpDesc& desc, const ModeView& mode, Scratch& scratch, Rows& rows) {

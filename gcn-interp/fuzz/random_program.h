@@ -61,6 +61,11 @@ inline void try_words(Bytes& bytes, const InstInfo& row, uint32_t (&words)[3]) {
     if (short_vector && format == row.format && way >= 4) {
         words[0] = (words[0] & ~0x1ffu) | (way == 4 ? kSrcSdwa : kSrcDpp);
         if (way == 4) words[1] = (words[1] & 0x3f3f00ff) | 0x00000600 | (bytes.one_in(2) ? 0x06060000 : 0x01040000);
+        if (way == 5) {
+            words[1] &= ~0xf0u;  // a low register
+            if (bytes.one_in(2)) words[1] = (words[1] & ~0x1ff00u) | (0x100u + bytes.below(0x44)) << 8;
+            if (bytes.one_in(2)) words[1] |= 0xff000000;  // all rows and banks
+        }
     }
     switch (format) {
         case Format::FLAT:

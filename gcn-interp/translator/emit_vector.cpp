@@ -4,6 +4,7 @@
 
 #include "gcn-interp/exec/transcendental.h"
 #include "gcn-interp/translator/emit_lanes.h"
+#include "gcn-interp/wave/operand.h"
 
 namespace lyra::gcn {
 namespace {
@@ -163,8 +164,19 @@ std::array<Row, kOpCount> make_rows() {
     return rows;
 }
 
+/// Every lane reads one of its strip: rows of DPP are strips.
+bool within_strips(const Inst& inst) {
+    const DppPattern& pattern = dpp_pattern(inst);
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+        if ((pattern.has_source >> lane & 1) != 0 && pattern.from[lane] / kStripLanes != lane / kStripLanes) return false;
+    }
+    return inst.src[0] >= kSrcVgpr0 && inst.src[0] != kNoOperand;
+}
+
 bool plain_format(const Inst& inst) {
     switch (inst.format) {
+        case Format::VOP1_DPP:
+        case Format::VOP2_DPP: return within_strips(inst);
         case Format::VOP1:
         case Format::VOP2:
         case Format::VOPC:
@@ -215,7 +227,9 @@ VectorOp vector_op(const Inst& inst, const CodeConfig& config) {
             note(op.uses.reads, config.physical(number), dwords);
         }
     }
-    if (row.has(flag::ReadsDst) && !vectors(op.uses.vector_reads, inst.dst, row.dst_dwords())) return {};
+    const bool through_dpp = is_dpp(inst.format);
+    if (through_dpp && (row.has(flag::CarryOut) || row.dst_dwords() != 1)) return {};
+    if ((through_dpp || row.has(flag::ReadsDst)) && !vectors(op.uses.vector_reads, inst.dst, row.dst_dwords())) return {};
     if (row.format == Format::VOPC || row.has(flag::CarryOut)) {
         if (!masks_to(op.uses.writes, inst.sdst == kNoOperand ? unsigned{kVccLo} : inst.sdst, op.mask_out)) return {};
         if (row.has(flag::WritesExec)) note(op.uses.writes, kExecLo, 2);

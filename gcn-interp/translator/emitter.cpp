@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "gcn-interp/isa/op.h"
+#include "gcn-interp/wave/operand.h"
 
 namespace lyra::gcn {
 namespace {
@@ -107,6 +108,15 @@ Emitter::Output Emitter::generate(const Region& region) {
         const auto [step, first] = shape;
         for (unsigned lane = 0; lane < kStripLanes; ++lane)
             dd(step != 0 ? step * lane + first : lane / 2 + 8 * first + 16 * (lane % 2));
+    }
+    for (auto& [control, labels] : dpp_pool_) {
+        Inst inst;
+        inst.dpp_ctrl = control;
+        const DppPattern& pattern = dpp_pattern(inst);
+        L(labels.from);
+        for (unsigned lane = 0; lane < kStripLanes; ++lane) dd(pattern.from[lane] % kStripLanes);
+        L(labels.valid);
+        for (unsigned lane = 0; lane < kStripLanes; ++lane) dd((pattern.has_source >> lane & 1) != 0 ? ~0u : 0u);
     }
     for (unsigned back = 0; back < 2; ++back) {
         L(order_pool_[back]);
@@ -370,7 +380,37 @@ Xbyak::Zmm Emitter::temporary() {
 Xbyak::Zmm Emitter::constant(uint32_t bits) { return load(Kind::Constant, bits); }
 Xbyak::Zmm Emitter::constant64(uint64_t bits) { return load(Kind::Constant64, bits); }
 
+/// Source 0 as the lanes of the strip see it; dpp_valid_ becomes those that have a source. The others read 0.
+Xbyak::Zmm Emitter::through_dpp(const Inst& inst, const Xbyak::Zmm& value) {
+    DppLabels& labels = dpp_pool_[inst.dpp_ctrl];
+    const Xbyak::Zmm from = temporary(), active = temporary();
+    dpp_valid_ = temporary_mask();
+    vmovdqa32(from, ptr[rip + labels.from]);
+    vpmovm2d(active, exec());
+    vpermd(active, from, active);
+    vpandd(active, active, ptr[rip + labels.valid]);
+    vpmovd2m(dpp_valid_, active);
+    vpermd(from | dpp_valid_ | T_z, from, value);
+    return from;
+}
+
+/// Lanes that DPP does not let be written keep what they have.
+void Emitter::keep_lanes(const Inst& inst, unsigned vgpr, const Xbyak::Zmm& value) {
+    const auto enabled = static_cast<uint16_t>(dpp_enabled_lanes(inst) >> (strip_ * kStripLanes));
+    if (inst.bound_ctrl && enabled == 0xffff) return;
+    const Xbyak::Zmm before = load(Kind::Vgpr, vgpr);
+    if (inst.bound_ctrl) {
+        mov(eax, enabled);
+    } else {
+        kmovw(eax, dpp_valid_);
+        and_(eax, enabled);
+    }
+    kmovw(dpp_valid_, eax);
+    vpblendmd(value | dpp_valid_, before, value);
+}
+
 void Emitter::define(unsigned vgpr, const Xbyak::Zmm& value) {
+    if (const Inst& inst = *(*ops_)[at_].inst; is_dpp(inst.format)) keep_lanes(inst, vgpr, value);
     if (const int old = find(Kind::Vgpr, vgpr); old >= 0 && old != value.getIdx()) held_[static_cast<unsigned>(old)] = {};
     held_[static_cast<unsigned>(value.getIdx())] = {Kind::Vgpr, true, true, vgpr, strip_};
 }
@@ -413,6 +453,7 @@ Xbyak::Zmm Emitter::source(const VectorOp& op, unsigned n) {
         }
         value = part;
     }
+    if (n == 0 && is_dpp(inst.format)) value = through_dpp(inst, value);
     if (!row.float_source(n)) return value;
     return with_sign(inst, n, value);
 }
@@ -479,7 +520,7 @@ Xbyak::Zmm Emitter::consumed_source(const VectorOp& op, unsigned n) {
     const Xbyak::Zmm value = source(op, n);
     Held& held = held_[static_cast<unsigned>(value.getIdx())];
     if (held.kind == Kind::Temporary) return value;
-    if (held.kind == Kind::Vgpr && held.key == op.inst->dst) {
+    if (held.kind == Kind::Vgpr && held.key == op.inst->dst && !is_dpp(op.inst->format)) {
         held = {Kind::Temporary, false, true, 0, strip_};
         return value;
     }

@@ -164,6 +164,8 @@ private:
     int find(Kind kind, uint64_t key) const;
     Xbyak::Zmm load(Kind kind, uint64_t key);
     Xbyak::Zmm with_sign(const Inst& inst, unsigned n, const Xbyak::Zmm& value);
+    Xbyak::Zmm through_dpp(const Inst& inst, const Xbyak::Zmm& value);
+    void keep_lanes(const Inst& inst, unsigned vgpr, const Xbyak::Zmm& value);
     Xbyak::Zmm operand(const VectorOp& op, unsigned number, unsigned half, unsigned dwords, bool is_float);
     void write_back(unsigned reg);
     void release_pins();
@@ -188,6 +190,11 @@ private:
     std::map<uint64_t, Xbyak::Label> pool_;
     std::map<std::pair<unsigned, unsigned>, Xbyak::Label> lane_pool_;  ///< step, first; step 0: interleave
     std::array<Xbyak::Label, 2> order_pool_;
+    struct DppLabels {
+        Xbyak::Label from, valid;  ///< lane in the strip, all ones where there is one
+    };
+    std::map<uint16_t, DppLabels> dpp_pool_;  ///< by DPP_CTRL
+    Xbyak::Opmask dpp_valid_;  ///< lanes of the strip whose source is there and active, in one instruction
     std::map<Routine, Xbyak::Label> routines_;
     Output output_;
 

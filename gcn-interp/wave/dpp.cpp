@@ -40,15 +40,9 @@ constexpr Control kControls[] = {
 
 constexpr unsigned kControlValues = 512;
 
-/// What a DPP_CTRL value makes lanes read.
-struct Pattern {
-    std::array<uint8_t, kLanes> from;  ///< 0 for lanes without a source
-    uint64_t has_source = 0;
-};
-
-const std::array<Pattern, kControlValues>& patterns() {
-    static const std::array<Pattern, kControlValues> table = [] {
-        std::array<Pattern, kControlValues> t{};
+const std::array<DppPattern, kControlValues>& patterns() {
+    static const std::array<DppPattern, kControlValues> table = [] {
+        std::array<DppPattern, kControlValues> t{};
         for (const Control& c : kControls) {
             for (unsigned ctrl = c.first; ctrl <= c.last; ++ctrl) {
                 for (unsigned lane = 0; lane < kLanes; ++lane) {
@@ -63,8 +57,11 @@ const std::array<Pattern, kControlValues>& patterns() {
     return table;
 }
 
-/// Lanes that the row and bank masks let be written.
-uint64_t enabled_lanes(const Inst& inst) {
+}  // namespace
+
+const DppPattern& dpp_pattern(const Inst& inst) { return patterns()[inst.dpp_ctrl % kControlValues]; }
+
+uint64_t dpp_enabled_lanes(const Inst& inst) {
     uint64_t mask = 0;
     for (unsigned group = 0; group < 16; ++group) {
         const bool row_on = (inst.row_mask >> (group / 4)) & 1, bank_on = (inst.bank_mask >> (group % 4)) & 1;
@@ -73,10 +70,8 @@ uint64_t enabled_lanes(const Inst& inst) {
     return mask;
 }
 
-}  // namespace
-
 uint64_t dpp_select(const Inst& inst, uint64_t exec, const uint32_t* in, uint32_t* out) {
-    const Pattern& pattern = patterns()[inst.dpp_ctrl % kControlValues];
+    const DppPattern& pattern = dpp_pattern(inst);
     uint64_t valid = pattern.has_source;
     for (unsigned lane = 0; lane < kLanes; ++lane) out[lane] = in[pattern.from[lane]];
     if (exec != ~uint64_t{0}) {
@@ -87,7 +82,7 @@ uint64_t dpp_select(const Inst& inst, uint64_t exec, const uint32_t* in, uint32_
     if (valid != ~uint64_t{0}) {
         for (unsigned lane = 0; lane < kLanes; ++lane) out[lane] = (valid >> lane) & 1 ? out[lane] : 0;
     }
-    return enabled_lanes(inst) & (inst.bound_ctrl ? ~uint64_t{0} : valid);
+    return dpp_enabled_lanes(inst) & (inst.bound_ctrl ? ~uint64_t{0} : valid);
 }
 
 }  // namespace lyra::gcn

@@ -23,9 +23,10 @@ constexpr uint32_t high(uint64_t v) { return static_cast<uint32_t>(v >> 32); }
 
 }  // namespace
 
-Gpu::Gpu(const std::string& code_object, unsigned threads) {
+Gpu::Gpu(const std::string& code_object, unsigned threads, bool jit) {
     InProcessOptions options;
     options.threads = threads;
+    options.jit = jit;
     runner_ = std::make_unique<KernelRunner>(code_object, options);
     error_ = runner_->error();
 }

@@ -15,7 +15,8 @@ class Gpu {
 public:
     /// @param code_object  file for gfx900
     /// @param threads      of the host, that run waves
-    explicit Gpu(const std::string& code_object, unsigned threads = 1);
+    /// @param jit          generated code runs them where the host can
+    explicit Gpu(const std::string& code_object, unsigned threads = 1, bool jit = true);
 
     /// Empty: all went well so far.
     const std::string& error() const { return error_; }

@@ -82,6 +82,14 @@ class Bench(unittest.TestCase):
                 self.assertEqual([row[key] for key in ("translated_share", "translated_blocks", "translate_ms")], [0, 0, 0])
                 self.assertEqual(row["wave_instructions"], self.kernels[row["name"]]["wave_instructions"])
 
+    def test_no_jit_interprets(self):
+        done = bench("--json", "--no-jit", "--filter", "^saxpy$")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        result = json.loads(done.stdout)
+        self.assertFalse(result["options"]["jit"])
+        row = result["rows"][0]
+        self.assertEqual([row["ok"], row["engine"], row["translated_share"]], [True, "interpreter", 0])
+
     def test_the_table_has_what_the_json_has(self):
         done = bench("--filter", "^(fft|saxpy)$")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -51,6 +51,19 @@ expect("partial group", run("add", "--threads=6", "--block=4", *add_arguments(8,
        "0.5\n1.5\n2.5\n3.5\n4.5\n5.5\n9\n9\n")
 expect("LDS argument", run("reverse", "--grid=1", "--block=4", "--arg=iota:i32:4:-", "--arg=lds:16"), 0, "3\n2\n1\n0\n")
 
+# Generated code, and none: the same result. Whether there is any depends on the host.
+def translated(*more):
+    result = run("add", "--threads=65536", "--block=64", *add_arguments(65536, "out:f32:65536:-"), "--stats", *more)
+    expect(" ".join(("65,536 threads", *more)), result, 0, "".join(f"{i}.5\n" for i in range(65536)))
+    counted = [line.split()[-1] for line in result.stderr.decode().splitlines() if "translated_instructions" in line]
+    return int(counted[0]) if counted else 0
+
+
+translated()
+if translated("--no-jit") != 0:
+    failures += 1
+    print("FAILED --no-jit: generated code has run")
+
 # Virtual time: equal runs print equal hashes.
 def trace_line(*more):
     result = run("add", "--grid=8", "--block=64", *add_arguments(512, "fill:f32:512:0"), "--deterministic", *more)

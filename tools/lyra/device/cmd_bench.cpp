@@ -28,7 +28,7 @@ struct Options {
     std::string filter = ".*";
     double min_time_s = 0.1;
     unsigned repetitions = 3;
-    bool json = false;
+    bool json = false, no_jit = false;
     std::string compare;  ///< file; empty: with nothing
 };
 
@@ -118,10 +118,11 @@ public:
         const std::filesystem::path folder = source_dir() / "tools/bench";
         for (const char* name : {"kernels", "classes"})
             compile(folder / fmt::format("{}.cl", name), work_.path() / fmt::format("{}.co", name));
-        kernels_ = std::make_unique<Gpu>(work_.path() / "kernels.co");
-        classes_ = std::make_unique<Gpu>(work_.path() / "classes.co");
+        kernels_ = std::make_unique<Gpu>(work_.path() / "kernels.co", 1, !options_.no_jit);
+        classes_ = std::make_unique<Gpu>(work_.path() / "classes.co", 1, !options_.no_jit);
         // With one processor there is nothing to compare.
-        if (std::thread::hardware_concurrency() >= 2) two_threads_ = std::make_unique<Gpu>(work_.path() / "kernels.co", 2);
+        if (std::thread::hardware_concurrency() >= 2)
+            two_threads_ = std::make_unique<Gpu>(work_.path() / "kernels.co", 2, !options_.no_jit);
         for (const Gpu* each : {kernels_.get(), classes_.get(), two_threads_.get()}) {
             if (each == nullptr) continue;
             if (!each->error().empty()) throw EnvironmentError(each->error());
@@ -256,7 +257,7 @@ private:
         one.global[0] = one.local[0] = 1;
         if (wanted("aql_packets")) {
             // A device of its own: "empty" has another shape there.
-            packets_ = std::make_unique<Gpu>(work_.path() / "classes.co");
+            packets_ = std::make_unique<Gpu>(work_.path() / "classes.co", 1, !options_.no_jit);
             packets_->prepare(one);
             add("aql_packets", [this] { return packets_->run_batch(kBatch); });
         }
@@ -348,7 +349,10 @@ private:
                 {"version", kResultVersion},
                 {"machine", machine()},
                 {"options",
-                 {{"min_time_s", options_.min_time_s}, {"repetitions", options_.repetitions}, {"filter", options_.filter}}},
+                 {{"min_time_s", options_.min_time_s},
+                  {"repetitions", options_.repetitions},
+                  {"filter", options_.filter},
+                  {"jit", !options_.no_jit}}},
                 {"geomean_vs_pocl_1t", number(geomean_.value())},
                 {"geomean_vs_pocl_1t_all", number(geomean_all_.value())},
                 {"valu_lane_ops_per_s", number(lane_ops_)},
@@ -383,6 +387,7 @@ private:
 std::function<int()> set_up_bench(CLI::App& app) {
     auto options = std::make_shared<Options>();
     app.add_flag("--json", options->json, "as JSON; what was not measured is null");
+    app.add_flag("--no-jit", options->no_jit, "interpret the waves; without it generated code runs them where the host can");
     app.add_option("--filter", options->filter, "only rows whose name has a match for this regular expression")
         ->type_name("REGEX");
     app.add_option("--compare", options->compare, "also show how many times as fast each row is as in this result of --json")

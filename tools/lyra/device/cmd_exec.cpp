@@ -30,7 +30,7 @@ struct Options {
     uint64_t vram_bytes = uint64_t{1} << 30;
     double timeout_s = 60;
     std::vector<std::string> timing;
-    bool stats = false, json = false, deterministic = false, histogram = false, poison = false;
+    bool stats = false, json = false, deterministic = false, histogram = false, poison = false, no_jit = false;
 };
 
 struct Buffer {
@@ -155,6 +155,7 @@ private:
         options.threads = options_.host_threads;
         options.fp_exceptions = options_.fp_exceptions;
         options.poison = options_.poison;
+        options.jit = !options_.no_jit;
         options.trace_path = options_.trace;
         options.record_path = options_.record;
         options.commit_log_path = options_.commit_log == "-" ? "/dev/stdout" : options_.commit_log;
@@ -378,6 +379,7 @@ std::function<int()> set_up_exec(CLI::App& app) {
         ->capture_default_str()
         ->type_name("WHEN");
     app.add_flag("--poison", options->poison, "uninitialized registers and LDS hold a pattern, not 0");
+    app.add_flag("--no-jit", options->no_jit, "interpret the waves; without it generated code runs them where the host can");
     app.add_option("--timeout", options->timeout_s, "give up after S seconds")
         ->check(CLI::PositiveNumber)
         ->capture_default_str()
