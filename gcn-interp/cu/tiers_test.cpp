@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The compute unit runs generated code where it may, and the interpreter where somebody looks at single instructions.
+#include <array>
+#include <cstring>
+#include <utility>
+#include <vector>
+
 #include "gcn-interp/cu/test_machine.h"
 #include "gcn-interp/exec/watch.h"
 #include "gcn-interp/translator/translator.h"
@@ -127,6 +132,83 @@ TEST_F(Tiers, LanesInEveryOrderMoveWhatTheInterpreterMoves) {
                 ASSERT_EQ(outcome(cu), expected) << order << "\n" << on << "\n" << move;
                 ASSERT_GT(generated(), before);
             }
+        }
+    }
+}
+
+/// Memory on both sides of 4 GiB, too.
+class MemoryAt4GiB : public TestMemory {
+public:
+    static constexpr uint64_t kLimit = uint64_t{1} << 32, kPages = 0x10000, kAt = 8 << 20;
+    uint8_t* page(uint32_t vmid, uint64_t va, Access access) override {
+        if (va - (kLimit - kPages) < 2 * kPages) return bytes.data() + kAt + (va - (kLimit - kPages));
+        return TestMemory::page(vmid, va, access);
+    }
+};
+
+/// Addresses that are side by side or equal but for one lane, that reach into another page, and whose low halves overflow.
+std::vector<std::array<uint64_t, kLanes>> nearly_alike(uint64_t data) {
+    std::vector<std::array<uint64_t, kLanes>> tables;
+    const auto add = [&](uint64_t base, uint64_t step, bool within_low) -> std::array<uint64_t, kLanes>& {
+        auto& table = tables.emplace_back();
+        for (unsigned lane = 0; lane < kLanes; ++lane) {
+            const uint64_t va = base + lane * step;
+            table[lane] = within_low ? (base & ~uint64_t{0xffffffff}) | (va & 0xffffffff) : va;
+        }
+        return table;
+    };
+    for (const uint64_t step : {uint64_t{4}, uint64_t{8}, uint64_t{0}}) {
+        add(data, step, false);
+        for (const unsigned lane : {0u, 1u, 15u, 16u, 31u, 40u, 63u}) {
+            add(data, step, false)[lane] += 0x400;
+            add(data, step, false)[lane] += uint64_t{1} << 32;
+        }
+        add(TestMemory::kReadOnly - 128, step, false);
+        add(MemoryAt4GiB::kLimit - 128, step, false);
+        add(MemoryAt4GiB::kLimit - 128, step, true);
+    }
+    return tables;
+}
+
+TEST_F(Tiers, WholeWavesMoveWhatTheInterpreterMoves) {
+    constexpr uint64_t kAddresses = kData + 0x4000, kLimitAt = TestMemory::kBase + MemoryAt4GiB::kAt + MemoryAt4GiB::kPages;
+    constexpr std::pair<uint64_t, size_t> kParts[] = {
+        {kData, 0x8000}, {kLimitAt - 0x1000, 0x2000}, {TestMemory::kReadOnly - 0x1000, 0x2000}};
+    MemoryAt4GiB mapped;
+    ComputeUnit interpreted{env, mapped, services, 4}, generating{env, mapped, services, 5};
+    generating.set_translator(&translator);
+    for (const char* move : {"global_load_dword v10, v[2:3], off", "global_load_dwordx2 v[10:11], v[2:3], off",
+                             "global_store_dword v[2:3], v0, off", "global_store_dwordx2 v[2:3], v[0:1], off"}) {
+        WorkgroupLaunch launch = simple(
+            std::string("s_add_u32 s6, s0, 0x4000\n s_addc_u32 s7, s1, 0\n v_lshlrev_b32 v4, 3, v0\n v_mov_b32 v1, 0x77\n"
+                        "v_mov_b32 v10, 5\n v_mov_b32 v11, 6\n global_load_dwordx2 v[2:3], v4, s[6:7]\n s_waitcnt 0\n") +
+            move +
+            "\n s_waitcnt 0\n s_add_u32 s6, s0, 0x6000\n s_addc_u32 s7, s1, 0\n global_store_dwordx2 v4, v[10:11], s[6:7]");
+        launch.rsrc1 |= 0xf0u << 12;
+        const std::vector<uint8_t> code(&memory.at<uint8_t>(kCode), &memory.at<uint8_t>(kCode + 0x100));
+        const auto outcome = [&](ComputeUnit& on, const std::array<uint64_t, kLanes>& table) {
+            mapped.put(kCode, code);
+            for (const auto& [at, bytes] : kParts) {
+                for (uint64_t n = 0; n < bytes; n += 4) mapped.at<uint32_t>(at + n) = static_cast<uint32_t>(n * 2654435761u);
+            }
+            std::memcpy(&mapped.at<uint64_t>(kAddresses), table.data(), sizeof table);
+            on.launch(launch);
+            for (unsigned n = 0; n < 10 && on.waves_live() != 0; ++n) on.run(1000);
+            const uint64_t left = on.waves_live();
+            on.kill_dispatch(launch.dispatch);
+            std::vector<uint8_t> found;
+            for (const auto& [at, bytes] : kParts) {
+                const uint8_t* const part = &mapped.at<uint8_t>(at);
+                found.insert(found.end(), part, part + bytes);
+            }
+            return std::pair(left, found);
+        };
+        const auto tables = nearly_alike(kData);
+        for (size_t n = 0; n < tables.size(); ++n) {
+            const auto expected = outcome(interpreted, tables[n]);
+            const uint64_t before = generated();
+            ASSERT_TRUE(outcome(generating, tables[n]) == expected) << move << ", table " << n;
+            ASSERT_TRUE(n == 0 || generated() > before) << move << ", table " << n;
         }
     }
 }
