@@ -136,13 +136,17 @@ TEST_F(Tiers, LanesInEveryOrderMoveWhatTheInterpreterMoves) {
     }
 }
 
-/// Memory on both sides of 4 GiB, too.
+/// One range of memory on both sides of 4 GiB, too.
 class MemoryAt4GiB : public TestMemory {
 public:
     static constexpr uint64_t kLimit = uint64_t{1} << 32, kPages = 0x10000, kAt = 8 << 20;
     uint8_t* page(uint32_t vmid, uint64_t va, Access access) override {
         if (va - (kLimit - kPages) < 2 * kPages) return bytes.data() + kAt + (va - (kLimit - kPages));
         return TestMemory::page(vmid, va, access);
+    }
+    HostRange range(uint32_t vmid, uint64_t va, Access access) override {
+        if (va - (kLimit - kPages) < 2 * kPages) return {kLimit - kPages, 2 * kPages, bytes.data() + kAt};
+        return TestMemory::range(vmid, va, access);
     }
 };
 
@@ -163,6 +167,7 @@ std::vector<std::array<uint64_t, kLanes>> nearly_alike(uint64_t data) {
             add(data, step, false)[lane] += 0x400;
             add(data, step, false)[lane] += uint64_t{1} << 32;
         }
+        add(TestMemory::kReadOnly - 0x800, step, false);  // the TLB holds the page in front of the one that is read-only
         add(TestMemory::kReadOnly - 128, step, false);
         add(MemoryAt4GiB::kLimit - 128, step, false);
         add(MemoryAt4GiB::kLimit - 128, step, true);
