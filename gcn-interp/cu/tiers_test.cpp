@@ -169,6 +169,7 @@ std::vector<std::array<uint64_t, kLanes>> nearly_alike(uint64_t data) {
         }
         add(TestMemory::kReadOnly - 0x800, step, false);  // the TLB holds the page in front of the one that is read-only
         add(TestMemory::kReadOnly - 128, step, false);
+        add(MemoryAt4GiB::kLimit - 0x1000, step, false);
         add(MemoryAt4GiB::kLimit - 128, step, false);
         add(MemoryAt4GiB::kLimit - 128, step, true);
     }
@@ -177,7 +178,7 @@ std::vector<std::array<uint64_t, kLanes>> nearly_alike(uint64_t data) {
 
 // Addresses, data and results are in different 64 KiB each: generated code reads one TLB entry for so much.
 TEST_F(Tiers, WholeWavesMoveWhatTheInterpreterMoves) {
-    constexpr uint64_t kAddresses = kData + 0x10000, kLimitAt = TestMemory::kBase + MemoryAt4GiB::kAt + MemoryAt4GiB::kPages;
+    constexpr uint64_t kAddresses = kData + 0x30000, kLimitAt = TestMemory::kBase + MemoryAt4GiB::kAt + MemoryAt4GiB::kPages;
     constexpr std::pair<uint64_t, size_t> kParts[] = {
         {kData, 0x1000}, {kData + 0x20000, 0x1000}, {kLimitAt - 0x1000, 0x2000}, {TestMemory::kReadOnly - 0x1000, 0x2000}};
     MemoryAt4GiB mapped;
@@ -186,7 +187,7 @@ TEST_F(Tiers, WholeWavesMoveWhatTheInterpreterMoves) {
     for (const char* move : {"global_load_dword v10, v[2:3], off", "global_load_dwordx2 v[10:11], v[2:3], off",
                              "global_store_dword v[2:3], v0, off", "global_store_dwordx2 v[2:3], v[0:1], off"}) {
         WorkgroupLaunch launch = simple(
-            std::string("s_add_u32 s6, s0, 0x10000\n s_addc_u32 s7, s1, 0\n v_lshlrev_b32 v4, 3, v0\n v_mov_b32 v1, 0x77\n"
+            std::string("s_add_u32 s6, s0, 0x30000\n s_addc_u32 s7, s1, 0\n v_lshlrev_b32 v4, 3, v0\n v_mov_b32 v1, 0x77\n"
                         "v_mov_b32 v10, 5\n v_mov_b32 v11, 6\n global_load_dwordx2 v[2:3], v4, s[6:7]\n s_waitcnt 0\n") +
             move +
             "\n s_waitcnt 0\n s_add_u32 s6, s0, 0x20000\n s_addc_u32 s7, s1, 0\n global_store_dwordx2 v4, v[10:11], s[6:7]");
