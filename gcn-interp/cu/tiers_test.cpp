@@ -203,6 +203,10 @@ TEST_F(Tiers, WholeWavesMoveWhatTheInterpreterMoves) {
             for (unsigned n = 0; n < 10 && on.waves_live() != 0; ++n) on.run(1000);
             const uint64_t left = on.waves_live();
             on.kill_dispatch(launch.dispatch);
+            for (uint64_t n = 0; n < 0x1000; n += 4) {
+                const auto filled = static_cast<uint32_t>((0x1000 + n) * 2654435761u);
+                EXPECT_EQ(mapped.at<uint32_t>(TestMemory::kReadOnly + n), filled) << move << n;
+            }
             std::vector<uint8_t> found;
             for (const auto& [at, bytes] : kParts) {
                 const uint8_t* const part = &mapped.at<uint8_t>(at);
