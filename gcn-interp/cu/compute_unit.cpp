@@ -250,6 +250,7 @@ std::shared_ptr<Translator> make_translator(Chip chip) {
 
 void ComputeUnit::set_translator(Translator* translator) {
     translator_ = translator;
+    storage_->last_codes = {};
     storage_->code.set_translator(translator);
     if (translator != nullptr && Shadow::wanted()) shadow_ = std::make_shared<Shadow>();
 }

@@ -60,6 +60,17 @@ TEST_F(Tiers, WithoutTheTranslatorNothingIsGenerated) {
     EXPECT_EQ(generated(), 0u);
 }
 
+TEST_F(Tiers, CodeOfATranslatorThatIsGoneIsNotEntered) {
+    const WorkgroupLaunch launch = program();
+    run(launch);
+    const uint64_t before = generated();
+    EXPECT_GT(before, 0u);
+    cu.set_translator(nullptr);
+    run(launch);
+    expect_result();
+    EXPECT_EQ(generated(), before);
+}
+
 TEST_F(Tiers, WatchedMemoryIsInterpreted) {
     Watchpoints watch;
     watch.points[0].valid = true;

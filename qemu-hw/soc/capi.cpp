@@ -41,9 +41,9 @@ namespace {
 
 using namespace lyra;
 
-/// Instructions of each thread per hold of the device lock at first; then as many as take about 50 us, the longest that a vCPU
-/// waits for a register.
-constexpr uint64_t kSliceInstructions = 4000, kMostSliceInstructions = 128'000;
+/// Instructions of each thread per hold of the device lock: as many as take about 50 us, the longest that a vCPU waits for a
+/// register. A guest whose instructions become slow all at once has one slice of the most that are slow, then few.
+constexpr uint64_t kSliceInstructions = 4000, kMostSliceInstructions = 32'000;
 constexpr auto kShortSlice = std::chrono::microseconds(30), kLongSlice = std::chrono::microseconds(70);
 /// Virtual time: one lyra_run().
 constexpr uint64_t kRunNs = 1000;
@@ -262,7 +262,7 @@ void lyra_device::pump() {
             const auto start = std::chrono::steady_clock::now();
             state = soc.run(slice * threads);
             const auto took = std::chrono::steady_clock::now() - start;
-            if (took > kLongSlice) slice = std::max(slice / 2, kSliceInstructions);
+            if (took > kLongSlice) slice = took > 2 * kLongSlice ? kSliceInstructions : std::max(slice / 2, kSliceInstructions);
             if (took < kShortSlice && state == RunState::Busy) slice = std::min(slice * 2, kMostSliceInstructions);
         }
         // std::mutex is not fair: without this a vCPU could wait for many slices.

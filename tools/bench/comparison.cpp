@@ -16,25 +16,30 @@ namespace {
 /// What a row says first: a time or a rate.
 const json& main_value(const json& row) { return row.at(row.at("kind") == "kernel" ? "lyra_ms" : "value"); }
 
+/// What a file calls things is shown on a terminal.
+bool printable(const std::string& text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
 void check_row(const json& row) {
     for (const char* key : {"name", "kind"}) {
-        if (!row.is_object() || !row.contains(key) || !row[key].is_string())
+        if (!row.is_object() || !row.contains(key) || !row[key].is_string() || !printable(row[key]))
             throw std::runtime_error(fmt::format("a row has no {}", key));
     }
     const std::string name = row["name"], kind = row["kind"];
     if (kind != "kernel" && kind != "class" && kind != "rate")
         throw std::runtime_error(fmt::format("row {} is of an unknown kind, {}", name, kind));
-    if (kind != "kernel" && (!row.contains("unit") || !row["unit"].is_string()))
+    if (kind != "kernel" && (!row.contains("unit") || !row["unit"].is_string() || !printable(row["unit"])))
         throw std::runtime_error(fmt::format("row {} has no unit", name));
     if (!row.contains(kind == "kernel" ? "lyra_ms" : "value"))
         throw std::runtime_error(fmt::format("row {} has no value", name));
     const json& value = main_value(row);
     if (!value.is_null() && !(value.is_number() && value.get<double>() > 0))
-        throw std::runtime_error(fmt::format("row {} has the value {}", name, value.dump()));
+        throw std::runtime_error(fmt::format("row {} has the value {}", name, value.dump(-1, ' ', true)));
 }
 
 std::string text_of(const json& object, const std::string& key) {
-    return object.contains(key) ? object[key].dump() : std::string("not told");
+    return object.contains(key) ? object[key].dump(-1, ' ', true) : std::string("not told");
 }
 
 void note_differences(const char* what, const json& before, const json& now, std::vector<std::string>& out) {
@@ -72,6 +77,9 @@ json read_result(const std::string& text) {
     }
     for (const char* part : {"machine", "options"}) {
         if (!result.contains(part) || !result[part].is_object()) throw std::runtime_error(fmt::format("it has no {}", part));
+        for (const auto& [key, value] : result[part].items()) {
+            if (!printable(key)) throw std::runtime_error(fmt::format("a name of its {} cannot be shown", part));
+        }
     }
     if (!result.contains("rows") || !result["rows"].is_array()) throw std::runtime_error("it has no rows");
     for (const json& row : result["rows"]) check_row(row);

@@ -104,6 +104,14 @@ TEST(BenchComparison, WhatIsNoResultIsRefused) {
     EXPECT_EQ(with({{"name", "x"}, {"kind", "kernel"}}), "row x has no value");
     EXPECT_EQ(with(kernel("x", 0)), "row x has the value 0");
     EXPECT_EQ(with(kernel("x", "fast")), "row x has the value \"fast\"");
+    // What a terminal would take for more than text.
+    EXPECT_EQ(with(kernel("x\x1b[2J", 1)), "a row has no name");
+    EXPECT_EQ(with(other("x", "rate\r", "ms", 1)), "a row has no kind");
+    EXPECT_EQ(with(other("x", "rate", "\xc2\x9b", 1)), "row x has no unit");
+    EXPECT_EQ(with(kernel("x", "\x1b")), "row x has the value \"\\u001b\"");
+    bad = good;
+    bad["machine"]["\x1b"] = 1;
+    EXPECT_EQ(refusal(bad.dump()), "a name of its machine cannot be shown");
 }
 
 }  // namespace
