@@ -210,6 +210,7 @@ TEST_F(Tiers, WholeWavesMoveWhatTheInterpreterMoves) {
                 for (uint64_t n = 0; n < bytes; n += 4) mapped.at<uint32_t>(at + n) = static_cast<uint32_t>(n * 2654435761u);
             }
             std::memcpy(&mapped.at<uint64_t>(kAddresses), table.data(), sizeof table);
+            on.invalidate_code();
             on.launch(launch);
             for (unsigned n = 0; n < 10 && on.waves_live() != 0; ++n) on.run(1000);
             const uint64_t left = on.waves_live();
