@@ -3,6 +3,7 @@
 #include <array>
 
 #include "gcn-interp/exec/transcendental.h"
+#include "gcn-interp/translator/emit_floats.h"
 #include "gcn-interp/translator/emit_lanes.h"
 #include "gcn-interp/wave/operand.h"
 
@@ -255,7 +256,7 @@ bool Emitter::transcendental(const Inst& inst) {
         return false;
     lea(rdi, row_of(inst.dst));
     lea(rsi, row_of(inst.src[0] - kSrcVgpr0));
-    mov(rdx, ptr[rbx + static_cast<int>(offsetof(Wave, exec))]);
+    mov(rdx, ptr[rbx + kExec]);
     mov(rax, reinterpret_cast<uint64_t>(function));
     call(rax);
     return true;

@@ -11,9 +11,9 @@ namespace lyra::gcn {
 namespace {
 
 constexpr int offset_of(size_t offset) { return static_cast<int>(offset); }
-constexpr int kPc = offset_of(offsetof(Wave, pc)), kExec = offset_of(offsetof(Wave, exec)),
-              kScc = offset_of(offsetof(Wave, scc)), kVgpr = offset_of(offsetof(Wave, vgpr)),
-              kSgpr = offset_of(offsetof(Wave, sgpr)), kM0Offset = offset_of(offsetof(Wave, m0));
+constexpr int kPc = offset_of(offsetof(Wave, pc)), kScc = offset_of(offsetof(Wave, scc)),
+              kVgpr = offset_of(offsetof(Wave, vgpr)), kSgpr = offset_of(offsetof(Wave, sgpr)),
+              kM0Offset = offset_of(offsetof(Wave, m0));
 
 /// Pairs of SGPRs that are lane masks of the instructions.
 size_t masks_of(const std::vector<VectorOp>& ops) {

@@ -38,6 +38,7 @@ struct CodeFrame {
 /// @param target  address of a block's code. @return instructions that are left of the budget; wave.pc says where it is
 using GeneratedFn = uint64_t (*)(CodeFrame* frame, Wave* wave, uint64_t budget, const uint8_t* target);
 
+inline constexpr int kExec = static_cast<int>(offsetof(Wave, exec));  ///< where generated code finds it
 inline constexpr unsigned kStripLanes = 16, kStrips = kLanes / kStripLanes;
 inline constexpr unsigned kMaxMasks = 3;  ///< lane masks that one segment may write
 
@@ -128,7 +129,7 @@ private:
     bool global_memory(const Inst& inst, Xbyak::Label& slow);
     bool lds_memory(const Inst& inst, Xbyak::Label& slow);
     bool scalar_memory(const Inst& inst, Xbyak::Label& slow);
-    /// A kind of moves between rows and memory: see emit_memory.cpp.
+    /// A kind of moves between rows and memory: see emit_moves.cpp.
     struct Routine {
         bool global, loads, high;
         unsigned words, elements;
