@@ -28,23 +28,23 @@ bool reads_exceptions(const uint8_t* page) {
 void CodePage::reset(uint32_t vmid, uint64_t va) {
     vmid_ = vmid;
     va_ = va;
-    tail_used_ = false;
+    bytes_behind_ = 0;
     index_.fill(0);
     entries_.clear();
 }
 
-bool CodePage::fetch_tail(MemoryPort& port, uint8_t* tail) const {
-    const uint8_t* host = port.page(vmid_, va_ + kPageBytes, Access::Execute);
-    if (host) std::memcpy(tail, host, kTailBytes);
-    return host != nullptr;
-}
+const uint8_t* CodePage::page_behind(MemoryPort& port) const { return port.page(vmid_, va_ + kPageBytes, Access::Execute); }
 
 bool CodePage::decode_one(MemoryPort& port, size_t offset, CodeEntry& entry) {
     size_t available = kPageBytes - offset;
     uint32_t words[3] = {};
     if (available < sizeof words) {
-        if (!tail_used_ && fetch_tail(port, raw_.data() + kPageBytes)) tail_used_ = true;
-        if (tail_used_) available = sizeof words;
+        const uint8_t* const behind = bytes_behind_ == 0 ? page_behind(port) : nullptr;
+        if (behind != nullptr) {
+            std::memcpy(raw_.data() + kPageBytes, behind, kTailBytes);
+            bytes_behind_ = kTailBytes;
+        }
+        if (bytes_behind_ != 0) available = sizeof words;
     }
     std::memcpy(words, raw_.data() + offset, std::min(available, sizeof words));
     entry.inst = decode(words, std::size(words), chip_);
@@ -81,15 +81,22 @@ bool CodeCache::refresh(CodePage& page) {
     const uint8_t* host = port_.page(page.vmid_, page.va_, Access::Execute);
     if (!host) return false;
     bool same = !page.entries_.empty() && std::memcmp(page.raw_.data(), host, kPageBytes) == 0;
-    if (same && page.tail_used_) {
-        uint8_t tail[CodePage::kTailBytes];
-        same = page.fetch_tail(port_, tail) && std::memcmp(page.raw_.data() + kPageBytes, tail, sizeof tail) == 0;
+    if (same && page.bytes_behind_ != 0) {
+        const uint8_t* const behind = page.page_behind(port_);
+        same = behind != nullptr && std::memcmp(page.raw_.data() + kPageBytes, behind, page.bytes_behind_) == 0;
     }
     if (!same) {
         page.reset(page.vmid_, page.va_);
         std::memcpy(page.raw_.data(), host, kPageBytes);
         page.reads_exceptions_ = reads_exceptions(page.raw_.data());
-        page.translated_ = translator_ ? translator_->page({page.raw_.data(), kPageBytes}) : nullptr;
+        page.translated_ = nullptr;
+        if (translator_ != nullptr) {
+            if (const uint8_t* const behind = page.page_behind(port_)) {
+                std::memcpy(page.raw_.data() + kPageBytes, behind, kPageBytes);
+                page.bytes_behind_ = kPageBytes;
+            }
+            page.translated_ = translator_->page({page.raw_.data(), kPageBytes + page.bytes_behind_});
+        }
     }
     page.epoch_ = epoch_;
     return true;

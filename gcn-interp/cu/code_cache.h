@@ -44,18 +44,18 @@ private:
     friend class CodeCache;
     const CodeEntry* decode_at(MemoryPort& port, uint64_t pc);
     bool decode_one(MemoryPort& port, size_t offset, CodeEntry& entry);
-    bool fetch_tail(MemoryPort& port, uint8_t* tail) const;
+    const uint8_t* page_behind(MemoryPort& port) const;
     void reset(uint32_t vmid, uint64_t va);
 
-    static constexpr size_t kTailBytes = 8;  ///< an instruction is at most 12 bytes long
+    static constexpr size_t kTailBytes = 8;  ///< of the page behind: an instruction is at most 12 bytes long
     uint64_t va_ = 1;  ///< of the page; 1 never matches
     uint32_t vmid_ = 0;
     Chip chip_ = Chip::gfx900;
     uint64_t epoch_ = 0;  ///< of the cache when the bytes were last compared with memory
-    bool tail_used_ = false;
+    size_t bytes_behind_ = 0;  ///< that were read of the page behind: none, kTailBytes or all
     bool tracked_ = false;
     bool reads_exceptions_ = false;
-    std::array<uint8_t, kPageBytes + kTailBytes> raw_{};
+    std::array<uint8_t, 2 * kPageBytes> raw_{};
     std::array<uint16_t, kPageBytes / 4> index_{};  ///< 1 + number of the entry, 0 = not decoded
     std::vector<CodeEntry> entries_;
     std::shared_ptr<TranslatedPage> translated_;

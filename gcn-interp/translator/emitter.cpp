@@ -80,8 +80,8 @@ void Emitter::generate_entry() {
     jmp(rcx);
 }
 
-Emitter::Output Emitter::generate(const Region& region) {
-    region_ = &region;
+Emitter::Output Emitter::generate(const Region& region, const Existing& existing) {
+    existing_ = &existing;
     for (const BasicBlock& each : region.blocks) block_labels_[static_cast<int32_t>(each.offset)];
     for (const BasicBlock& each : region.blocks) {
         // An entry from outside has no other state than a jump within.
@@ -140,8 +140,11 @@ void Emitter::leave(int32_t offset) {
 
 void Emitter::go(int32_t offset) {
     const auto known = block_labels_.find(offset);
-    if (known == block_labels_.end()) return leave(offset);
-    jmp(known->second, T_NEAR);
+    if (known != block_labels_.end()) return jmp(known->second, T_NEAR);
+    const uint8_t* const code = offset >= 0 ? (*existing_)(static_cast<uint32_t>(offset)) : nullptr;
+    if (code == nullptr) return leave(offset);
+    mov(rax, reinterpret_cast<uint64_t>(code));
+    jmp(rax);
 }
 
 void Emitter::choose(const BasicBlock& block) {

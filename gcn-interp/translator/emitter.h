@@ -65,8 +65,10 @@ public:
         size_t bytes = 0;
         std::vector<std::pair<uint32_t, uint32_t>> entries;  ///< offset of a block in its page, and of its code
     };
+    /// Code of a block that is not part of the region, as it is entered from outside; nullptr where there is none.
+    using Existing = std::function<const uint8_t*(uint32_t offset)>;
     /// Generate a region. Its steps must live as long as the code.
-    Output generate(const Region& region);
+    Output generate(const Region& region, const Existing& existing);
     /// Generate the function through which all code is entered, a GeneratedFn.
     void generate_entry();
 
@@ -184,7 +186,7 @@ private:
     Xbyak::Label& pool_interleave(unsigned half) { return lane_pool_[{0, half}]; }
 
     CodeConfig config_;
-    const Region* region_ = nullptr;
+    const Existing* existing_ = nullptr;
     std::map<int32_t, Xbyak::Label> block_labels_;
     Xbyak::Label exit_;
     std::vector<std::function<void()>> elsewhere_;

@@ -31,7 +31,8 @@ bool is_choice(Op op) {
 
 class Finder {
 public:
-    Finder(std::span<const uint8_t> page, Chip chip) : page_(page), chip_(chip) {}
+    Finder(std::span<const uint8_t> code, Chip chip, const std::function<bool(uint32_t)>& is_known)
+        : code_(code), chip_(chip), is_known_(is_known) {}
 
     Region find(uint32_t entry) {
         Region region;
@@ -42,9 +43,9 @@ public:
             const BasicBlock& added = region.blocks.back();
             steps += added.steps.size();
             const auto want = [&](int32_t offset) {
-                if (offset < 0 || offset >= static_cast<int32_t>(kPageBytes)) return;
+                if (offset < 0 || offset >= static_cast<int32_t>(code_.size())) return;
                 const auto at = static_cast<uint32_t>(offset);
-                if (std::find(todo.begin(), todo.end(), at) == todo.end()) todo.push_back(at);
+                if (std::find(todo.begin(), todo.end(), at) == todo.end() && !is_known_(at)) todo.push_back(at);
             };
             // The way that a loop takes is laid out first.
             if (added.end == BlockEnd::Branch || added.end == BlockEnd::Choice) want(added.target);
@@ -60,10 +61,10 @@ private:
         while (true) {
             out.next = static_cast<int32_t>(offset);
             out.end = out.steps.size() < kMaxBlockSteps ? BlockEnd::Leave : BlockEnd::Next;
-            if (out.end == BlockEnd::Next || offset >= kPageBytes) return out;
+            if (out.end == BlockEnd::Next || offset >= code_.size()) return out;
             uint32_t words[3] = {};
-            const size_t available = std::min(sizeof words, kPageBytes - offset);
-            std::memcpy(words, page_.data() + offset, available);
+            const size_t available = std::min(sizeof words, code_.size() - offset);
+            std::memcpy(words, code_.data() + offset, available);
             Step step;
             step.inst = decode(words, available / sizeof(uint32_t), chip_);
             if (step.inst.format == Format::Invalid || step.inst.size_bytes > available) return out;
@@ -85,12 +86,15 @@ private:
         }
     }
 
-    std::span<const uint8_t> page_;
+    std::span<const uint8_t> code_;
     Chip chip_;
+    const std::function<bool(uint32_t)>& is_known_;
 };
 
 }  // namespace
 
-Region discover(std::span<const uint8_t> page, uint32_t entry, Chip chip) { return Finder(page, chip).find(entry); }
+Region discover(std::span<const uint8_t> code, uint32_t entry, Chip chip, const std::function<bool(uint32_t)>& is_known) {
+    return Finder(code, chip, is_known).find(entry);
+}
 
 }  // namespace lyra::gcn

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The unit of translation: basic blocks of one page of code that reach one another by direct branches; step 6 of the data flow.
+// The unit of translation: basic blocks of one page of code, and of the one behind it, that reach one another by direct
+// branches; step 6 of the data flow.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -47,8 +49,9 @@ struct Region {
 
 inline constexpr unsigned kMaxRegionBlocks = 64, kMaxBlockSteps = 256, kMaxRegionSteps = 1024;
 
-/// Blocks that can be reached from an offset, within the page and the limits above.
-/// @param page  kPageBytes of code
-Region discover(std::span<const uint8_t> page, uint32_t entry, Chip chip);
+/// Blocks that can be reached from an offset, within the code and the limits above.
+/// @param code  one page, or two that follow each other: a loop that crosses from one into the other is one region
+/// @param is_known  the block at an offset has code already, and is not part of the region
+Region discover(std::span<const uint8_t> code, uint32_t entry, Chip chip, const std::function<bool(uint32_t)>& is_known);
 
 }  // namespace lyra::gcn

@@ -41,8 +41,8 @@ struct PageCode::Unit {
     const uint8_t* code = nullptr;
 };
 
-PageCode::PageCode(Translator& translator, std::span<const uint8_t> page, CodeConfig config)
-    : translator_(translator), arena_(translator.arena_), page_(page), config_(config) {}
+PageCode::PageCode(Translator& translator, std::span<const uint8_t> code, CodeConfig config)
+    : translator_(translator), arena_(translator.arena_), code_bytes_(code), config_(config) {}
 
 PageCode::~PageCode() {
     for (const auto& unit : units_) arena_->remove(unit->code);
@@ -62,7 +62,11 @@ const uint8_t* PageCode::warm(uint32_t offset) {
 void PageCode::generate(uint32_t offset) {
     const uint64_t start = thread_ns();
     auto unit = std::make_unique<Unit>();
-    unit->region = discover(page_, offset, translator_.chip_);
+    const auto existing = [this](uint32_t at) {
+        const uint8_t* code = at < kPageBytes ? code_[at / 4].load(std::memory_order_relaxed) : nullptr;
+        return code == kNever ? nullptr : code;
+    };
+    unit->region = discover(code_bytes_, offset, translator_.chip_, [&](uint32_t at) { return existing(at) != nullptr; });
     size_t steps = 0;
     for (const BasicBlock& block : unit->region.blocks) steps += block.steps.size();
     // A block without an instruction of its own would hand every wave back at once.
@@ -79,7 +83,7 @@ void PageCode::generate(uint32_t offset) {
     Emitter::Output output;
     try {
         Emitter emitter(buffer, kBufferBytes, config_);
-        output = emitter.generate(unit->region);
+        output = emitter.generate(unit->region, existing);
     } catch (const Xbyak::Error&) {
         code_[offset / 4].store(kNever, std::memory_order_release);
         return;
@@ -93,6 +97,7 @@ void PageCode::generate(uint32_t offset) {
     for (size_t i = 0; i < output.entries.size(); ++i) {
         if (unit->region.blocks[i].count() == 0) continue;
         const auto [at, code] = output.entries[i];
+        if (at >= kPageBytes) continue;  // the page behind has code of its own
         std::atomic<const uint8_t*>& slot = code_[at / 4];
         if (slot.load(std::memory_order_relaxed) == nullptr) slot.store(unit->code + code, std::memory_order_release);
     }
@@ -100,8 +105,8 @@ void PageCode::generate(uint32_t offset) {
     translator_.count_generated(output.entries.size(), thread_ns() - start);
 }
 
-TranslatedPage::TranslatedPage(Translator& translator, std::span<const uint8_t> page)
-    : translator_(translator), bytes_(page.begin(), page.end()) {}
+TranslatedPage::TranslatedPage(Translator& translator, std::span<const uint8_t> code)
+    : translator_(translator), bytes_(code.begin(), code.end()) {}
 
 PageCode* TranslatedPage::code(CodeConfig config) {
     for (const auto& each : codes_) {
@@ -185,7 +190,7 @@ std::shared_ptr<TranslatedPage> Translator::page(std::span<const uint8_t> bytes)
     const std::lock_guard lock(mutex_);
     const auto [first, last] = pages_.equal_range(hash);
     for (auto at = first; at != last; ++at) {
-        if (std::equal(bytes.begin(), bytes.end(), at->second->bytes_.begin())) return at->second;
+        if (std::ranges::equal(bytes, at->second->bytes_)) return at->second;
     }
     if (pages_.size() >= kMaxPages) erase_unused();
     auto made = std::make_shared<TranslatedPage>(*this, bytes);

@@ -29,7 +29,7 @@ class Translator;
 /// The code of one page for waves of one configuration.
 class PageCode {
 public:
-    PageCode(Translator& translator, std::span<const uint8_t> page, CodeConfig config);
+    PageCode(Translator& translator, std::span<const uint8_t> code, CodeConfig config);
     ~PageCode();
 
     /// Where the block at an offset of the page begins, nullptr while there is none. Counts the calls that find none.
@@ -48,7 +48,7 @@ private:
 
     Translator& translator_;
     std::shared_ptr<CodeArena> arena_;
-    std::span<const uint8_t> page_;
+    std::span<const uint8_t> code_bytes_;
     CodeConfig config_;
     std::array<std::atomic<const uint8_t*>, kDwords> code_{};
     std::array<std::atomic<uint8_t>, kDwords> heat_{};
@@ -57,10 +57,10 @@ private:
     std::vector<std::unique_ptr<Unit>> units_;
 };
 
-/// One page of code and what was generated from it.
+/// One page of code and what was generated from it; with the page behind it, where there is one, so that loops may cross.
 class TranslatedPage {
 public:
-    TranslatedPage(Translator& translator, std::span<const uint8_t> page);
+    TranslatedPage(Translator& translator, std::span<const uint8_t> code);
     /// nullptr: more configurations than it keeps
     PageCode* code(CodeConfig config);
 
@@ -89,6 +89,7 @@ public:
     static bool supported();
     bool usable() const { return arena_->capacity() != 0; }
 
+    /// @param bytes  of the page, or of two
     std::shared_ptr<TranslatedPage> page(std::span<const uint8_t> bytes);
 
     struct Counters {

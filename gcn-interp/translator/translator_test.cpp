@@ -195,6 +195,32 @@ TEST_F(TranslatorTest, RandomProgramsDoWhatTheInterpreterDoes) {
     EXPECT_GT(translated, programs);
 }
 
+TEST_F(TranslatorTest, ALoopThatCrossesAPageIsOneRegion) {
+    constexpr uint32_t kLoop = kPageBytes - 8;
+    const uint32_t words[] = {0x80008100,              // s_add_u32 s0, s0, 1
+                              0x680000ff, 0x00012345,  // v_add_u32 v0, 0x12345, v0: half of it in each page
+                              0xbf078a00,              // s_cmp_lg_u32 s0, 10
+                              0xbf85fffb,              // s_cbranch_scc1 back to the first
+                              0xbf810000};             // s_endpgm
+    std::vector<uint8_t> code(2 * kPageBytes);
+    std::memcpy(code.data() + kLoop, words, sizeof words);
+    const auto shared = translator.page(code);
+    const uint8_t* const at = shared->code({kSgprs, kVgprs})->at(kLoop);
+    ASSERT_NE(at, nullptr);
+    State state;
+    state.wave.vgpr = state.rows.data();
+    state.wave.pc = kLoop;
+    state.wave.exec = ~uint64_t{0};
+    ExecContext ctx(state.wave);
+    uint64_t stopped_at = 0;
+    EXPECT_GE(translator.run(at, ctx, 0, 1000, stopped_at), 10u * 4);
+    EXPECT_EQ(state.wave.sgpr[0], 10u);
+    EXPECT_EQ(state.rows[0].lane[63], 10u * 0x12345);
+    // The first page alone ends within an instruction.
+    const auto alone = translator.page(std::span(code).first(kPageBytes));
+    EXPECT_NE(alone, shared);
+}
+
 TEST_F(TranslatorTest, BlocksAndTheTimeThatTheyTookAreCounted) {
     const Translator::Generated before = Translator::generated_by_process();
     const auto shared = translator.page(page_of({0x7e000280, 0xbf810000}));  // v_mov_b32 v0, 0; s_endpgm
