@@ -110,65 +110,82 @@ void Emitter::call_routine(const Routine& routine, Xbyak::Label& slow) {
     jnz(slow, T_NEAR);
 }
 
-bool Emitter::global_strips(const Inst& inst, Xbyak::Label& slow) {
+std::optional<Emitter::PlainMove> Emitter::plain_move(const Inst& inst) const {
     const MemoryShape& shape = kShapes[op_index(inst.op)];
-    const bool has_base = inst.saddr != kNoOperand;
-    const Routine routine{true, shape.direction == Direction::Load, !has_base, shape.bytes / 4u, 1};
-    const unsigned rows = routine.loads ? inst.dst : inst.vdata;
-    if (inst.format != Format::FLAT || inst.seg != kGlobal || inst.lds) return false;
-    if (!routine.loads && shape.direction != Direction::Store) return false;
-    if ((shape.bytes != 4 && shape.bytes != 8) || shape.d16 || shape.hi || shape.sign) return false;
-    if (!has_rows(rows, routine.words) || !has_rows(inst.vaddr, has_base ? 1 : 2)) return false;
-    if (has_base && !are_scalar_registers(inst.saddr, 2, config_)) return false;
-    unless_translations_changed(slow);
-    lea(rsi, all_rows(inst.vaddr));
-    if (!has_base) lea(rdx, ptr[rsi + static_cast<int>(sizeof(VgprRow))]);
-    lea(rcx, all_rows(rows));
-    if (has_base) {
+    const InstInfo& row = info(inst.op);
+    const bool global = inst.format == Format::FLAT && inst.seg == kGlobal && !inst.lds, has_base = inst.saddr != kNoOperand;
+    if (!global && (inst.format != Format::DS || inst.gds)) return std::nullopt;
+    if (shape.direction != Direction::Load && shape.direction != Direction::Store) return std::nullopt;
+    if ((shape.bytes != 4 && shape.bytes != 8) || shape.d16 || shape.hi || shape.sign) return std::nullopt;
+    const unsigned words = shape.bytes / 4u, elements = global ? 1 : shape.count;
+    PlainMove move{{global, shape.direction == Direction::Load, global && !has_base, words, elements}, {}, {}};
+    const Routine& routine = move.routine;
+    move.rows[0] = routine.loads ? inst.dst : inst.vdata;
+    move.rows[1] = routine.loads ? move.rows[0] + words : inst.vdata2;
+    for (unsigned element = 0; element < std::min(elements, 2u); ++element) {
+        if (!has_rows(move.rows[element], words)) return std::nullopt;
+    }
+    if (!has_rows(inst.vaddr, routine.high ? 2 : 1)) return std::nullopt;
+    if (global) {
+        if (has_base && !are_scalar_registers(inst.saddr, 2, config_)) return std::nullopt;
+        return move;
+    }
+    if (row.has(flag::Swizzle | flag::Gws | flag::ReadsM0 | flag::NoMemory)) return std::nullopt;
+    // The second elements of all lanes are stored behind the first ones of all: here strips would mix them.
+    if (elements > 2 || (elements == 2 && !routine.loads)) return std::nullopt;
+    move.plus[0] = static_cast<uint32_t>(inst.imm) & 0xffff;
+    if (elements == 2) {
+        const uint32_t unit = shape.bytes * (row.has(flag::TwoSt64) ? 64u : 1u);
+        move.plus = {(static_cast<uint32_t>(inst.imm) & 0xff) * unit, inst.imm2 * unit};
+    }
+    return move;
+}
+
+/// rdi: what is added to the addresses in VGPRs.
+void Emitter::global_base(const Inst& inst) {
+    if (inst.saddr != kNoOperand) {
         mov(rdi, scalar64(inst.saddr));
         if (inst.imm != 0) add(rdi, inst.imm);
     } else {
         inst.imm == 0 ? xor_(edi, edi) : mov(rdi, static_cast<uint64_t>(static_cast<int64_t>(inst.imm)));
     }
-    call_routine(routine, slow);
+}
+
+bool Emitter::global_strips(const Inst& inst, Xbyak::Label& slow) {
+    const std::optional<PlainMove> move = plain_move(inst);
+    if (!move || !move->routine.global) return false;
+    unless_translations_changed(slow);
+    lea(rsi, all_rows(inst.vaddr));
+    if (move->routine.high) lea(rdx, ptr[rsi + static_cast<int>(sizeof(VgprRow))]);
+    lea(rcx, all_rows(move->rows[0]));
+    global_base(inst);
+    call_routine(move->routine, slow);
     return true;
 }
 
 bool Emitter::lds_strips(const Inst& inst, Xbyak::Label& slow) {
-    const MemoryShape& shape = kShapes[op_index(inst.op)];
-    const InstInfo& row = info(inst.op);
-    const Routine routine{false, shape.direction == Direction::Load, false, shape.bytes / 4u, shape.count};
-    if (inst.format != Format::DS || inst.gds || (!routine.loads && shape.direction != Direction::Store)) return false;
-    if (row.has(flag::Swizzle | flag::Gws | flag::ReadsM0 | flag::NoMemory)) return false;
-    if ((shape.bytes != 4 && shape.bytes != 8) || shape.d16 || shape.hi || shape.sign || shape.count > 2) return false;
-    // The second elements of all lanes are stored behind the first ones of all: here strips would mix them.
-    if (!routine.loads && shape.count == 2) return false;
-    const unsigned first = routine.loads ? inst.dst : inst.vdata, second = routine.loads ? first + routine.words : inst.vdata2;
-    if (!has_rows(first, routine.words) || !has_rows(inst.vaddr, 1)) return false;
-    if (routine.elements == 2 && !has_rows(second, routine.words)) return false;
-    uint32_t plus = static_cast<uint32_t>(inst.imm) & 0xffff;
+    const std::optional<PlainMove> move = plain_move(inst);
+    if (!move || move->routine.global) return false;
     lea(rsi, all_rows(inst.vaddr));
-    lea(rcx, all_rows(first));
-    if (routine.elements == 2) {
-        const uint32_t unit = shape.bytes * (row.has(flag::TwoSt64) ? 64u : 1u);
-        plus = (static_cast<uint32_t>(inst.imm) & 0xff) * unit;
-        lea(r9, all_rows(second));
-        mov(r8, static_cast<uint64_t>(static_cast<int64_t>(inst.imm2 * unit) - static_cast<int64_t>(plus)));
+    lea(rcx, all_rows(move->rows[0]));
+    if (move->routine.elements == 2) {
+        lea(r9, all_rows(move->rows[1]));
+        mov(r8, static_cast<uint64_t>(static_cast<int64_t>(move->plus[1]) - static_cast<int64_t>(move->plus[0])));
         vpbroadcastd(zmm19, r8d);
     }
     mov(rdi, ptr[r12 + static_cast<int>(offsetof(CodeFrame, lds))]);
     mov(edx, ptr[r12 + static_cast<int>(offsetof(CodeFrame, lds_bytes))]);
-    sub(edx, shape.bytes);
+    sub(edx, move->routine.words * 4);
     jb(slow, T_NEAR);
     vpbroadcastd(zmm17, edx);
-    mov(eax, 0u - plus);
+    mov(eax, 0u - move->plus[0]);
     vpbroadcastd(zmm16, eax);
-    call_routine(routine, slow);
+    call_routine(move->routine, slow);
     return true;
 }
 
-/// s_load_dword* of plain memory, from the TLB's entry of the address.
-bool Emitter::scalar_memory(const Inst& inst, Xbyak::Label& slow) {
+/// s_load_dword* of registers that the wave has.
+bool Emitter::is_plain_scalar_load(const Inst& inst) const {
     switch (inst.op) {
         case Op::s_load_dword:
         case Op::s_load_dwordx2:
@@ -180,8 +197,16 @@ bool Emitter::scalar_memory(const Inst& inst, Xbyak::Label& slow) {
     const unsigned bytes = kShapes[op_index(inst.op)].bytes, words = bytes / 4;
     if (inst.dst >= kFlatScratchLo || inst.dst + words > std::min<unsigned>(config_.sgprs, kFlatScratchLo)) return false;
     if (!are_scalar_registers(inst.saddr, 2, config_)) return false;
+    return inst.soffset == kNoOperand || are_scalar_registers(inst.soffset, 1, config_);
+}
+
+/// A scalar load of plain memory, from the TLB's entry of the address.
+bool Emitter::scalar_memory(const Inst& inst, Xbyak::Label& slow, const Xbyak::Zmm& scratch) {
+    if (!is_plain_scalar_load(inst)) return false;
+    const unsigned bytes = kShapes[op_index(inst.op)].bytes;
     const bool by_register = inst.soffset != kNoOperand;
-    if (by_register && !are_scalar_registers(inst.soffset, 1, config_)) return false;
+    const Xbyak::Ymm half(scratch.getIdx());
+    const Xbyak::Xmm quarter(scratch.getIdx());
     unless_translations_changed(slow);
     mov(rax, scalar64(inst.saddr));
     and_(rax, -4);
@@ -202,12 +227,12 @@ bool Emitter::scalar_memory(const Inst& inst, Xbyak::Label& slow) {
     ja(slow, T_NEAR);
     add(rax, ptr[rcx + static_cast<int>(offsetof(TlbEntry, bias))]);
     const Xbyak::RegExp to = scalar32(inst.dst).getRegExp();
-    switch (words) {
-        case 1: mov(ecx, ptr[rax]), mov(dword[to], ecx); break;
-        case 2: mov(rcx, ptr[rax]), mov(qword[to], rcx); break;
-        case 4: vmovdqu(xmm0, ptr[rax]), vmovdqu(ptr[to], xmm0); break;
-        case 8: vmovdqu(ymm0, ptr[rax]), vmovdqu(ptr[to], ymm0); break;
-        default: vmovdqu32(zmm0, ptr[rax]), vmovdqu32(ptr[to], zmm0); break;
+    switch (bytes) {
+        case 4: mov(ecx, ptr[rax]), mov(dword[to], ecx); break;
+        case 8: mov(rcx, ptr[rax]), mov(qword[to], rcx); break;
+        case 16: vmovdqu32(quarter, ptr[rax]), vmovdqu32(ptr[to], quarter); break;
+        case 32: vmovdqu32(half, ptr[rax]), vmovdqu32(ptr[to], half); break;
+        default: vmovdqu32(scratch, ptr[rax]), vmovdqu32(ptr[to], scratch); break;
     }
     return true;
 }
@@ -217,7 +242,7 @@ bool Emitter::memory(const BasicBlock& block, const Step& step, unsigned done) {
     Xbyak::Label slow, end;
     const Inst& inst = step.inst;
     if (!global_strips(inst, slow) && !lds_strips(inst, slow) && !global_memory(inst, slow) && !lds_memory(inst, slow) &&
-        !scalar_memory(inst, slow))
+        !scalar_memory(inst, slow, zmm0))
         return false;
     jmp(end, T_NEAR);
     L(slow);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "gcn-interp/isa/op.h"
+#include "gcn-interp/translator/emit_whole.h"
 #include "gcn-interp/wave/operand.h"
 
 namespace lyra::gcn {
@@ -69,6 +70,9 @@ struct Emitter::Segment {
     }
 };
 
+Emitter::Emitter(uint8_t* buffer, size_t bytes, const CodeConfig& config) : CodeGenerator(bytes, buffer), config_(config) {}
+Emitter::~Emitter() = default;
+
 void Emitter::generate_entry() {
     for (const Xbyak::Reg64& reg : {rbx, rbp, r12, r13, r14, r15}) push(reg);
     sub(rsp, 8);
@@ -82,12 +86,16 @@ void Emitter::generate_entry() {
 
 Emitter::Output Emitter::generate(const Region& region, const Existing& existing) {
     existing_ = &existing;
-    for (const BasicBlock& each : region.blocks) block_labels_[static_cast<int32_t>(each.offset)];
     for (const BasicBlock& each : region.blocks) {
-        // An entry from outside has no other state than a jump within.
+        block_labels_[static_cast<int32_t>(each.offset)];
+        entry_labels_[static_cast<int32_t>(each.offset)];
+    }
+    plan_whole(region);
+    for (const BasicBlock& each : region.blocks) block(each);
+    for (const BasicBlock& each : region.blocks) {
         align(16);
         output_.entries.emplace_back(each.offset, static_cast<uint32_t>(getSize()));
-        block(each);
+        whole_entry(each);
     }
     L(exit_);
     mov(rax, r13);
@@ -95,7 +103,7 @@ Emitter::Output Emitter::generate(const Region& region, const Existing& existing
     add(rsp, 8);
     for (const Xbyak::Reg64& reg : {r15, r14, r13, r12, rbp, rbx}) pop(reg);
     ret();
-    for (const auto& emit : elsewhere_) emit();
+    for (size_t i = 0; i < elsewhere_.size(); ++i) elsewhere_[i]();
     emit_routines();
     align(64);
     for (auto& [bits, label] : pool_) {
@@ -173,6 +181,22 @@ void Emitter::block(const BasicBlock& block) {
         L(enough);
         sub(r13, count);
     }
+    steps(block, 0, block.steps.size());
+    if (block.end == BlockEnd::Next && !block.steps.empty() && block.steps.back().writes_exec &&
+        entry_labels_.contains(block.next)) {
+        cmp(qword[rbx + kExec], -1);
+        je(entry_labels_[block.next], T_NEAR);
+    }
+    switch (block.end) {
+        case BlockEnd::Branch: return go(block.target);
+        case BlockEnd::Choice: return choose(block);
+        case BlockEnd::Next: return go(block.next);
+        case BlockEnd::Leave: return leave(block.next);
+    }
+}
+
+/// Some of the block's steps, of any lanes.
+void Emitter::steps(const BasicBlock& block, size_t first, size_t last) {
     Segment segment;
     const auto flush = [&] {
         for (const auto& [inst, op] : segment.before) op.emit(*this, *inst);
@@ -180,7 +204,7 @@ void Emitter::block(const BasicBlock& block) {
         for (const auto& [inst, op] : segment.after) op.emit(*this, *inst);
         segment = {};
     };
-    for (size_t i = 0; i < block.steps.size(); ++i) {
+    for (size_t i = first; i < last; ++i) {
         const Step& step = block.steps[i];
         if (has_no_effect(step.inst)) continue;
         if (const VectorOp op = vector_op(step.inst, config_); op.emit != nullptr) {
@@ -198,12 +222,6 @@ void Emitter::block(const BasicBlock& block) {
         call_handler(block, step, static_cast<unsigned>(i) + 1);
     }
     flush();
-    switch (block.end) {
-        case BlockEnd::Branch: return go(block.target);
-        case BlockEnd::Choice: return choose(block);
-        case BlockEnd::Next: return go(block.next);
-        case BlockEnd::Leave: return leave(block.next);
-    }
 }
 
 /// The interpreter's function for one instruction. @param done  instructions of the block up to it
@@ -322,6 +340,7 @@ Xbyak::Zmm Emitter::take_register() {
         if (held_[reg].pinned) continue;
         if (const size_t use = next_use(held_[reg]); best < 0 || use > farthest) best = static_cast<int>(reg), farthest = use;
     }
+    if (best < 0) throw Xbyak::Error(Xbyak::ERR_INTERNAL);  // more than one instruction may need
     Held& held = held_[static_cast<unsigned>(best)];
     if (held.dirty) write_back(static_cast<unsigned>(best));
     held = {};
@@ -354,8 +373,16 @@ Xbyak::Zmm Emitter::load(Kind kind, uint64_t key) {
     }
     const Xbyak::Zmm reg = take_register();
     held_[static_cast<unsigned>(reg.getIdx())] = {kind, false, true, key, strip_};
-    switch (kind) {
-        case Kind::Vgpr: vmovdqa32(reg, row(static_cast<unsigned>(key), strip_)); break;
+    fill(static_cast<unsigned>(reg.getIdx()));
+    return reg;
+}
+
+/// A register gets what it is said to hold.
+void Emitter::fill(unsigned number) {
+    const Xbyak::Zmm reg(static_cast<int>(number));
+    const uint64_t key = held_[number].key;
+    switch (held_[number].kind) {
+        case Kind::Vgpr: vmovdqa32(reg, row(static_cast<unsigned>(key), held_[number].strip)); break;
         case Kind::Scalar: vpbroadcastd(reg, scalar32(static_cast<unsigned>(key))); break;
         case Kind::Constant:
             if (key == 0) {
@@ -371,7 +398,6 @@ Xbyak::Zmm Emitter::load(Kind kind, uint64_t key) {
         case Kind::Constant64: vpbroadcastq(reg, ptr[rip + pool(key)]); break;
         default: break;
     }
-    return reg;
 }
 
 Xbyak::Zmm Emitter::temporary() {
@@ -535,10 +561,10 @@ Xbyak::Zmm Emitter::consumed_source(const VectorOp& op, unsigned n) {
 // Masks -------------------------------------------------------------------------------------------------------------------
 
 Xbyak::Opmask Emitter::take_mask() {
-    for (unsigned k = 2; k <= last_mask_; ++k) {
+    for (unsigned k = first_mask_; k <= last_mask_; ++k) {
         if (masks_[k].pair == -1) return Xbyak::Opmask(static_cast<int>(k));
     }
-    for (unsigned k = 2; k <= last_mask_; ++k) {
+    for (unsigned k = first_mask_; k <= last_mask_; ++k) {
         if (masks_[k].pair >= 0 && !masks_[k].dirty && !masks_[k].pinned) return Xbyak::Opmask(static_cast<int>(k));
     }
     throw Xbyak::Error(Xbyak::ERR_INTERNAL);  // more masks than a segment may have
@@ -551,7 +577,7 @@ Xbyak::Opmask Emitter::temporary_mask() {
 }
 
 Xbyak::Opmask Emitter::mask(unsigned pair) {
-    for (unsigned k = 2; k < masks_.size(); ++k) {
+    for (unsigned k = first_mask_; k < masks_.size(); ++k) {
         if (masks_[k].pair != static_cast<int>(pair) || masks_[k].strip != strip_) continue;
         masks_[k].pinned = true;
         return Xbyak::Opmask(static_cast<int>(k));

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,7 @@ inline constexpr unsigned kStripLanes = 16, kStrips = kLanes / kStripLanes;
 inline constexpr unsigned kMaxMasks = 3;  ///< lane masks that one segment may write
 
 struct VectorOp;
+struct ScalarOp;
 class Emitter;
 /// Emits the lanes of a strip. Sources are pinned registers; it gives the register of the result, or the mask.
 using EmitFn = void (*)(Emitter& e, const VectorOp& op);
@@ -55,11 +57,13 @@ struct VectorOp {
     int mask_in = -1, mask_out = -1;  ///< pairs of SGPRs
 };
 
+/// A block is generated twice: for waves of which all lanes are on (emit_whole.cpp), and for others (emitter.cpp).
 /// Registers: rbx wave, rbp its VGPRs, r12 frame, r13 instructions left, r14 address of the page of code.
 /// rax, rcx, rdx, rsi, rdi are free in an instruction; r8 to r11 collect the masks that a segment writes.
 class Emitter : public Xbyak::CodeGenerator {
 public:
-    Emitter(uint8_t* buffer, size_t bytes, const CodeConfig& config) : CodeGenerator(bytes, buffer), config_(config) {}
+    Emitter(uint8_t* buffer, size_t bytes, const CodeConfig& config);
+    ~Emitter() override;
 
     struct Output {
         size_t bytes = 0;
@@ -123,20 +127,29 @@ public:
 private:
     struct Segment;
     void block(const BasicBlock& block);
+    void steps(const BasicBlock& block, size_t first, size_t last);
     void vector_segment(const std::vector<VectorOp>& ops);
     void vector_strips(const std::vector<VectorOp>& ops, unsigned first, unsigned count);
-    Xbyak::Opmask exec_of(unsigned strip) const { return Xbyak::Opmask(strip == first_strip_ ? 1 : 7); }
+    Xbyak::Opmask exec_of(unsigned strip) const { return Xbyak::Opmask(whole_ ? 0 : strip == first_strip_ ? 1 : 7); }
     bool transcendental(const Inst& inst);
     bool memory(const BasicBlock& block, const Step& step, unsigned done);
     bool global_memory(const Inst& inst, Xbyak::Label& slow);
     bool lds_memory(const Inst& inst, Xbyak::Label& slow);
-    bool scalar_memory(const Inst& inst, Xbyak::Label& slow);
+    bool is_plain_scalar_load(const Inst& inst) const;
+    bool scalar_memory(const Inst& inst, Xbyak::Label& slow, const Xbyak::Zmm& scratch);
     /// A kind of moves between rows and memory: see emit_moves.cpp.
     struct Routine {
         bool global, loads, high;
         unsigned words, elements;
         auto operator<=>(const Routine&) const = default;
     };
+    /// A load or store of plain elements of one or two dwords.
+    struct PlainMove {
+        Routine routine;
+        std::array<unsigned, 2> rows;  ///< by element: first VGPR that is loaded or stored
+        std::array<uint32_t, 2> plus;  ///< LDS, by element: what is added to addresses
+    };
+    std::optional<PlainMove> plain_move(const Inst& inst) const;
     void move_strips(const Routine& routine);
     void move_line(const Routine& routine, Xbyak::Label& other);
     void move_whole(const Routine& routine, Xbyak::Label& other);
@@ -147,6 +160,7 @@ private:
     void store_lanes(const Xbyak::RegExp& row, const Xbyak::Zmm& value, const Xbyak::Opmask& lanes);
     bool global_strips(const Inst& inst, Xbyak::Label& slow);
     bool lds_strips(const Inst& inst, Xbyak::Label& slow);
+    void global_base(const Inst& inst);
     bool has_rows(unsigned first, unsigned count) const;
     void unless_translations_changed(Xbyak::Label& changed);
     void call_fast(uint64_t function, Xbyak::Label& slow);
@@ -154,6 +168,27 @@ private:
     void leave(int32_t offset);
     void go(int32_t offset);
     void choose(const BasicBlock& block);
+
+    // All lanes on: see emit_whole.cpp
+    struct WholeBlock;
+    void set_whole(bool whole);
+    void plan_whole(const Region& region);
+    void whole_block(const BasicBlock& block);
+    void whole_steps(const BasicBlock& block);
+    void whole_vector(const VectorOp& op);
+    void whole_scalar(const Inst& inst, const ScalarOp& op);
+    void whole_general(const BasicBlock& block, size_t first, size_t last);
+    bool whole_memory(const BasicBlock& block, const Step& step, unsigned done);
+    void whole_move(const BasicBlock& block, const Step& step, unsigned done, const PlainMove& move);
+    void whole_scalar_load(const BasicBlock& block, const Step& step, unsigned done);
+    void whole_end(const BasicBlock& block);
+    void whole_go(int32_t offset);
+    void whole_entry(const BasicBlock& block);
+    bool stays_whole(const BasicBlock& block) const;
+    bool is_long_calculation(const BasicBlock& block, size_t first, size_t end) const;
+    void forget_scalars(const ScalarSet& written);
+    VectorSet vectors_of(const Step& step) const;
+    size_t calculation_end(const BasicBlock& block, size_t first) const;
 
     // Registers of a strip
     enum class Kind : uint8_t { None, Temporary, Vgpr, Scalar, Constant, Constant64 };
@@ -163,6 +198,12 @@ private:
         uint64_t key = 0;
         unsigned strip = 0;  ///< of a VGPR; the others are the same in all
     };
+    using Registers = std::array<Held, 32>;
+    void fill(unsigned reg);
+    void write_back_all();
+    void write_back_masks();
+    void conform(const Registers& wanted);
+    Registers loop_registers(const WholeBlock& head) const;
     Xbyak::Zmm take_register();
     int find(Kind kind, uint64_t key) const;
     Xbyak::Zmm load(Kind kind, uint64_t key);
@@ -187,7 +228,8 @@ private:
 
     CodeConfig config_;
     const Existing* existing_ = nullptr;
-    std::map<int32_t, Xbyak::Label> block_labels_;
+    std::map<int32_t, Xbyak::Label> block_labels_, entry_labels_;
+    std::map<int32_t, WholeBlock> whole_blocks_;
     Xbyak::Label exit_;
     std::vector<std::function<void()>> elsewhere_;
     std::map<uint64_t, Xbyak::Label> pool_;
@@ -202,16 +244,20 @@ private:
     Output output_;
 
     unsigned strip_ = 0, first_strip_ = 0;  ///< for which an instruction is emitted, and the first of those side by side
-    unsigned last_mask_ = 7;  ///< mask registers from k2 up to this one are free to use
+    bool whole_ = false;  ///< the code is for waves of which all lanes are on, all strips side by side; k0 is all ones
+    unsigned first_mask_ = 2, last_mask_ = 7;  ///< mask registers that are free to use
     const std::vector<VectorOp>* ops_ = nullptr;
     size_t at_ = 0;  ///< instruction of the segment that is emitted
-    std::array<Held, 32> held_{};
+    Registers held_{};
     struct Mask {
         int pair = -1;  ///< -1: free, -2: temporary
         bool dirty = false, pinned = false;
         unsigned strip = 0;
     };
-    std::array<Mask, 8> masks_{};
+    using Masks = std::array<Mask, 8>;
+    Masks masks_{};
+    void slow_path(const BasicBlock& block, const Step& step, unsigned done, const Registers& before, const Masks& masks_before,
+                   Xbyak::Label slow, Xbyak::Label end);
     std::vector<unsigned> written_masks_;  ///< pairs that the segment writes: r8, r9, ...
 };
 

@@ -7,6 +7,7 @@
 
 #include "common/memory_port.h"
 #include "gcn-interp/exec/then.h"
+#include "gcn-interp/isa/effects.h"
 #include "gcn-interp/isa/op.h"
 
 namespace lyra::gcn {
@@ -25,6 +26,20 @@ bool is_choice(Op op) {
         case Op::s_cbranch_vccnz:
         case Op::s_cbranch_execz:
         case Op::s_cbranch_execnz: return true;
+        default: return false;
+    }
+}
+
+/// It may write EXEC, as its destination or otherwise.
+bool writes_exec(const Inst& inst) {
+    if ((effects_of(inst).writes & effect::Exec) != 0) return true;
+    const auto within = [](unsigned first, unsigned dwords) { return first <= kExecHi && first + dwords > kExecLo; };
+    if (inst.sdst != kNoOperand && within(inst.sdst, 2)) return true;
+    switch (inst.format) {
+        case Format::SOP1:
+        case Format::SOP2:
+        case Format::SOPK: return within(inst.dst, 2);
+        case Format::SMEM: return within(inst.dst, 16);
         default: return false;
     }
 }
@@ -78,11 +93,18 @@ private:
             }
             step.fn = exec_function(step.inst.op, step.inst.format);
             const Then then = then_of(step.inst);
-            if (!step.fn || then == Then::Jump || changes_meaning(step.inst.op)) return out;
+            step.ends = step.inst.op == Op::s_endpgm;
+            const bool asks = step.ends || step.inst.op == Op::s_barrier;
+            if (!step.fn || (then == Then::Jump && !asks) || changes_meaning(step.inst.op)) return out;
             step.offset = offset;
-            step.can_stop = then == Then::Check;
+            step.can_stop = asks || then == Then::Check;
+            step.writes_exec = writes_exec(step.inst);
             out.steps.push_back(step);
             offset += step.inst.size_bytes;
+            if (!asks && !step.writes_exec) continue;
+            out.end = step.ends ? BlockEnd::Leave : BlockEnd::Next;
+            out.next = static_cast<int32_t>(offset);
+            return out;
         }
     }
 

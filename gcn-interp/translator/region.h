@@ -19,6 +19,8 @@ struct Step {
     ExecFn fn = nullptr;  ///< the interpreter's handler
     uint32_t offset = 0;  ///< bytes from the start of the page
     bool can_stop = false;  ///< it may fault or ask for something, and sees its PC
+    bool writes_exec = false;  ///< the last one of its block: which code goes on depends on EXEC
+    bool ends = false;  ///< s_endpgm
 };
 
 /// How control leaves a block.

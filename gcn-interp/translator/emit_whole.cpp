@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: MIT
+// Code for waves of which all lanes are on; step 6 of the data flow.
+//
+// The four strips of a wave go side by side, and VGPRs stay in registers from one instruction to the next, over loads, stores
+// and branches: rows are written when code is left, or where the interpreter's functions read them. A block begins with the
+// registers that the first jump to it brings, a loop with those that it uses most.
+#include "gcn-interp/translator/emit_whole.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "gcn-interp/isa/op.h"
+
+namespace lyra::gcn {
+namespace {
+
+constexpr int kScc = static_cast<int>(offsetof(Wave, scc));
+/// VGPRs that a loop keeps: four registers each. The others are for what instructions need in between.
+constexpr unsigned kLoopVgprs = 6;
+/// A calculation with more VGPRs than stay in registers, and so long that it pays to write them before and read them after,
+/// is done strip by strip.
+constexpr unsigned kManyVgprs = 7, kLongCalculation = 12;
+
+bool has_no_effect(const Inst& inst) { return inst.op == Op::s_nop || inst.op == Op::s_waitcnt; }
+
+bool touches(const ScalarSet& set, int pair) {
+    return set.test(static_cast<size_t>(pair)) || set.test(static_cast<size_t>(pair) + 1);
+}
+
+void note(VectorSet& set, unsigned first, unsigned count) {
+    for (unsigned n = first; n < first + count; ++n) set.set(n);
+}
+
+}  // namespace
+
+/// Begin to emit code of the one or the other kind, with nothing in registers.
+void Emitter::set_whole(bool whole) {
+    whole_ = whole;
+    first_mask_ = whole ? 1 : 2;
+    last_mask_ = 7;
+    held_ = {};
+    masks_ = {};
+}
+
+// Blocks and loops --------------------------------------------------------------------------------------------------------
+
+/// Steps from `first` on that calculate, without memory or functions of the interpreter. @return the first one that does not
+size_t Emitter::calculation_end(const BasicBlock& block, size_t first) const {
+    size_t i = first;
+    for (; i < block.steps.size(); ++i) {
+        const Step& step = block.steps[i];
+        if (has_no_effect(step.inst)) continue;
+        if (step.writes_exec || (vector_op(step.inst, config_).emit == nullptr && scalar_op(step.inst, config_).emit == nullptr))
+            break;
+    }
+    return i;
+}
+
+/// VGPRs that a step reads or writes, as far as it is known.
+VectorSet Emitter::vectors_of(const Step& step) const {
+    const Inst& inst = step.inst;
+    VectorSet set;
+    if (const VectorOp op = vector_op(inst, config_); op.emit != nullptr) {
+        set = op.uses.vector_reads;
+        if (op.inst->format != Format::VOPC && inst.dst != kNoOperand) note(set, inst.dst, info(inst.op).dst_dwords());
+    } else if (const std::optional<PlainMove> move = plain_move(inst)) {
+        note(set, inst.vaddr, move->routine.high ? 2 : 1);
+        for (unsigned element = 0; element < move->routine.elements; ++element)
+            note(set, move->rows[element], move->routine.words);
+    }
+    return set;
+}
+
+/// Nothing in the block wants all rows to be written.
+bool Emitter::stays_whole(const BasicBlock& block) const {
+    for (size_t i = 0; i < block.steps.size(); ++i) {
+        const Step& step = block.steps[i];
+        const size_t end = calculation_end(block, i);
+        if (end != i) {
+            if (is_long_calculation(block, i, end)) return false;
+            i = end - 1;
+            continue;
+        }
+        const bool scalar = scalar_op(step.inst, config_).emit != nullptr;
+        if (!scalar && !plain_move(step.inst) && !is_plain_scalar_load(step.inst)) return false;
+    }
+    return true;
+}
+
+bool Emitter::is_long_calculation(const BasicBlock& block, size_t first, size_t end) const {
+    VectorSet all;
+    size_t instructions = 0;
+    for (size_t i = first; i < end; ++i) {
+        const VectorSet own = vectors_of(block.steps[i]);
+        all |= own;
+        instructions += own.any();
+    }
+    return all.count() > kManyVgprs && instructions >= kLongCalculation;
+}
+
+/// Which blocks begin loops, and what those keep in registers.
+void Emitter::plan_whole(const Region& region) {
+    std::map<int32_t, const BasicBlock*> blocks;
+    for (const BasicBlock& each : region.blocks) blocks[static_cast<int32_t>(each.offset)] = &each;
+    for (const BasicBlock& each : region.blocks) whole_blocks_[static_cast<int32_t>(each.offset)];
+    const auto next_of = [&](const BasicBlock& block) {
+        std::vector<int32_t> next;
+        if (block.end == BlockEnd::Next || block.end == BlockEnd::Choice) next.push_back(block.next);
+        if (block.end == BlockEnd::Branch || block.end == BlockEnd::Choice) next.push_back(block.target);
+        std::erase_if(next, [&](int32_t offset) { return !blocks.contains(offset); });
+        return next;
+    };
+    // Depth first: a jump to a block that is not finished closes a loop.
+    enum class Seen : uint8_t { No, Open, Done };
+    std::map<int32_t, Seen> seen;
+    std::vector<const BasicBlock*> finished;
+    std::vector<std::pair<int32_t, int32_t>> back;  ///< from, to
+    std::map<int32_t, std::vector<int32_t>> before;
+    struct Visit {
+        const BasicBlock* block;
+        std::vector<int32_t> next;
+    };
+    for (const BasicBlock& root : region.blocks) {
+        if (seen[static_cast<int32_t>(root.offset)] != Seen::No) continue;
+        std::vector<Visit> open{{&root, next_of(root)}};
+        seen[static_cast<int32_t>(root.offset)] = Seen::Open;
+        while (!open.empty()) {
+            Visit& now = open.back();
+            const auto at = static_cast<int32_t>(now.block->offset);
+            if (now.next.empty()) {
+                seen[at] = Seen::Done;
+                finished.push_back(now.block);
+                open.pop_back();
+                continue;
+            }
+            const int32_t next = now.next.back();
+            now.next.pop_back();
+            before[next].push_back(at);
+            if (seen[next] == Seen::Open) back.emplace_back(at, next);
+            if (seen[next] != Seen::No) continue;
+            seen[next] = Seen::Open;
+            open.push_back({blocks[next], next_of(*blocks[next])});
+        }
+    }
+    for (const auto& [from, to] : back) {
+        WholeBlock& head = whole_blocks_[to];
+        head.begins_loop = true;
+        std::vector<int32_t> todo{from};
+        head.loop.insert(to);
+        while (!todo.empty()) {
+            const int32_t at = todo.back();
+            todo.pop_back();
+            if (!head.loop.insert(at).second) continue;
+            for (const int32_t each : before[at]) todo.push_back(each);
+        }
+    }
+    for (auto& [offset, head] : whole_blocks_) {
+        if (!head.begins_loop) continue;
+        std::map<unsigned, unsigned> uses;
+        bool stays = true;
+        for (const int32_t each : head.loop) {
+            stays &= stays_whole(*blocks[each]);
+            for (const Step& step : blocks[each]->steps) {
+                const VectorSet set = vectors_of(step);
+                for (unsigned n = 0; n < config_.vgprs; ++n) uses[n] += set.test(n);
+            }
+        }
+        if (!stays) continue;
+        std::vector<std::pair<unsigned, unsigned>> most;
+        for (const auto& [vgpr, count] : uses) {
+            if (count > 1) most.emplace_back(count, vgpr);
+        }
+        std::ranges::stable_sort(most, std::greater{}, [](const auto& each) { return each.first; });
+        for (size_t i = 0; i < std::min<size_t>(most.size(), kLoopVgprs); ++i) head.keeps.push_back(most[i].second);
+    }
+    // In an order in which most blocks follow one that jumps to them.
+    for (auto block = finished.rbegin(); block != finished.rend(); ++block) whole_block(**block);
+}
+
+/// What registers hold where a loop begins: what is there already stays where it is.
+Emitter::Registers Emitter::loop_registers(const WholeBlock& head) const {
+    Registers wanted{};
+    std::vector<std::pair<unsigned, unsigned>> missing;
+    for (const unsigned vgpr : head.keeps) {
+        for (unsigned strip = 0; strip < kStrips; ++strip) {
+            const auto same = [&](const Held& held) {
+                return held.kind == Kind::Vgpr && held.key == vgpr && held.strip == strip;
+            };
+            const auto found = std::ranges::find_if(held_, same);
+            if (found == held_.end()) {
+                missing.emplace_back(vgpr, strip);
+            } else {
+                wanted[static_cast<size_t>(found - held_.begin())] = {Kind::Vgpr, true, false, vgpr, strip};
+            }
+        }
+    }
+    for (const auto& [vgpr, strip] : missing) {
+        const auto free = std::ranges::find(wanted, Kind::None, &Held::kind);
+        *free = {Kind::Vgpr, true, false, vgpr, strip};
+    }
+    return wanted;
+}
+
+void Emitter::whole_block(const BasicBlock& block) {
+    const auto offset = static_cast<int32_t>(block.offset);
+    WholeBlock& here = whole_blocks_[offset];
+    set_whole(true);
+    held_ = {};
+    if (!here.begins_with) here.begins_with = here.begins_loop ? loop_registers(here) : Registers{};
+    align(16);
+    L(here.code);
+    held_ = *here.begins_with;
+    if (const unsigned count = block.count(); count != 0) {
+        Xbyak::Label too_short;
+        cmp(r13, count);
+        jb(too_short, T_NEAR);
+        sub(r13, count);
+        elsewhere_.push_back([this, too_short, offset, held = held_]() mutable {
+            L(too_short);
+            set_whole(true);
+            held_ = held;
+            write_back_all();
+            leave(offset);
+        });
+    }
+    whole_steps(block);
+    whole_end(block);
+    set_whole(false);
+}
+
+/// Entered from outside: all that waves have is in memory.
+void Emitter::whole_entry(const BasicBlock& block) {
+    const auto offset = static_cast<int32_t>(block.offset);
+    L(entry_labels_[offset]);
+    cmp(qword[rbx + kExec], -1);
+    jne(block_labels_[offset], T_NEAR);
+    kxnorq(k0, k0, k0);
+    WholeBlock& whole = whole_blocks_[offset];
+    held_ = *whole.begins_with;
+    for (unsigned reg = 0; reg < held_.size(); ++reg) fill(reg);
+    jmp(whole.code, T_NEAR);
+}
+
+void Emitter::whole_steps(const BasicBlock& block) {
+    std::vector<VectorOp> ops;
+    ops.reserve(block.steps.size());
+    for (const Step& step : block.steps) {
+        VectorOp op = vector_op(step.inst, config_);
+        if (op.emit == nullptr) {
+            op.inst = &step.inst;
+            if (plain_move(step.inst)) op.uses.vector_reads = vectors_of(step);
+        }
+        ops.push_back(op);
+    }
+    ops_ = &ops;
+    size_t in_place = 0;  // steps of a calculation that is known to be short
+    for (size_t i = 0; i < block.steps.size(); ++i) {
+        const Step& step = block.steps[i];
+        if (has_no_effect(step.inst)) continue;
+        at_ = i;
+        if (i >= in_place) {
+            in_place = calculation_end(block, i);
+            if (is_long_calculation(block, i, in_place)) {
+                whole_general(block, i, in_place);
+                ops_ = &ops;
+                i = in_place - 1;
+                continue;
+            }
+        }
+        if (ops[i].emit != nullptr && !step.writes_exec) {
+            whole_vector(ops[i]);
+            continue;
+        }
+        if (const ScalarOp op = scalar_op(step.inst, config_); op.emit != nullptr) {
+            whole_scalar(step.inst, op);
+            continue;
+        }
+        if (whole_memory(block, step, static_cast<unsigned>(i) + 1)) continue;
+        if (step.ends) {
+            // Nobody sees the registers of a wave that has ended.
+            call_handler(block, step, static_cast<unsigned>(i) + 1);
+            continue;
+        }
+        whole_general(block, i, i + 1);
+        ops_ = &ops;
+    }
+}
+
+/// Steps as they are for waves of any lanes.
+void Emitter::whole_general(const BasicBlock& block, size_t first, size_t last) {
+    write_back_all();
+    set_whole(false);
+    steps(block, first, last);
+    set_whole(true);
+    kxnorq(k0, k0, k0);
+}
+
+void Emitter::whole_vector(const VectorOp& op) {
+    // One pair has a mask for each strip. What reads its SGPRs as values finds them in memory.
+    ScalarSet values = op.uses.reads;
+    if (op.mask_in >= 0) values.reset(static_cast<size_t>(op.mask_in)).reset(static_cast<size_t>(op.mask_in) + 1);
+    for (const Mask& mask : masks_) {
+        if (mask.pair < 0 || !mask.dirty) continue;
+        const bool other = op.mask_out >= 0 && op.mask_out != mask.pair;
+        if (other || touches(values, mask.pair)) {
+            write_back_masks();
+            break;
+        }
+    }
+    for (strip_ = 0; strip_ < kStrips; ++strip_) {
+        op.emit(*this, op);
+        release_pins();
+    }
+    if (op.mask_out >= 0) forget_scalars(op.uses.writes);
+}
+
+void Emitter::whole_scalar(const Inst& inst, const ScalarOp& op) {
+    for (const Mask& mask : masks_) {
+        if (mask.pair >= 0 && mask.dirty && touches(op.uses.reads | op.uses.writes, mask.pair)) {
+            write_back_masks();
+            break;
+        }
+    }
+    op.emit(*this, inst);
+    for (Mask& mask : masks_) {
+        if (mask.pair >= 0 && touches(op.uses.writes, mask.pair)) mask = {};
+    }
+    forget_scalars(op.uses.writes);
+}
+
+void Emitter::forget_scalars(const ScalarSet& written) {
+    for (Held& held : held_) {
+        if (held.kind == Kind::Scalar && written.test(held.key)) held = {};
+    }
+}
+
+// Ends of blocks ----------------------------------------------------------------------------------------------------------
+
+void Emitter::whole_end(const BasicBlock& block) {
+    const bool exec_is_new = !block.steps.empty() && block.steps.back().writes_exec;
+    write_back_masks();
+    masks_ = {};
+    switch (block.end) {
+        case BlockEnd::Leave:
+            write_back_all();
+            leave(block.next);
+            return;
+        case BlockEnd::Branch: return whole_go(block.target);
+        case BlockEnd::Next:
+            if (exec_is_new) {
+                Xbyak::Label some;
+                cmp(qword[rbx + kExec], -1);
+                jne(some, T_NEAR);
+                elsewhere_.push_back([this, some, held = held_, next = block.next]() mutable {
+                    L(some);
+                    set_whole(true);
+                    held_ = held;
+                    write_back_all();
+                    go(next);
+                });
+            }
+            return whole_go(block.next);
+        case BlockEnd::Choice: break;
+    }
+    if (block.branch.op == Op::s_cbranch_execz) return whole_go(block.next);
+    if (block.branch.op == Op::s_cbranch_execnz) return whole_go(block.target);
+    Xbyak::Label taken;
+    switch (block.branch.op) {
+        case Op::s_cbranch_scc0: cmp(byte[rbx + kScc], 0), je(taken, T_NEAR); break;
+        case Op::s_cbranch_scc1: cmp(byte[rbx + kScc], 0), jne(taken, T_NEAR); break;
+        case Op::s_cbranch_vccz: cmp(qword[scalar64(kVccLo).getRegExp()], 0), je(taken, T_NEAR); break;
+        default: cmp(qword[scalar64(kVccLo).getRegExp()], 0), jne(taken, T_NEAR); break;
+    }
+    const Registers held = held_;
+    whole_go(block.next);
+    L(taken);
+    held_ = held;
+    whole_go(block.target);
+}
+
+void Emitter::whole_go(int32_t offset) {
+    const auto found = whole_blocks_.find(offset);
+    if (found == whole_blocks_.end()) {
+        write_back_all();
+        return go(offset);
+    }
+    WholeBlock& to = found->second;
+    if (!to.begins_with) {
+        to.begins_with = held_;
+        for (Held& held : *to.begins_with) {
+            if (held.kind != Kind::Vgpr) held = {};
+        }
+        if (to.begins_loop) to.begins_with = loop_registers(to);
+    }
+    conform(*to.begins_with);
+    jmp(to.code, T_NEAR);
+}
+
+/// Registers become what a block begins with.
+void Emitter::conform(const Registers& wanted) {
+    const auto wanted_in = [&](const Held& held) {
+        const auto same = [&](const Held& other) {
+            return other.kind == Kind::Vgpr && other.key == held.key && other.strip == held.strip;
+        };
+        return std::ranges::find_if(wanted, same);
+    };
+    struct Move {
+        unsigned to, from;
+    };
+    std::vector<Move> moves;
+    std::vector<unsigned> loads;
+    std::array<bool, 32> used{};
+    for (unsigned reg = 0; reg < held_.size(); ++reg) {
+        if (held_[reg].kind != Kind::Vgpr) continue;
+        const auto place = wanted_in(held_[reg]);
+        if (held_[reg].dirty && (place == wanted.end() || !place->dirty)) write_back(reg);
+    }
+    for (unsigned reg = 0; reg < wanted.size(); ++reg) {
+        if (wanted[reg].kind != Kind::Vgpr) continue;
+        used[reg] = true;
+        strip_ = wanted[reg].strip;
+        const int from = find(Kind::Vgpr, wanted[reg].key);
+        if (from < 0)
+            loads.push_back(reg);
+        else if (from != static_cast<int>(reg))
+            moves.push_back({reg, static_cast<unsigned>(from)});
+    }
+    for (const Move& move : moves) used[move.from] = true;
+    while (!moves.empty()) {
+        const auto ready = std::ranges::find_if(moves, [&](const Move& move) {
+            return std::ranges::none_of(moves, [&](const Move& other) { return other.from == move.to; });
+        });
+        if (ready != moves.end()) {
+            vmovdqa32(Xbyak::Zmm(static_cast<int>(ready->to)), Xbyak::Zmm(static_cast<int>(ready->from)));
+            moves.erase(ready);
+            continue;
+        }
+        const auto spare = std::ranges::find(used, false);
+        if (spare == used.end()) throw Xbyak::Error(Xbyak::ERR_INTERNAL);  // blocks never begin with that many
+        const auto to = static_cast<unsigned>(spare - used.begin());
+        used[to] = true;
+        vmovdqa32(Xbyak::Zmm(static_cast<int>(to)), Xbyak::Zmm(static_cast<int>(moves.front().from)));
+        moves.front().from = to;
+    }
+    held_ = wanted;
+    for (const unsigned reg : loads) fill(reg);
+}
+
+// Rows and masks in memory ------------------------------------------------------------------------------------------------
+
+/// All that somebody else may look at.
+void Emitter::write_back_all() {
+    for (unsigned reg = 0; reg < held_.size(); ++reg) {
+        if (held_[reg].dirty) write_back(reg);
+    }
+    write_back_masks();
+}
+
+/// A pair that is dirty is so in all strips, and no other one is.
+void Emitter::write_back_masks() {
+    std::array<int, kStrips> of{-1, -1, -1, -1};
+    int pair = -1;
+    for (unsigned k = 1; k < masks_.size(); ++k) {
+        if (masks_[k].pair < 0 || !masks_[k].dirty) continue;
+        of[masks_[k].strip] = static_cast<int>(k);
+        pair = masks_[k].pair;
+        masks_[k].pinned = true;
+    }
+    if (pair < 0) return;
+    if (std::ranges::find(of, -1) != of.end()) throw Xbyak::Error(Xbyak::ERR_INTERNAL);
+    const Xbyak::Opmask low = temporary_mask(), high = temporary_mask();
+    kunpckwd(low, Xbyak::Opmask(of[1]), Xbyak::Opmask(of[0]));
+    kunpckwd(high, Xbyak::Opmask(of[3]), Xbyak::Opmask(of[2]));
+    kunpckdq(low, high, low);
+    kmovq(scalar64(static_cast<unsigned>(pair)), low);
+    for (Mask& mask : masks_) {
+        mask.pinned = false;
+        if (mask.pair == -2) mask = {};
+        mask.dirty = false;
+    }
+}
+
+}  // namespace lyra::gcn

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+// Loads and stores of waves of which all lanes are on, between memory and registers; step 6 of the data flow.
+//
+// In place: the addresses of each strip are one after the other (or, for loads, all the same), and plain memory is there for
+// them. Everything else is done as it is for waves of any lanes, with rows that are written before and read after.
+#include <algorithm>
+
+#include "gcn-interp/translator/emit_whole.h"
+
+namespace lyra::gcn {
+namespace {
+
+constexpr uint8_t kOrDifferent = 0xf6;  // A | (B ^ C)
+
+}  // namespace
+
+/// The step as it is for waves of any lanes; afterwards registers hold what they do at `end`.
+void Emitter::slow_path(const BasicBlock& block, const Step& step, unsigned done, const Registers& before,
+                        const Masks& masks_before, Xbyak::Label slow, Xbyak::Label end) {
+    elsewhere_.push_back([this, &block, &step, done, before, masks_before, slow, end, after = held_,
+                          masks_after = masks_]() mutable {
+        L(slow);
+        set_whole(true);
+        held_ = before;
+        masks_ = masks_before;
+        write_back_all();
+        set_whole(false);
+        if (!memory(block, step, done)) throw Xbyak::Error(Xbyak::ERR_INTERNAL);
+        kxnorq(k0, k0, k0);
+        held_ = after;
+        for (unsigned reg = 0; reg < held_.size(); ++reg) fill(reg);
+        for (unsigned k = 1; k < masks_after.size(); ++k) {
+            const Mask& mask = masks_after[k];
+            if (mask.pair < 0) continue;
+            kmovw(Xbyak::Opmask(static_cast<int>(k)),
+                  ptr[(scalar32(static_cast<unsigned>(mask.pair)).getRegExp() + static_cast<int>(mask.strip) * 2)]);
+        }
+        jmp(end, T_NEAR);
+    });
+}
+
+/// @return false when the instruction has no way of its own here
+bool Emitter::whole_memory(const BasicBlock& block, const Step& step, unsigned done) {
+    if (const std::optional<PlainMove> move = plain_move(step.inst)) {
+        whole_move(block, step, done, *move);
+        return true;
+    }
+    if (!is_plain_scalar_load(step.inst)) return false;
+    whole_scalar_load(block, step, done);
+    return true;
+}
+
+void Emitter::whole_scalar_load(const BasicBlock& block, const Step& step, unsigned done) {
+    const Inst& inst = step.inst;
+    ScalarSet written, read;
+    for (unsigned n = 0; n < 16; ++n) written.set(inst.dst + n);
+    read.set(inst.saddr).set(inst.saddr + 1u);
+    if (inst.soffset != kNoOperand) read.set(config_.physical(inst.soffset));
+    read.set(config_.physical(inst.saddr)).set(config_.physical(inst.saddr + 1u));
+    for (const Mask& mask : masks_) {
+        if (mask.pair < 0 || !mask.dirty) continue;
+        const auto pair = static_cast<size_t>(mask.pair);
+        const ScalarSet both = written | read;
+        if (both.test(pair) || both.test(pair + 1)) {
+            write_back_masks();
+            break;
+        }
+    }
+    Xbyak::Label slow, end;
+    strip_ = 0;
+    const Xbyak::Zmm scratch = temporary();
+    const Registers before = held_;
+    const Masks masks_before = masks_;
+    scalar_memory(inst, slow, scratch);
+    L(end);
+    release_pins();
+    for (Mask& mask : masks_) {
+        if (mask.pair >= 0 && (written.test(static_cast<size_t>(mask.pair)) || written.test(static_cast<size_t>(mask.pair) + 1)))
+            mask = {};
+    }
+    forget_scalars(written);
+    slow_path(block, step, done, before, masks_before, slow, end);
+}
+
+void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned done, const PlainMove& move) {
+    const Inst& inst = step.inst;
+    const Routine& kind = move.routine;
+    const auto bytes = static_cast<int>(kind.words * 4);
+    Xbyak::Label slow, end, not_lines;
+    // Where the rows are: in a register, or -1
+    const auto place = [this](unsigned vgpr, unsigned strip) {
+        strip_ = strip;
+        const int reg = find(Kind::Vgpr, vgpr);
+        if (reg >= 0) held_[static_cast<unsigned>(reg)].pinned = true;
+        return reg;
+    };
+    std::array<int, kStrips> low{}, high{};
+    std::array<std::array<int, kStrips>, 2> data{};
+    for (unsigned s = 0; s < kStrips; ++s) {
+        low[s] = place(inst.vaddr, s);
+        if (kind.high) high[s] = place(inst.vaddr + 1u, s);
+        for (unsigned w = 0; w < kind.words && !kind.loads; ++w) data[w][s] = place(move.rows[0] + w, s);
+    }
+    strip_ = 0;
+    const Xbyak::Zmm t = temporary(), different = temporary();
+    const Xbyak::Opmask k = temporary_mask();
+    std::array<std::array<std::array<int, kStrips>, 2>, 2> values{};  ///< by element, word, strip
+    for (unsigned e = 0; e < kind.elements && kind.loads; ++e) {
+        for (unsigned w = 0; w < kind.words; ++w) {
+            for (unsigned s = 0; s < kStrips; ++s) values[e][w][s] = temporary().getIdx();
+        }
+    }
+    // From here on no register changes its meaning.
+    const Registers before = held_;
+    const Masks masks_before = masks_;
+    const auto with = [this](int reg, unsigned vgpr, unsigned strip, const auto& emit) {
+        reg >= 0 ? emit(static_cast<const Xbyak::Operand&>(Xbyak::Zmm(reg)))
+                 : emit(static_cast<const Xbyak::Operand&>(row(vgpr, strip)));
+    };
+    const auto first_lane = [this](const Xbyak::Reg32& to, int reg, unsigned vgpr, unsigned strip) {
+        reg >= 0 ? vmovd(to, Xbyak::Xmm(reg)) : mov(to, dword[row(vgpr, strip).getRegExp()]);
+    };
+    const auto broadcast_first = [this](const Xbyak::Zmm& to, int reg, unsigned vgpr, unsigned strip) {
+        reg >= 0 ? vpbroadcastd(to, Xbyak::Xmm(reg)) : vpbroadcastd(to, row(vgpr, strip));
+    };
+    const std::array<Xbyak::Reg64, kStrips> at{r8, r9, r10, r11};
+    /// Jumps unless the lanes of each strip are so many bytes apart.
+    const auto compare = [=, this](bool lines, const Xbyak::Label& otherwise) {
+        for (unsigned s = 0; s < kStrips; ++s) {
+            broadcast_first(t, low[s], inst.vaddr, s);
+            if (lines) vpaddd(t, t, ptr[rip + pool_lanes(kind.words * 4, 0)]);
+            with(low[s], inst.vaddr, s, [&](const Xbyak::Operand& op) {
+                s == 0 ? vpxord(different, t, op) : vpternlogd(different, t, op, kOrDifferent);
+            });
+        }
+        if (kind.high) {
+            broadcast_first(t, high[0], inst.vaddr + 1u, 0);
+            for (unsigned s = 0; s < kStrips; ++s) {
+                with(high[s], inst.vaddr + 1u, s,
+                     [&](const Xbyak::Operand& op) { vpternlogd(different, t, op, kOrDifferent); });
+            }
+        }
+        vptestmd(k, different, different);
+        kortestw(k, k);
+        jnz(otherwise, T_NEAR);
+    };
+    /// rsi + at[s] becomes the host address of the first lane of a strip, of which so many bytes are moved.
+    const auto look_up = [=, this](int span, const Xbyak::Label& slow) {
+        for (unsigned s = 0; s < kStrips; ++s) first_lane(at[s].cvt32(), low[s], inst.vaddr, s);
+        if (!kind.global) {
+            const uint32_t last = std::max(move.plus[0], kind.elements == 2 ? move.plus[1] : 0) + static_cast<uint32_t>(span);
+            mov(rsi, ptr[r12 + static_cast<int>(offsetof(CodeFrame, lds))]);
+            mov(edx, ptr[r12 + static_cast<int>(offsetof(CodeFrame, lds_bytes))]);
+            sub(rdx, last);
+            jb(slow, T_NEAR);
+        } else {
+            global_base(inst);
+            if (kind.high) {
+                first_lane(eax, high[0], inst.vaddr + 1u, 0);
+                shl(rax, 32);
+                or_(rax, at[0]);
+                add(rax, rdi);
+            } else {
+                lea(rax, ptr[rdi + at[0]]);
+            }
+            mov(rcx, rax);
+            tlb_entry(rcx, rdx, kind.loads);
+            mov(rsi, ptr[rcx + static_cast<int>(offsetof(TlbEntry, start))]);
+            sub(rax, rsi);
+            mov(rdx, ptr[rcx + static_cast<int>(offsetof(TlbEntry, size))]);
+            add(rsi, ptr[rcx + static_cast<int>(offsetof(TlbEntry, bias))]);
+            sub(rdx, span);
+            jb(slow, T_NEAR);
+            cmp(rax, rdx);
+            ja(slow, T_NEAR);
+            // The low halves of a strip's addresses do not overflow, either: rdi is where they would.
+            mov(edi, static_cast<uint32_t>(-span));
+            sub(rdi, at[0]);
+            jb(slow, T_NEAR);
+            add(rdi, rax);
+            cmp(rdi, rdx);
+            cmovb(rdx, rdi);
+            sub(rax, at[0]);
+            for (const Xbyak::Reg64& each : at) add(each, rax);
+        }
+        for (const Xbyak::Reg64& each : at) {
+            cmp(each, rdx);
+            ja(slow, T_NEAR);
+        }
+    };
+    const auto memory_of = [=, this](unsigned e, unsigned s, int plus) {
+        return ptr[rsi + at[s] + (static_cast<int>(move.plus[e]) + plus)];
+    };
+    const auto value = [=](unsigned e, unsigned w, unsigned s) { return Xbyak::Zmm(values[e][w][s]); };
+
+    if (kind.global) unless_translations_changed(slow);
+    Xbyak::Label& otherwise = kind.loads ? not_lines : slow;
+    if (kind.loads) {
+        // Which of both it may be: the first two lanes tell.
+        low[0] >= 0 ? vmovq(rax, Xbyak::Xmm(low[0])) : mov(rax, qword[row(inst.vaddr, 0).getRegExp()]);
+        mov(ecx, eax);
+        shr(rax, 32);
+        cmp(eax, ecx);
+        je(not_lines, T_NEAR);
+    }
+    compare(true, otherwise);
+    look_up(static_cast<int>(kStripLanes) * bytes, slow);
+    for (unsigned s = 0; s < kStrips; ++s) {
+        for (unsigned e = 0; e < kind.elements; ++e) {
+            if (kind.loads && kind.words == 1) {
+                vmovdqu32(value(e, 0, s), memory_of(e, s, 0));
+            } else if (kind.loads) {
+                vmovdqu32(t, memory_of(e, s, 0));
+                for (unsigned w = 0; w < 2; ++w) {
+                    vmovdqa32(value(e, w, s), ptr[rip + pool_lanes(2, w)]);
+                    vpermi2d(value(e, w, s), t, memory_of(e, s, 64));
+                }
+            } else if (kind.words == 1) {
+                if (data[0][s] < 0) vmovdqa32(t, row(move.rows[0], s));
+                vmovdqu32(memory_of(0, s, 0), data[0][s] < 0 ? t : Xbyak::Zmm(data[0][s]));
+            } else {
+                for (unsigned half = 0; half < 2; ++half) {
+                    vmovdqa32(different, ptr[rip + pool_interleave(half)]);
+                    if (data[0][s] < 0) vmovdqa32(t, row(move.rows[0], s));
+                    with(data[1][s], move.rows[0] + 1, s, [&](const Xbyak::Operand& op) {
+                        vpermi2d(different, data[0][s] < 0 ? t : Xbyak::Zmm(data[0][s]), op);
+                    });
+                    vmovdqu32(memory_of(0, s, static_cast<int>(64 * half)), different);
+                }
+            }
+        }
+    }
+    L(end);
+    if (kind.loads) {
+        elsewhere_.push_back([=, this]() mutable {
+            L(not_lines);
+            compare(false, slow);
+            look_up(bytes, slow);
+            for (unsigned e = 0; e < kind.elements; ++e) {
+                for (unsigned w = 0; w < kind.words; ++w) {
+                    for (unsigned s = 0; s < kStrips; ++s)
+                        vpbroadcastd(value(e, w, s), memory_of(e, s, static_cast<int>(4 * w)));
+                }
+            }
+            jmp(end, T_NEAR);
+        });
+    }
+    for (unsigned e = 0; e < kind.elements && kind.loads; ++e) {
+        for (unsigned w = 0; w < kind.words; ++w) {
+            for (strip_ = 0; strip_ < kStrips; ++strip_) define(move.rows[e] + w, value(e, w, strip_));
+        }
+    }
+    release_pins();
+    slow_path(block, step, done, before, masks_before, slow, end);
+}
+
+}  // namespace lyra::gcn
