@@ -28,23 +28,26 @@ bool reads_exceptions(const uint8_t* page) {
 void CodePage::reset(uint32_t vmid, uint64_t va) {
     vmid_ = vmid;
     va_ = va;
-    bytes_behind_ = 0;
+    tail_used_ = false;
     index_.fill(0);
     entries_.clear();
 }
 
-const uint8_t* CodePage::page_behind(MemoryPort& port) const { return port.page(vmid_, va_ + kPageBytes, Access::Execute); }
+bool CodePage::fetch_tail(MemoryPort& port, uint8_t* tail) const {
+    const uint8_t* host = port.page(vmid_, va_ + kPageBytes, Access::Execute);
+    if (host) std::memcpy(tail, host, kTailBytes);
+    return host != nullptr;
+}
 
 bool CodePage::decode_one(MemoryPort& port, size_t offset, CodeEntry& entry) {
     size_t available = kPageBytes - offset;
     uint32_t words[3] = {};
     if (available < sizeof words) {
-        const uint8_t* const behind = bytes_behind_ == 0 ? page_behind(port) : nullptr;
-        if (behind != nullptr) {
-            std::memcpy(raw_.data() + kPageBytes, behind, kTailBytes);
-            bytes_behind_ = kTailBytes;
+        if (!tail_used_ && fetch_tail(port, raw_.data() + kPageBytes)) {
+            tail_used_ = true;
+            translated_ = nullptr;  // the instruction may be part of it now
         }
-        if (bytes_behind_ != 0) available = sizeof words;
+        if (tail_used_) available = sizeof words;
     }
     std::memcpy(words, raw_.data() + offset, std::min(available, sizeof words));
     entry.inst = decode(words, std::size(words), chip_);
@@ -81,25 +84,55 @@ bool CodeCache::refresh(CodePage& page) {
     const uint8_t* host = port_.page(page.vmid_, page.va_, Access::Execute);
     if (!host) return false;
     bool same = !page.entries_.empty() && std::memcmp(page.raw_.data(), host, kPageBytes) == 0;
-    if (same && page.bytes_behind_ != 0) {
-        const uint8_t* const behind = page.page_behind(port_);
-        same = behind != nullptr && std::memcmp(page.raw_.data() + kPageBytes, behind, page.bytes_behind_) == 0;
+    if (same && page.tail_used_) {
+        uint8_t tail[CodePage::kTailBytes];
+        same = page.fetch_tail(port_, tail) && std::memcmp(page.raw_.data() + kPageBytes, tail, sizeof tail) == 0;
     }
     if (!same) {
         page.reset(page.vmid_, page.va_);
         std::memcpy(page.raw_.data(), host, kPageBytes);
         page.reads_exceptions_ = reads_exceptions(page.raw_.data());
-        page.translated_ = nullptr;
-        if (translator_ != nullptr) {
-            if (const uint8_t* const behind = page.page_behind(port_)) {
-                std::memcpy(page.raw_.data() + kPageBytes, behind, kPageBytes);
-                page.bytes_behind_ = kPageBytes;
-            }
-            page.translated_ = translator_->page({page.raw_.data(), kPageBytes + page.bytes_behind_});
-        }
+        page.alone_ = page.with_next_ = nullptr;
     }
+    page.translated_ = nullptr;
+    choose_anew_before(page.vmid_, page.va_);
     page.epoch_ = epoch_;
     return true;
+}
+
+/// The page if it is here and has nothing to compare.
+CodePage* CodeCache::current(uint32_t vmid, uint64_t va) {
+    CodePage* const page = slot(vmid, va).get();
+    return page != nullptr && page->va_ == va && page->vmid_ == vmid && page->epoch_ == epoch_ ? page : nullptr;
+}
+
+/// A page comes or goes: the one before it is translated with it or without.
+void CodeCache::choose_anew_before(uint32_t vmid, uint64_t va) {
+    CodePage* const before = slot(vmid, va - kPageBytes).get();
+    if (before != nullptr && before->va_ == va - kPageBytes && before->vmid_ == vmid) before->translated_ = nullptr;
+}
+
+void CodeCache::translate(CodePage& page, Translator& translator) {
+    if (page.translated_ != nullptr) return;
+    const std::span<const uint8_t> own(page.raw_.data(), kPageBytes);
+    const CodePage* const next = current(page.vmid_, page.va_ + kPageBytes);
+    // The interpreter may have read the tail at another time.
+    const bool same_tail = next != nullptr && (!page.tail_used_ || std::memcmp(own.data() + kPageBytes, next->raw_.data(),
+                                                                               CodePage::kTailBytes) == 0);
+    if (!same_tail) {
+        if (page.alone_ == nullptr) page.alone_ = translator.page({own, {}, false});
+        page.translated_ = page.alone_;
+        return;
+    }
+    const PagesOfCode both{own, std::span(next->raw_).first(kPageBytes), page.tail_used_};
+    if (page.with_next_ == nullptr || !page.with_next_->is_of(both)) page.with_next_ = translator.page(both);
+    page.translated_ = page.with_next_;
+}
+
+void CodeCache::forget_translated() {
+    for (const auto& page : pages_) {
+        if (page) page->translated_ = page->alone_ = page->with_next_ = nullptr;
+    }
 }
 
 CodePage* CodeCache::page(uint32_t vmid, uint64_t pc) {
@@ -108,15 +141,18 @@ CodePage* CodeCache::page(uint32_t vmid, uint64_t pc) {
         generation_ = now;
     }
     const uint64_t va = pc & ~(kPageBytes - 1);
-    std::unique_ptr<CodePage>& slot = pages_[(va / kPageBytes + vmid * 17) % kPages];
-    if (!slot) {
-        slot = std::make_unique<CodePage>();
-        slot->chip_ = chip_;
-        slot->tracked_ = tracked_;
+    std::unique_ptr<CodePage>& here = slot(vmid, va);
+    if (!here) {
+        here = std::make_unique<CodePage>();
+        here->chip_ = chip_;
+        here->tracked_ = tracked_;
     }
-    CodePage& page = *slot;
+    CodePage& page = *here;
     if (page.va_ == va && page.vmid_ == vmid && page.epoch_ == epoch_) return &page;
-    if (page.va_ != va || page.vmid_ != vmid) page.reset(vmid, va);
+    if (page.va_ != va || page.vmid_ != vmid) {
+        choose_anew_before(page.vmid_, page.va_);
+        page.reset(vmid, va);
+    }
     if (refresh(page)) return &page;
     page.va_ = 1;
     return nullptr;

@@ -36,7 +36,10 @@ public:
     /// A program here may look at its exceptions: somewhere an s_getreg_b32 reads TRAPSTS.EXCP.
     bool reads_exceptions() const { return reads_exceptions_; }
 
-    /// What was generated from the page, nullptr without a translator.
+    /// It is for waves whose exceptions are tracked: not translated.
+    bool is_tracked() const { return tracked_; }
+
+    /// What was generated from the page, nullptr before CodeCache::translate().
     TranslatedPage* translated() const { return translated_.get(); }
     const std::shared_ptr<TranslatedPage>& shared_translated() const { return translated_; }
 
@@ -44,21 +47,22 @@ private:
     friend class CodeCache;
     const CodeEntry* decode_at(MemoryPort& port, uint64_t pc);
     bool decode_one(MemoryPort& port, size_t offset, CodeEntry& entry);
-    const uint8_t* page_behind(MemoryPort& port) const;
+    bool fetch_tail(MemoryPort& port, uint8_t* tail) const;
     void reset(uint32_t vmid, uint64_t va);
 
-    static constexpr size_t kTailBytes = 8;  ///< of the page behind: an instruction is at most 12 bytes long
+    static constexpr size_t kTailBytes = 8;  ///< of the next page: an instruction is at most 12 bytes long
     uint64_t va_ = 1;  ///< of the page; 1 never matches
     uint32_t vmid_ = 0;
     Chip chip_ = Chip::gfx900;
     uint64_t epoch_ = 0;  ///< of the cache when the bytes were last compared with memory
-    size_t bytes_behind_ = 0;  ///< that were read of the page behind: none, kTailBytes or all
+    bool tail_used_ = false;
     bool tracked_ = false;
     bool reads_exceptions_ = false;
-    std::array<uint8_t, 2 * kPageBytes> raw_{};
+    std::array<uint8_t, kPageBytes + kTailBytes> raw_{};
     std::array<uint16_t, kPageBytes / 4> index_{};  ///< 1 + number of the entry, 0 = not decoded
     std::vector<CodeEntry> entries_;
-    std::shared_ptr<TranslatedPage> translated_;
+    std::shared_ptr<TranslatedPage> translated_;  ///< one of the two
+    std::shared_ptr<TranslatedPage> alone_, with_next_;
 };
 
 /// Direct-mapped by VMID and page. After invalidate(), or when translations changed, a page is compared with memory once
@@ -76,17 +80,22 @@ public:
         return port_.generation() == generation_ && page.va_ == va && page.vmid_ == vmid && page.epoch_ == epoch_;
     }
     void invalidate() { ++epoch_; }
-    /// Pages that are read from now on are translated too. nullptr: none are.
-    void set_translator(Translator* translator) { translator_ = translator; }
+    /// Choose what the page is translated with: the next page belongs to it while that is here, too, with the content that the
+    /// interpreter would execute.
+    void translate(CodePage& page, Translator& translator);
+    /// What was generated belongs to a translator that is not in use any more.
+    void forget_translated();
 
 private:
     bool refresh(CodePage& page);
+    std::unique_ptr<CodePage>& slot(uint32_t vmid, uint64_t va) { return pages_[(va / kPageBytes + vmid * 17) % kPages]; }
+    CodePage* current(uint32_t vmid, uint64_t va);
+    void choose_anew_before(uint32_t vmid, uint64_t va);
 
     static constexpr size_t kPages = 64;
     MemoryPort& port_;
     Chip chip_;
     bool tracked_;
-    Translator* translator_ = nullptr;
     uint64_t generation_;
     uint64_t epoch_ = 1;
     std::array<std::unique_ptr<CodePage>, kPages> pages_;

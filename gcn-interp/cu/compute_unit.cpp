@@ -233,12 +233,12 @@ bool ComputeUnit::is_last_code(const Wave& wave, uint64_t va) const {
 /// a branch may leave the 48 bits of an address.
 PageCode* ComputeUnit::generated_code(const Wave& wave, CodePage& page, uint64_t pc) const {
     constexpr uint64_t kBranchReach = uint64_t{1} << 18;
-    if (translator_ == nullptr || page.translated() == nullptr || watch_ != nullptr || exec_observer() != nullptr)
-        return nullptr;
+    if (translator_ == nullptr || page.is_tracked() || watch_ != nullptr || exec_observer() != nullptr) return nullptr;
     for (const uint64_t far : {pc + kBranchReach, pc - kBranchReach}) {
         if (flow::code_address(far) != (far & ~uint64_t{3})) return nullptr;
     }
-    return page.translated()->code(CodeConfig::of(wave));
+    storage_->code.translate(page, *translator_);
+    return page.translated() != nullptr ? page.translated()->code(CodeConfig::of(wave)) : nullptr;
 }
 
 std::shared_ptr<Translator> make_translator(Chip chip) {
@@ -251,7 +251,7 @@ std::shared_ptr<Translator> make_translator(Chip chip) {
 void ComputeUnit::set_translator(Translator* translator) {
     translator_ = translator;
     storage_->last_codes = {};
-    storage_->code.set_translator(translator);
+    storage_->code.forget_translated();
     if (translator != nullptr && Shadow::wanted()) shadow_ = std::make_shared<Shadow>();
 }
 

@@ -51,7 +51,8 @@ size_t Emitter::calculation_end(const BasicBlock& block, size_t first) const {
     for (; i < block.steps.size(); ++i) {
         const Step& step = block.steps[i];
         if (has_no_effect(step.inst)) continue;
-        if (step.writes_exec || (vector_op(step.inst, config_).emit == nullptr && scalar_op(step.inst, config_).emit == nullptr))
+        if (step.writes_exec ||
+            (vector_op(step.inst, config_).emit == nullptr && scalar_op(step.inst, config_).emit == nullptr))
             break;
     }
     return i;
@@ -412,7 +413,10 @@ void Emitter::conform(const Registers& wanted) {
     std::vector<unsigned> loads;
     std::array<bool, 32> used{};
     for (unsigned reg = 0; reg < held_.size(); ++reg) {
-        if (held_[reg].kind != Kind::Vgpr) continue;
+        if (held_[reg].kind != Kind::Vgpr) {
+            if (held_[reg].dirty) write_back(reg);
+            continue;
+        }
         const auto place = wanted_in(held_[reg]);
         if (held_[reg].dirty && (place == wanted.end() || !place->dirty)) write_back(reg);
     }

@@ -17,26 +17,26 @@ constexpr uint8_t kOrDifferent = 0xf6;  // A | (B ^ C)
 /// The step as it is for waves of any lanes; afterwards registers hold what they do at `end`.
 void Emitter::slow_path(const BasicBlock& block, const Step& step, unsigned done, const Registers& before,
                         const Masks& masks_before, Xbyak::Label slow, Xbyak::Label end) {
-    elsewhere_.push_back([this, &block, &step, done, before, masks_before, slow, end, after = held_,
-                          masks_after = masks_]() mutable {
-        L(slow);
-        set_whole(true);
-        held_ = before;
-        masks_ = masks_before;
-        write_back_all();
-        set_whole(false);
-        if (!memory(block, step, done)) throw Xbyak::Error(Xbyak::ERR_INTERNAL);
-        kxnorq(k0, k0, k0);
-        held_ = after;
-        for (unsigned reg = 0; reg < held_.size(); ++reg) fill(reg);
-        for (unsigned k = 1; k < masks_after.size(); ++k) {
-            const Mask& mask = masks_after[k];
-            if (mask.pair < 0) continue;
-            kmovw(Xbyak::Opmask(static_cast<int>(k)),
-                  ptr[(scalar32(static_cast<unsigned>(mask.pair)).getRegExp() + static_cast<int>(mask.strip) * 2)]);
-        }
-        jmp(end, T_NEAR);
-    });
+    elsewhere_.push_back(
+        [this, &block, &step, done, before, masks_before, slow, end, after = held_, masks_after = masks_]() mutable {
+            L(slow);
+            set_whole(true);
+            held_ = before;
+            masks_ = masks_before;
+            write_back_all();
+            set_whole(false);
+            if (!memory(block, step, done)) throw Xbyak::Error(Xbyak::ERR_INTERNAL);
+            kxnorq(k0, k0, k0);
+            held_ = after;
+            for (unsigned reg = 0; reg < held_.size(); ++reg) fill(reg);
+            for (unsigned k = 1; k < masks_after.size(); ++k) {
+                const Mask& mask = masks_after[k];
+                if (mask.pair < 0) continue;
+                kmovw(Xbyak::Opmask(static_cast<int>(k)),
+                      ptr[(scalar32(static_cast<unsigned>(mask.pair)).getRegExp() + static_cast<int>(mask.strip) * 2)]);
+            }
+            jmp(end, T_NEAR);
+        });
 }
 
 /// @return false when the instruction has no way of its own here
@@ -75,7 +75,8 @@ void Emitter::whole_scalar_load(const BasicBlock& block, const Step& step, unsig
     L(end);
     release_pins();
     for (Mask& mask : masks_) {
-        if (mask.pair >= 0 && (written.test(static_cast<size_t>(mask.pair)) || written.test(static_cast<size_t>(mask.pair) + 1)))
+        if (mask.pair >= 0 &&
+            (written.test(static_cast<size_t>(mask.pair)) || written.test(static_cast<size_t>(mask.pair) + 1)))
             mask = {};
     }
     forget_scalars(written);
@@ -90,6 +91,7 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
     // Where the rows are: in a register, or -1
     const auto place = [this](unsigned vgpr, unsigned strip) {
         strip_ = strip;
+        narrow_held(vgpr);
         const int reg = find(Kind::Vgpr, vgpr);
         if (reg >= 0) held_[static_cast<unsigned>(reg)].pinned = true;
         return reg;

@@ -3,6 +3,7 @@
 #include "gcn-interp/translator/emitter.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "gcn-interp/isa/op.h"
 #include "gcn-interp/translator/emit_whole.h"
@@ -314,17 +315,34 @@ void Emitter::vector_strips(const std::vector<VectorOp>& ops, unsigned first, un
 
 /// Inactive lanes keep what the row holds. In registers they hold anything: EXEC stays what it is within a segment.
 void Emitter::write_back(unsigned reg) {
-    const Xbyak::Zmm value(static_cast<int>(reg));
     const auto vgpr = static_cast<unsigned>(held_[reg].key);
-    vmovdqa32(row(vgpr, held_[reg].strip) | exec_of(held_[reg].strip), value);
-    held_[reg].dirty = false;
+    const unsigned strip = held_[reg].strip;
+    if (held_[reg].kind == Kind::Vgpr) {
+        vmovdqa32(row(vgpr, strip) | exec_of(strip), Xbyak::Zmm(static_cast<int>(reg)));
+        held_[reg].dirty = false;
+        return;
+    }
+    std::array<int, 2> parts{};
+    for (unsigned other = 0; other < held_.size(); ++other) {
+        Held& held = held_[other];
+        if ((held.kind != Kind::First && held.kind != Kind::Second) || held.key != vgpr || held.strip != strip) continue;
+        parts[held.kind == Kind::Second] = static_cast<int>(other);
+        held.dirty = false;
+    }
+    const Xbyak::Zmm half(kScratch);
+    for (unsigned n = 0; n < 2; ++n) {
+        vshufps(half, Xbyak::Zmm(parts[0]), Xbyak::Zmm(parts[1]), n == 0 ? 0x88 : 0xdd);
+        vmovdqa32(row(vgpr + n, strip) | exec_of(strip), half);
+    }
 }
 
 size_t Emitter::next_use(const Held& held) const {
-    if (held.kind != Kind::Vgpr) return held.kind == Kind::None ? ~size_t{0} : at_ + 8;
+    const bool wide = held.kind == Kind::First || held.kind == Kind::Second;
+    if (held.kind != Kind::Vgpr && !wide) return held.kind == Kind::None ? ~size_t{0} : at_ + 8;
     const size_t next = held.strip > strip_ ? at_ : at_ + 1;
     for (size_t i = next; i < ops_->size(); ++i) {
-        if ((*ops_)[i].uses.vector_reads.test(held.key)) return i;
+        const VectorSet& reads = (*ops_)[i].uses.vector_reads;
+        if (reads.test(held.key) || (wide && reads.test(held.key + 1))) return i;
     }
     return held.dirty ? ops_->size() : ops_->size() + 1;
 }
@@ -332,7 +350,7 @@ size_t Emitter::next_use(const Held& held) const {
 Xbyak::Zmm Emitter::take_register() {
     int best = -1;
     size_t farthest = 0;
-    for (unsigned reg = 0; reg < held_.size(); ++reg) {
+    for (unsigned reg = 0; reg < kScratch; ++reg) {
         if (held_[reg].kind == Kind::None) {
             best = static_cast<int>(reg);
             break;
@@ -360,13 +378,48 @@ void Emitter::release_pins() {
 
 int Emitter::find(Kind kind, uint64_t key) const {
     for (unsigned reg = 0; reg < held_.size(); ++reg) {
-        const bool here = kind != Kind::Vgpr || held_[reg].strip == strip_;
+        const bool here = (kind != Kind::Vgpr && kind != Kind::First && kind != Kind::Second) || held_[reg].strip == strip_;
         if (held_[reg].kind == kind && held_[reg].key == key && here) return static_cast<int>(reg);
     }
     return -1;
 }
 
+/// The pair that begins with a VGPR is only held as 64-bit lanes.
+bool Emitter::is_dirty_wide(unsigned vgpr) const {
+    const int reg = find(Kind::First, vgpr);
+    return reg >= 0 && held_[static_cast<unsigned>(reg)].dirty;
+}
+
+/// If a VGPR is only held as half of 64-bit lanes, it and the other half come into registers of their own.
+void Emitter::narrow_held(unsigned vgpr) {
+    for (const unsigned first : {vgpr, vgpr - 1}) {
+        if (first > vgpr || !is_dirty_wide(first)) continue;
+        const Wide wide{Xbyak::Zmm(find(Kind::First, first)), Xbyak::Zmm(find(Kind::Second, first))};
+        std::array<bool, 2> pinned{};
+        const auto held = [&](unsigned n) -> Held& {
+            return held_[static_cast<unsigned>((n == 0 ? wide.first : wide.second).getIdx())];
+        };
+        for (unsigned n = 0; n < 2; ++n) pinned[n] = std::exchange(held(n).pinned, true);
+        const Xbyak::Zmm low = temporary(), high = temporary();
+        narrow(wide, low, high);
+        held_[static_cast<unsigned>(low.getIdx())] = {Kind::Vgpr, true, true, first, strip_};
+        held_[static_cast<unsigned>(high.getIdx())] = {Kind::Vgpr, true, true, first + 1, strip_};
+        for (unsigned n = 0; n < 2; ++n) held(n).pinned = pinned[n], held(n).dirty = false;
+    }
+}
+
+/// A VGPR gets another value: what holds it as half of 64-bit lanes does not any more.
+void Emitter::forget_wide(unsigned vgpr) {
+    for (const unsigned first : {vgpr, vgpr - 1}) {
+        if (first > vgpr) continue;
+        for (const Kind part : {Kind::First, Kind::Second}) {
+            if (const int reg = find(part, first); reg >= 0) held_[static_cast<unsigned>(reg)] = {};
+        }
+    }
+}
+
 Xbyak::Zmm Emitter::load(Kind kind, uint64_t key) {
+    if (kind == Kind::Vgpr) narrow_held(static_cast<unsigned>(key));
     if (const int reg = find(kind, key); reg >= 0) {
         held_[static_cast<unsigned>(reg)].pinned = true;
         return Xbyak::Zmm(reg);
@@ -383,6 +436,15 @@ void Emitter::fill(unsigned number) {
     const uint64_t key = held_[number].key;
     switch (held_[number].kind) {
         case Kind::Vgpr: vmovdqa32(reg, row(static_cast<unsigned>(key), held_[number].strip)); break;
+        case Kind::First:
+        case Kind::Second: {
+            const unsigned strip = held_[number].strip;
+            vmovdqa32(Xbyak::Zmm(kScratch), row(static_cast<unsigned>(key), strip));
+            const Xbyak::Address high = row(static_cast<unsigned>(key) + 1, strip);
+            held_[number].kind == Kind::First ? vpunpckldq(reg, Xbyak::Zmm(kScratch), high)
+                                              : vpunpckhdq(reg, Xbyak::Zmm(kScratch), high);
+            break;
+        }
         case Kind::Scalar: vpbroadcastd(reg, scalar32(static_cast<unsigned>(key))); break;
         case Kind::Constant:
             if (key == 0) {
@@ -440,15 +502,24 @@ void Emitter::keep_lanes(const Inst& inst, unsigned vgpr, const Xbyak::Zmm& valu
 
 void Emitter::define(unsigned vgpr, const Xbyak::Zmm& value) {
     if (const Inst& inst = *(*ops_)[at_].inst; is_dpp(inst.format)) keep_lanes(inst, vgpr, value);
+    for (const unsigned first : {vgpr, vgpr - 1}) {
+        if (first <= vgpr && is_dirty_wide(first)) narrow_held(vgpr);  // the other half stays
+    }
+    forget_wide(vgpr);
     if (const int old = find(Kind::Vgpr, vgpr); old >= 0 && old != value.getIdx()) held_[static_cast<unsigned>(old)] = {};
     held_[static_cast<unsigned>(value.getIdx())] = {Kind::Vgpr, true, true, vgpr, strip_};
 }
 
 void Emitter::define_wide(unsigned vgpr, const Wide& value) {
-    const Xbyak::Zmm low = temporary(), high = temporary();
-    narrow(value, low, high);
-    define(vgpr, low);
-    define(vgpr + 1, high);
+    // Pairs that share one VGPR with this one keep the other.
+    if (vgpr != 0 && is_dirty_wide(vgpr - 1)) narrow_held(vgpr - 1);
+    if (is_dirty_wide(vgpr + 1)) narrow_held(vgpr + 2);
+    for (const unsigned half : {vgpr, vgpr + 1}) {
+        forget_wide(half);
+        if (const int old = find(Kind::Vgpr, half); old >= 0) held_[static_cast<unsigned>(old)] = {};
+    }
+    held_[static_cast<unsigned>(value.first.getIdx())] = {Kind::First, true, true, vgpr, strip_};
+    held_[static_cast<unsigned>(value.second.getIdx())] = {Kind::Second, true, true, vgpr, strip_};
 }
 
 Xbyak::Zmm Emitter::operand(const VectorOp& op, unsigned number, unsigned half, unsigned dwords, bool is_float) {
@@ -542,7 +613,21 @@ Emitter::Wide Emitter::wide_source(const VectorOp& op, unsigned n) {
             return {all, all};
         }
     }
-    return widen(low_half(op, n), high_half(op, n));
+    const bool changed = is_float && ((op.inst->abs | op.inst->neg) >> n & 1) != 0;
+    if (number < kSrcVgpr0 || changed) return widen(low_half(op, n), high_half(op, n));
+    const unsigned vgpr = number - kSrcVgpr0;
+    const int first = find(Kind::First, vgpr), second = find(Kind::Second, vgpr);
+    if (first >= 0 && second >= 0) {
+        for (const int part : {first, second}) held_[static_cast<unsigned>(part)].pinned = true;
+        return {Xbyak::Zmm(first), Xbyak::Zmm(second)};
+    }
+    const Wide wide = widen(low_half(op, n), high_half(op, n));
+    for (const int part : {first, second}) {
+        if (part >= 0) held_[static_cast<unsigned>(part)] = {};
+    }
+    held_[static_cast<unsigned>(wide.first.getIdx())] = {Kind::First, false, true, vgpr, strip_};
+    held_[static_cast<unsigned>(wide.second.getIdx())] = {Kind::Second, false, true, vgpr, strip_};
+    return wide;
 }
 
 Xbyak::Zmm Emitter::consumed_source(const VectorOp& op, unsigned n) {

@@ -83,7 +83,7 @@ public:
 
     /// Source n of an instruction in a register: with its selection (SDWA), abs and neg.
     Xbyak::Zmm source(const VectorOp& op, unsigned n);
-    /// A 64-bit source as two registers of eight lanes each (see wide()), and back.
+    /// A 64-bit source as two registers of eight lanes each (see widen()), which may not be overwritten, and back.
     struct Wide {
         Xbyak::Zmm first, second;
     };
@@ -191,12 +191,21 @@ private:
     size_t calculation_end(const BasicBlock& block, size_t first) const;
 
     // Registers of a strip
-    enum class Kind : uint8_t { None, Temporary, Vgpr, Scalar, Constant, Constant64 };
+    enum class Kind : uint8_t {
+        None,
+        Temporary,
+        Vgpr,
+        First,  ///< of two VGPRs from `key` on as 64-bit lanes, the first part of a Wide
+        Second,  ///< the other part
+        Scalar,
+        Constant,
+        Constant64,
+    };
     struct Held {
         Kind kind = Kind::None;
         bool dirty = false, pinned = false;
         uint64_t key = 0;
-        unsigned strip = 0;  ///< of a VGPR; the others are the same in all
+        unsigned strip = 0;  ///< of VGPRs; the others are the same in all
     };
     using Registers = std::array<Held, 32>;
     void fill(unsigned reg);
@@ -206,6 +215,9 @@ private:
     Registers loop_registers(const WholeBlock& head) const;
     Xbyak::Zmm take_register();
     int find(Kind kind, uint64_t key) const;
+    bool is_dirty_wide(unsigned vgpr) const;
+    void narrow_held(unsigned vgpr);
+    void forget_wide(unsigned vgpr);
     Xbyak::Zmm load(Kind kind, uint64_t key);
     Xbyak::Zmm with_sign(const Inst& inst, unsigned n, const Xbyak::Zmm& value);
     Xbyak::Zmm through_dpp(const Inst& inst, const Xbyak::Zmm& value);
@@ -249,6 +261,7 @@ private:
     const std::vector<VectorOp>* ops_ = nullptr;
     size_t at_ = 0;  ///< instruction of the segment that is emitted
     Registers held_{};
+    static constexpr int kScratch = 31;  ///< no register of held_: for what is between two instructions
     struct Mask {
         int pair = -1;  ///< -1: free, -2: temporary
         bool dirty = false, pinned = false;

@@ -46,7 +46,7 @@ bool writes_exec(const Inst& inst) {
 
 class Finder {
 public:
-    Finder(std::span<const uint8_t> code, Chip chip, const std::function<bool(uint32_t)>& is_known)
+    Finder(const CodeBytes& code, Chip chip, const std::function<bool(uint32_t)>& is_known)
         : code_(code), chip_(chip), is_known_(is_known) {}
 
     Region find(uint32_t entry) {
@@ -58,7 +58,7 @@ public:
             const BasicBlock& added = region.blocks.back();
             steps += added.steps.size();
             const auto want = [&](int32_t offset) {
-                if (offset < 0 || offset >= static_cast<int32_t>(code_.size())) return;
+                if (offset < 0 || offset >= static_cast<int32_t>(code_.bytes.size())) return;
                 const auto at = static_cast<uint32_t>(offset);
                 if (std::find(todo.begin(), todo.end(), at) == todo.end() && !is_known_(at)) todo.push_back(at);
             };
@@ -70,16 +70,20 @@ public:
     }
 
 private:
+    /// Up to where an instruction at an offset may be read.
+    size_t end_of(uint32_t offset) const {
+        return offset < kPageBytes && !code_.crosses_within ? kPageBytes : code_.bytes.size();
+    }
     BasicBlock block(uint32_t offset) const {
         BasicBlock out;
         out.offset = offset;
         while (true) {
             out.next = static_cast<int32_t>(offset);
             out.end = out.steps.size() < kMaxBlockSteps ? BlockEnd::Leave : BlockEnd::Next;
-            if (out.end == BlockEnd::Next || offset >= code_.size()) return out;
+            if (out.end == BlockEnd::Next || offset >= code_.bytes.size()) return out;
             uint32_t words[3] = {};
-            const size_t available = std::min(sizeof words, code_.size() - offset);
-            std::memcpy(words, code_.data() + offset, available);
+            const size_t available = std::min(sizeof words, end_of(offset) - offset);
+            std::memcpy(words, code_.bytes.data() + offset, available);
             Step step;
             step.inst = decode(words, available / sizeof(uint32_t), chip_);
             if (step.inst.format == Format::Invalid || step.inst.size_bytes > available) return out;
@@ -108,14 +112,14 @@ private:
         }
     }
 
-    std::span<const uint8_t> code_;
+    CodeBytes code_;
     Chip chip_;
     const std::function<bool(uint32_t)>& is_known_;
 };
 
 }  // namespace
 
-Region discover(std::span<const uint8_t> code, uint32_t entry, Chip chip, const std::function<bool(uint32_t)>& is_known) {
+Region discover(const CodeBytes& code, uint32_t entry, Chip chip, const std::function<bool(uint32_t)>& is_known) {
     return Finder(code, chip, is_known).find(entry);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The unit of translation: basic blocks of one page of code, and of the one behind it, that reach one another by direct
+// The unit of translation: basic blocks of one page of code, and of the next one, that reach one another by direct
 // branches; step 6 of the data flow.
 #pragma once
 
@@ -51,9 +51,13 @@ struct Region {
 
 inline constexpr unsigned kMaxRegionBlocks = 64, kMaxBlockSteps = 256, kMaxRegionSteps = 1024;
 
+struct CodeBytes {
+    std::span<const uint8_t> bytes;  ///< one page, or two that follow each other: a loop that crosses is one region
+    bool crosses_within = false;  ///< an instruction may be in both
+};
+
 /// Blocks that can be reached from an offset, within the code and the limits above.
-/// @param code  one page, or two that follow each other: a loop that crosses from one into the other is one region
 /// @param is_known  the block at an offset has code already, and is not part of the region
-Region discover(std::span<const uint8_t> code, uint32_t entry, Chip chip, const std::function<bool(uint32_t)>& is_known);
+Region discover(const CodeBytes& code, uint32_t entry, Chip chip, const std::function<bool(uint32_t)>& is_known);
 
 }  // namespace lyra::gcn

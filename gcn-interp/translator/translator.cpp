@@ -41,8 +41,8 @@ struct PageCode::Unit {
     const uint8_t* code = nullptr;
 };
 
-PageCode::PageCode(Translator& translator, std::span<const uint8_t> code, CodeConfig config)
-    : translator_(translator), arena_(translator.arena_), code_bytes_(code), config_(config) {}
+PageCode::PageCode(Translator& translator, const TranslatedPage& page, CodeConfig config)
+    : translator_(translator), arena_(translator.arena_), page_(page), config_(config) {}
 
 PageCode::~PageCode() {
     for (const auto& unit : units_) arena_->remove(unit->code);
@@ -66,7 +66,8 @@ void PageCode::generate(uint32_t offset) {
         const uint8_t* code = at < kPageBytes ? code_[at / 4].load(std::memory_order_relaxed) : nullptr;
         return code == kNever ? nullptr : code;
     };
-    unit->region = discover(code_bytes_, offset, translator_.chip_, [&](uint32_t at) { return existing(at) != nullptr; });
+    unit->region = discover({page_.bytes_, page_.crosses_within_}, offset, translator_.chip_,
+                            [&](uint32_t at) { return existing(at) != nullptr; });
     size_t steps = 0;
     for (const BasicBlock& block : unit->region.blocks) steps += block.steps.size();
     // A block without an instruction of its own would hand every wave back at once.
@@ -97,7 +98,7 @@ void PageCode::generate(uint32_t offset) {
     for (size_t i = 0; i < output.entries.size(); ++i) {
         if (unit->region.blocks[i].count() == 0) continue;
         const auto [at, code] = output.entries[i];
-        if (at >= kPageBytes) continue;  // the page behind has code of its own
+        if (at >= kPageBytes) continue;  // the next page has code of its own
         std::atomic<const uint8_t*>& slot = code_[at / 4];
         if (slot.load(std::memory_order_relaxed) == nullptr) slot.store(unit->code + code, std::memory_order_release);
     }
@@ -105,8 +106,16 @@ void PageCode::generate(uint32_t offset) {
     translator_.count_generated(output.entries.size(), thread_ns() - start);
 }
 
-TranslatedPage::TranslatedPage(Translator& translator, std::span<const uint8_t> code)
-    : translator_(translator), bytes_(code.begin(), code.end()) {}
+TranslatedPage::TranslatedPage(Translator& translator, const PagesOfCode& from)
+    : translator_(translator), bytes_(from.page.begin(), from.page.end()), crosses_within_(from.crosses_within) {
+    bytes_.insert(bytes_.end(), from.next.begin(), from.next.end());
+}
+
+bool TranslatedPage::is_of(const PagesOfCode& from) const {
+    const std::span own(bytes_);
+    return from.crosses_within == crosses_within_ && std::ranges::equal(own.first(kPageBytes), from.page) &&
+           std::ranges::equal(own.subspan(kPageBytes), from.next);
+}
 
 PageCode* TranslatedPage::code(CodeConfig config) {
     for (const auto& each : codes_) {
@@ -117,7 +126,7 @@ PageCode* TranslatedPage::code(CodeConfig config) {
     const std::lock_guard lock(mutex_);
     for (size_t i = 0; i < kConfigs; ++i) {
         if (owned_[i] == nullptr) {
-            owned_[i] = std::make_unique<PageCode>(translator_, bytes_, config);
+            owned_[i] = std::make_unique<PageCode>(translator_, *this, config);
             codes_[i].store(owned_[i].get(), std::memory_order_release);
         }
         if (owned_[i]->config() == config) return owned_[i].get();
@@ -185,15 +194,15 @@ void Translator::erase_unused() {
     std::erase_if(pages_, [](const auto& each) { return each.second.use_count() == 1; });
 }
 
-std::shared_ptr<TranslatedPage> Translator::page(std::span<const uint8_t> bytes) {
-    const uint64_t hash = hash_of(bytes);
+std::shared_ptr<TranslatedPage> Translator::page(const PagesOfCode& from) {
+    const uint64_t hash = hash_of(from.page);
     const std::lock_guard lock(mutex_);
     const auto [first, last] = pages_.equal_range(hash);
     for (auto at = first; at != last; ++at) {
-        if (std::ranges::equal(bytes, at->second->bytes_)) return at->second;
+        if (at->second->is_of(from)) return at->second;
     }
     if (pages_.size() >= kMaxPages) erase_unused();
-    auto made = std::make_shared<TranslatedPage>(*this, bytes);
+    auto made = std::make_shared<TranslatedPage>(*this, from);
     if (pages_.size() < kMaxPages) pages_.emplace(hash, made);
     return made;
 }

@@ -24,12 +24,19 @@
 namespace lyra::gcn {
 
 struct Region;
+class TranslatedPage;
 class Translator;
+
+/// What code is generated from: a page, and the next one where it may cross into it.
+struct PagesOfCode {
+    std::span<const uint8_t> page, next;  ///< next: may be empty
+    bool crosses_within = false;  ///< an instruction may be in both
+};
 
 /// The code of one page for waves of one configuration.
 class PageCode {
 public:
-    PageCode(Translator& translator, std::span<const uint8_t> code, CodeConfig config);
+    PageCode(Translator& translator, const TranslatedPage& page, CodeConfig config);
     ~PageCode();
 
     /// Where the block at an offset of the page begins, nullptr while there is none. Counts the calls that find none.
@@ -48,7 +55,7 @@ private:
 
     Translator& translator_;
     std::shared_ptr<CodeArena> arena_;
-    std::span<const uint8_t> code_bytes_;
+    const TranslatedPage& page_;
     CodeConfig config_;
     std::array<std::atomic<const uint8_t*>, kDwords> code_{};
     std::array<std::atomic<uint8_t>, kDwords> heat_{};
@@ -57,18 +64,21 @@ private:
     std::vector<std::unique_ptr<Unit>> units_;
 };
 
-/// One page of code and what was generated from it; with the page behind it, where there is one, so that loops may cross.
+/// One page of code and what was generated from it; with the next one, where there is one, so that loops may cross.
 class TranslatedPage {
 public:
-    TranslatedPage(Translator& translator, std::span<const uint8_t> code);
+    TranslatedPage(Translator& translator, const PagesOfCode& from);
+    bool is_of(const PagesOfCode& from) const;
     /// nullptr: more configurations than it keeps
     PageCode* code(CodeConfig config);
 
 private:
     friend class Translator;
+    friend class PageCode;
     static constexpr size_t kConfigs = 16;  ///< kernels of one page differ in how many registers they have
     Translator& translator_;
-    std::vector<uint8_t> bytes_;
+    std::vector<uint8_t> bytes_;  ///< of one page or two
+    bool crosses_within_;
     std::array<std::atomic<PageCode*>, kConfigs> codes_{};
     std::array<std::unique_ptr<PageCode>, kConfigs> owned_;
     std::mutex mutex_;
@@ -89,8 +99,7 @@ public:
     static bool supported();
     bool usable() const { return arena_->capacity() != 0; }
 
-    /// @param bytes  of the page, or of two
-    std::shared_ptr<TranslatedPage> page(std::span<const uint8_t> bytes);
+    std::shared_ptr<TranslatedPage> page(const PagesOfCode& from);
 
     struct Counters {
         std::atomic<uint64_t> blocks{0};  ///< generated

@@ -151,7 +151,7 @@ TEST_F(TranslatorTest, RandomProgramsDoWhatTheInterpreterDoes) {
     const auto difference = [&](const Program& program, unsigned seed) -> std::string {
         fuzz::Bytes bytes(reinterpret_cast<const uint8_t*>(&seed), sizeof seed);
         const std::vector<uint8_t> page = page_of(flat(program));
-        const auto shared = translator.page(page);
+        const auto shared = translator.page({page, {}, false});
         PageCode* const generated = shared->code({kSgprs, kVgprs});
         State first;
         randomize(bytes, first);
@@ -205,7 +205,8 @@ TEST_F(TranslatorTest, ALoopThatCrossesAPageIsOneRegion) {
                               0xbf8f0000};             // s_setprio: the interpreter's
     std::vector<uint8_t> code(2 * kPageBytes);
     std::memcpy(code.data() + kLoop, words, sizeof words);
-    const auto shared = translator.page(code);
+    const std::span<const uint8_t> both(code);
+    const auto shared = translator.page({both.first(kPageBytes), both.subspan(kPageBytes), true});
     const uint8_t* const at = shared->code({kSgprs, kVgprs})->at(kLoop);
     ASSERT_NE(at, nullptr);
     State state;
@@ -217,14 +218,19 @@ TEST_F(TranslatorTest, ALoopThatCrossesAPageIsOneRegion) {
     EXPECT_GE(translator.run(at, ctx, 0, 1000, stopped_at), 10u * 4);
     EXPECT_EQ(state.wave.sgpr[0], 10u);
     EXPECT_EQ(state.rows[0].lane[63], 10u * 0x12345);
-    // The first page alone ends within an instruction.
-    const auto alone = translator.page(std::span(code).first(kPageBytes));
-    EXPECT_NE(alone, shared);
+    // Without the other half of the instruction it ends before that.
+    for (const std::span<const uint8_t> next : {both.subspan(kPageBytes), both.subspan(2 * kPageBytes)}) {
+        const auto other = translator.page({both.first(kPageBytes), next, false});
+        EXPECT_NE(other, shared);
+        state.wave.pc = kLoop;
+        EXPECT_EQ(translator.run(other->code({kSgprs, kVgprs})->at(kLoop), ctx, 0, 1000, stopped_at), 1u);
+        EXPECT_EQ(state.wave.pc, kLoop + 4);
+    }
 }
 
 TEST_F(TranslatorTest, BlocksAndTheTimeThatTheyTookAreCounted) {
     const Translator::Generated before = Translator::generated_by_process();
-    const auto shared = translator.page(page_of({0x7e000280, 0xbf810000}));  // v_mov_b32 v0, 0; s_endpgm
+    const auto shared = translator.page({page_of({0x7e000280, 0xbf810000}), {}, false});  // v_mov_b32 v0, 0; s_endpgm
     ASSERT_NE(shared->code({kSgprs, kVgprs})->at(0), nullptr);
     const uint64_t blocks = translator.counters().blocks, ns = translator.counters().generating_ns;
     EXPECT_GT(blocks, 0u);
@@ -232,7 +238,7 @@ TEST_F(TranslatorTest, BlocksAndTheTimeThatTheyTookAreCounted) {
     EXPECT_EQ(Translator::generated_by_process().blocks, before.blocks + blocks);
     EXPECT_EQ(Translator::generated_by_process().ns, before.ns + ns);
     // The same page is not generated again.
-    ASSERT_NE(translator.page(page_of({0x7e000280, 0xbf810000}))->code({kSgprs, kVgprs})->at(0), nullptr);
+    ASSERT_NE(translator.page({page_of({0x7e000280, 0xbf810000}), {}, false})->code({kSgprs, kVgprs})->at(0), nullptr);
     EXPECT_EQ(translator.counters().blocks, blocks);
 }
 
