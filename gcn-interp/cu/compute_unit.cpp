@@ -144,7 +144,7 @@ uint64_t run_straight(ExecContext& ctx, const CodeEntry* entry, uint64_t limit, 
 }  // namespace
 
 uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit) {
-    ExecContext ctx{wave, this, &env_, &memory_, &services_, storage_->lds.data()};
+    ExecContext ctx{wave, &env_, &memory_, &services_, storage_->lds.data()};
     ctx.pages = &storage_->pages;
     ctx.watch = watch_;
     uint64_t done = 0;

@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string_view>
 
 #include "common/env.h"
 #include "common/memory_port.h"
 #include "gcn-interp/isa/inst.h"
+#include "gcn-interp/wave/services.h"
 #include "gcn-interp/wave/wave.h"
 
 namespace lyra::gcn {
@@ -24,17 +24,6 @@ inline constexpr unsigned kMaxWavesPerWorkgroup = 16;
 inline constexpr uint32_t kLdsBytes = same_for_all_chips(&ChipFacts::lds_bytes);
 inline constexpr unsigned kVgprsPerSimd = same_for_all_chips(&ChipFacts::vgprs_per_simd);
 inline constexpr unsigned kSgprsPerSimd = same_for_all_chips(&ChipFacts::sgprs_per_simd);
-
-/// s_sendmsg ids that leave the wave. @source LLVM AMDGPU SIDefines.h SendMsg
-enum class Message : uint8_t { Interrupt = 1, SaveWave = 4, GetDoorbell = 10 };
-
-/// DS_GWS_* instructions: semaphores and barriers that all compute units share. @source AMD Vega ISA document
-enum class GwsOp : uint8_t { Init, SemaV, SemaBr, SemaP, SemaReleaseAll, Barrier };
-enum class GwsAnswer : uint8_t {
-    Done,
-    Wait,     ///< until gws_done() or gws_again()
-    Refused,  ///< not a resource of the wave's address space: a memory violation
-};
 
 /// What SQ_CMD asks of waves. @source Linux 6.12 soc15d.h, vega10_enum.h SQ_IND_CMD_CMD; cik_regs.h for DATA
 enum class WaveCommand : uint8_t {
@@ -49,18 +38,10 @@ enum class WaveCommand : uint8_t {
 };
 using WaveMatch = std::function<bool(const Wave&)>;
 
-/// The part of the GDS that belongs to an address space. It is the wave's alone for as long as this object exists.
-struct GdsWindow {
-    uint8_t* host = nullptr;
-    uint32_t bytes = 0;
-    bool ordered = false;   ///< it has ordered-append counters
-    std::unique_lock<std::mutex> hold{};
-};
-
-/// What a compute unit asks of the layer above it. Called from ComputeUnit::run() on the thread that called it.
-class CuServices {
+/// What a compute unit asks of the layer above it, for its waves and for itself. Called from ComputeUnit::run() on the thread
+/// that called it.
+class CuServices : public WaveServices {
 public:
-    virtual ~CuServices() = default;
     /// s_sendmsg(MSG_INTERRUPT): data = M0[23:0]. MSG_GET_DOORBELL is answered by the CU itself from Wave::doorbell_id.
     virtual void wave_interrupt(const Wave& wave, uint32_t data) = 0;
     /// An exception met a wave without trap handler, which is now halted. @param error 1 illegal instruction, 2 memory
@@ -72,15 +53,8 @@ public:
     virtual void wave_save_ready(const Wave&) {}
     /// In place of workgroup_ended(): its last wave has ended, and at least one of them in the save area.
     virtual void workgroup_saved(uint64_t) {}
-    /// A DS_GWS_* instruction. @param resource within those of the wave's VMID; value of the first active lane
-    virtual GwsAnswer gws(const Wave&, GwsOp, uint32_t, uint32_t) { return GwsAnswer::Refused; }
     /// A wave that was told to wait does so no more: it saves itself, or is killed.
     virtual void gws_left(const Wave&) {}
-    /// s_memtime: shader clock, cycles. s_memrealtime: reference clock, 10 ns ticks.
-    virtual uint64_t shader_clock() = 0;
-    virtual uint64_t reference_clock() = 0;
-    /// A DS instruction with the GDS bit.
-    virtual GdsWindow gds(uint32_t) { return {}; }
 };
 
 /// What the work-groups of a kernel have in common, on one compute unit.

@@ -199,7 +199,7 @@ uint64_t ComputeUnit::turn(Wave& wave, uint64_t limit_clk) {
     Paced& paced = *paced_;
     uint64_t& ready = paced.waves[wave.slot].ready_clk;
     TrafficCounter traffic(env_, storage_->pages, wave.vmid);
-    ExecContext ctx{wave, this, &env_, &memory_, &services_, storage_->lds.data()};
+    ExecContext ctx{wave, &env_, &memory_, &services_, storage_->lds.data()};
     ctx.pages = &storage_->pages;
     ctx.traffic = &traffic;
     ctx.watch = watch_;

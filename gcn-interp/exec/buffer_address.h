@@ -2,8 +2,8 @@
 // Lane addresses of buffer instructions and their range check; step 6 of the data flow.
 #pragma once
 
-#include "gcn-interp/cu/buffer_desc.h"
 #include "gcn-interp/exec/lane_memory.h"
+#include "gcn-interp/wave/buffer_desc.h"
 
 namespace lyra::gcn {
 

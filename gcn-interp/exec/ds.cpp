@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "gcn-interp/cu/compute_unit.h"
 #include "gcn-interp/exec/fast_memory.h"
 #include "gcn-interp/exec/formats.h"
 #include "gcn-interp/exec/lane_memory.h"
+#include "gcn-interp/wave/services.h"
 
 namespace lyra::gcn {
 namespace {

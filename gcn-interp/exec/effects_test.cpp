@@ -10,7 +10,6 @@
 #include <random>
 #include <string>
 
-#include "gcn-interp/cu/compute_unit.h"
 #include "gcn-interp/exec/exec.h"
 #include "gcn-interp/exec/fp_exceptions.h"
 #include "gcn-interp/exec/page_cache.h"
@@ -19,6 +18,7 @@
 #include "gcn-interp/isa/format_names.h"
 #include "gcn-interp/wave/lanes.h"
 #include "gcn-interp/wave/mode.h"
+#include "gcn-interp/wave/services.h"
 
 namespace lyra::gcn {
 namespace {
@@ -110,12 +110,8 @@ private:
     uint8_t* bytes_;
 };
 
-class Machine : public CuServices {
+class Machine : public WaveServices {
 public:
-    void wave_interrupt(const Wave&, uint32_t) override {}
-    void wave_error(const Wave&, unsigned) override {}
-    void wave_ended(const Wave&) override {}
-    void workgroup_ended(uint64_t) override {}
     GwsAnswer gws(const Wave&, GwsOp op, uint32_t resource, uint32_t value) override {
         now.gws = {true, static_cast<uint32_t>(op), resource, value};
         return now.gws_answer;
@@ -128,7 +124,7 @@ public:
     void run(const State& before, const Inst& inst, ExecFn handler, State& after) {
         now = before;
         now.wave.vgpr = now.rows.data();
-        ExecContext ctx(now.wave, nullptr, nullptr, &pages_, this, now.lds.data());
+        ExecContext ctx(now.wave, nullptr, &pages_, this, now.lds.data());
         ctx.pages = &cache_;
         handler(ctx, inst);
         now.fault = ctx.fault, now.request = ctx.request, now.request_arg = ctx.request_arg, now.yield = ctx.yield;

@@ -17,25 +17,23 @@
 
 namespace lyra::gcn {
 
-class ComputeUnit;
-class CuServices;
 class PageCache;
 class TrafficCounter;
+class WaveServices;
 struct Watchpoints;
 
 /// The wave that executes, and what its instructions can reach. Vector ALU handlers use `wave` and `fault` only; the
 /// pointers may then be null.
 struct ExecContext {
     /// Not an aggregate: GCC zeroes all of one, 3 KB of scratch rows, when a member is left out.
-    explicit ExecContext(Wave& of, ComputeUnit* on = nullptr, Env* in = nullptr, MemoryPort* port = nullptr,
-                         CuServices* served = nullptr, uint8_t* lds_start = nullptr)
-        : wave(of), cu(on), env(in), memory(port), services(served), lds(lds_start) {}
+    explicit ExecContext(Wave& of, Env* in = nullptr, MemoryPort* port = nullptr, WaveServices* served = nullptr,
+                         uint8_t* lds_start = nullptr)
+        : wave(of), env(in), memory(port), services(served), lds(lds_start) {}
 
     Wave& wave;
-    ComputeUnit* cu;
     Env* env;
     MemoryPort* memory;
-    CuServices* services;
+    WaveServices* services;
     uint8_t* lds;  ///< start of the CU's LDS, kLdsBytes long; the wave may use [lds_base, lds_base + lds_bytes)
     Fault fault = Fault::None;  ///< set by a handler: the instruction had no (further) effect and the wave takes an exception
     bool yield = false;  ///< set by a handler: the wave gives up the rest of its turn (s_sleep, s_barrier, s_endpgm)

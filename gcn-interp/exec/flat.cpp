@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // FLAT, GLOBAL and SCRATCH access; step 6 of the data flow.
 // @source AMD Vega ISA document, "Flat memory instructions"; LLVM 19 AMDGPU FLATInstructions.td
-#include "gcn-interp/cu/aperture.h"
+#include "gcn-interp/exec/aperture.h"
 #include "gcn-interp/exec/fast_memory.h"
 #include "gcn-interp/exec/formats.h"
 #include "gcn-interp/exec/lane_memory.h"

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "gcn-interp/cu/image_desc.h"
 #include "gcn-interp/exec/buffer_format.h"
 #include "gcn-interp/exec/lane_memory.h"
+#include "gcn-interp/wave/image_desc.h"
 
 namespace lyra::gcn {
 

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <string_view>
 
-#include "gcn-interp/cu/buffer_desc.h"
-#include "gcn-interp/cu/compute_unit.h"
 #include "gcn-interp/exec/formats.h"
 #include "gcn-interp/exec/lane_memory.h"
 #include "gcn-interp/exec/scalar.h"
+#include "gcn-interp/wave/buffer_desc.h"
+#include "gcn-interp/wave/services.h"
 
 namespace lyra::gcn {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Program flow, barriers and messages; step 6 of the data flow.
 // @source AMD Vega ISA document, "SOPP instructions"; docs/spec/front-end.md 5.1 for messages
-#include "gcn-interp/cu/compute_unit.h"
 #include "gcn-interp/exec/formats.h"
+#include "gcn-interp/wave/services.h"
 
 namespace lyra::gcn {
 namespace {

@@ -12,12 +12,12 @@
 
 #include <fmt/format.h>
 
-#include "gcn-interp/cu/compute_unit.h"
 #include "gcn-interp/exec/exec.h"
 #include "gcn-interp/exec/executed.h"
 #include "gcn-interp/exec/page_cache.h"
 #include "gcn-interp/golden/memory_cases.h"
 #include "gcn-interp/isa/op.h"
+#include "gcn-interp/wave/services.h"
 
 namespace lyra::golden::test {
 namespace {
@@ -93,13 +93,9 @@ private:
     std::vector<uint8_t> bytes_;
 };
 
-class Services : public CuServices {
+class Services : public WaveServices {
 public:
     explicit Services(std::vector<uint8_t>& gds) : gds_(gds) {}
-    void wave_interrupt(const Wave&, uint32_t) override {}
-    void wave_error(const Wave&, unsigned) override {}
-    void wave_ended(const Wave&) override {}
-    void workgroup_ended(uint64_t) override {}
     uint64_t shader_clock() override { return kShaderClock; }
     uint64_t reference_clock() override { return kReferenceClock; }
     GdsWindow gds(uint32_t) override { return {gds_.data(), static_cast<uint32_t>(gds_.size()), false, {}}; }

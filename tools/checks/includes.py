@@ -25,11 +25,24 @@ ALLOWED = {
               "qemu-hw/include", "qemu-hw/soc"],
     "kfdtest-ports": ["common", "facts", "gcn-interp", "cwsr", "qemu-hw/include", "tools"],
 }
+# The same among the rooms of gcn-interp. An instruction asks its compute unit by wave/services.h.
+ROOMS = {
+    "gcn-interp/isa": [],
+    "gcn-interp/wave": ["isa"],
+    "gcn-interp/exec": ["isa", "wave"],
+    "gcn-interp/translator": ["isa", "wave", "exec"],
+    "gcn-interp/cu": ["isa", "wave", "exec", "translator"],
+    "gcn-interp/golden": ["isa", "wave"],
+    "gcn-interp/proof": ["isa"],
+    "gcn-interp/fuzz": ["isa", "wave", "exec", "translator", "cu"],
+}
+# Machines that only tests run. They may use every room.
+TEST_MACHINE = re.compile(r"(_test\.cpp|_machine\.h)$")
 # Tests and fuzzers may also use the in-process host.
 TEST_FILE = re.compile(r"(_test|_fuzz)\.cpp$")
 TEST_MAY = ["tools/inproc", "qemu-hw/include"]
 # The reference model judges these, so only its tests may include them.
-JUDGED = {"gcn-interp/golden/": re.compile(r"^gcn-interp/(exec/|wave/(fp|lanes|mode|operand)|cu/(aperture|buffer_desc))")}
+JUDGED = {"gcn-interp/golden/": re.compile(r"^gcn-interp/(exec/|wave/(fp|lanes|mode|operand|buffer_desc))")}
 
 SOURCE = re.compile(r"\.(c|h|cpp|hpp|def|inc)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
@@ -50,6 +63,14 @@ def target_of(tree, path, name):
     return None
 
 
+def room_allows(path, target):
+    """Whether rooms allow this include; also when one of the two files is in none."""
+    room, other = os.path.dirname(path), os.path.dirname(target)
+    if room not in ROOMS or other not in ROOMS or room == other or TEST_MACHINE.search(path):
+        return True
+    return os.path.basename(other) in ROOMS[room]
+
+
 def check_file(tree, path):
     folder = folder_of(path)
     if folder is None:
@@ -63,6 +84,8 @@ def check_file(tree, path):
         for judge, judged in JUDGED.items():
             if target and path.startswith(judge) and judged.match(target) and not TEST_FILE.search(path):
                 problems.append(f"{path}:{line}: the reference model must not include {target}, which it judges")
+        if target and not room_allows(path, target):
+            problems.append(f"{path}:{line}: {os.path.dirname(path)} must not include {target}")
         other = folder_of(target) if target else None
         if target is None or other == folder or (other in ALLOWED[folder]):
             continue

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Flat addresses told apart: LDS and scratch apertures, and global memory; step 6 of the data flow.
 // @source AMD Vega ISA document, "Flat memory instructions"; Linux 6.12 amdkfd/kfd_flat_memory.c for the apertures' place
-#include "gcn-interp/cu/aperture.h"
+#include "gcn-interp/exec/aperture.h"
 
 namespace lyra::gcn {
 
