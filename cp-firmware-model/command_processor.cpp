@@ -6,8 +6,9 @@
 
 namespace lyra {
 
-CommandProcessor::CommandProcessor(Env& env, CpBus& bus, const GpuShape& shape, SdmaEngine& sdma0, SdmaEngine& sdma1)
-    : impl_(std::make_unique<Impl>(env, bus, shape, sdma0, sdma1)) {}
+CommandProcessor::CommandProcessor(Env& env, CpBus& bus, const GpuShape& shape, SdmaEngine& sdma0, SdmaEngine& sdma1,
+                                   const gcn::MakeCu& make_cu)
+    : impl_(std::make_unique<Impl>(env, bus, shape, sdma0, sdma1, make_cu)) {}
 
 CommandProcessor::~CommandProcessor() = default;
 

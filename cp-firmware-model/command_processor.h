@@ -21,7 +21,8 @@ struct GrbmSelect {
 /// CP: gfx ring, KIQ, HIQ with the hardware scheduler, kernel and user compute queues.
 class CommandProcessor {
 public:
-    CommandProcessor(Env& env, CpBus& bus, const GpuShape& shape, SdmaEngine& sdma0, SdmaEngine& sdma1);
+    CommandProcessor(Env& env, CpBus& bus, const GpuShape& shape, SdmaEngine& sdma0, SdmaEngine& sdma1,
+                     const gcn::MakeCu& make_cu = {});
     ~CommandProcessor();
 
     /// Registers listed in facts/registers/cp.def, by dword number in BAR5.

@@ -10,8 +10,8 @@
 namespace lyra {
 
 struct CommandProcessor::Impl {
-    Impl(Env& env, CpBus& bus, const GpuShape& shape, SdmaEngine& sdma0, SdmaEngine& sdma1)
-        : env(env), dispatcher(env, bus, shape), mec(env, bus, dispatcher), scheduler(env, bus, mec, sdma0, sdma1),
+    Impl(Env& env, CpBus& bus, const GpuShape& shape, SdmaEngine& sdma0, SdmaEngine& sdma1, const gcn::MakeCu& make_cu)
+        : env(env), dispatcher(env, bus, shape, make_cu), mec(env, bus, dispatcher), scheduler(env, bus, mec, sdma0, sdma1),
           registers(env, bus, dispatcher, mec), sdma{&sdma0, &sdma1} {}
 
     // paced.cpp

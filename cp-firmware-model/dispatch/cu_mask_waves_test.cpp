@@ -75,7 +75,7 @@ struct MaskBench : CpBench {
     static constexpr unsigned kGroups = 1024, kItems = 256, kSleeps = 4;
     static constexpr uint64_t kSleepClk = 127 * 64;
 
-    MaskBench() : CpBench(GpuShape{kEngines, kCusPerEngine, 32, gcn::Chip::gfx906}) {
+    MaskBench() : CpBench(GpuShape{kEngines, kCusPerEngine, 32, lyra::Chip::gfx906}) {
         bus.memory.map(kCode, 0x1000);
         Words code(kSleeps, 0xbf8e007f);  // s_sleep 127
         code.push_back(0xbf810000);       // s_endpgm

@@ -9,7 +9,7 @@
 #include "common/snapshot.h"
 #include "cp-firmware-model/dispatch/request.h"
 #include "cp-firmware-model/queue/hqd.h"
-#include "gcn-interp/cu/compute_unit.h"
+#include "gcn-interp/cu/group.h"
 #include "gcn-interp/exec/watch.h"
 
 namespace lyra {

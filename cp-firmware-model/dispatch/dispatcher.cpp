@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cp-firmware-model/dispatch/rounds.h"
+#include "gcn-interp/cu/compute_unit.h"
 
 namespace lyra {
 
@@ -23,17 +24,22 @@ uint64_t group_items(const std::array<uint32_t, 3>& size) {
 
 }  // namespace
 
-Dispatcher::Dispatcher(Env& env, CpBus& bus, const GpuShape& shape)
+Dispatcher::Dispatcher(Env& env, CpBus& bus, const GpuShape& shape, const gcn::MakeCu& make_cu)
     : env_(env), bus_(bus), shape_(shape), queues_(shape), placement_(env, shape, cus_), global_memory_(bus) {
-    if (env.jit) translator_ = gcn::make_translator(shape.chip);
+    if (env.jit && !make_cu) translator_ = gcn::make_translator(shape.chip);
     rounds_ = std::make_unique<Rounds>(*this, std::max(shape.threads, 1u));
     const bool free_running = !env.clock.on();
     for (unsigned i = 0; i < shape.cus(); ++i) {
         MemoryPort& memory = free_running ? rounds_->memory(i) : bus.wave_memory();
         gcn::CuServices& services = free_running ? rounds_->services(i) : *this;
-        cus_.push_back(std::make_unique<gcn::ComputeUnit>(env, memory, services, i, shape.chip));
-        cus_.back()->set_translator(translator_.get());
-        cus_.back()->set_whole_blocks(free_running);
+        if (make_cu) {
+            cus_.push_back(make_cu(env, memory, services, i));
+            continue;
+        }
+        auto unit = std::make_unique<gcn::ComputeUnit>(env, memory, services, i, shape.chip);
+        unit->set_translator(translator_.get());
+        unit->set_whole_blocks(free_running);
+        cus_.push_back(std::move(unit));
     }
 }
 
@@ -45,7 +51,7 @@ Fault Dispatcher::check(const DispatchRequest& request) const {
     if (request.lds_bytes > gcn::kLdsBytes) return Fault::AqlGroupMemory;
     if (request.user_sgpr_count > request.user_sgprs.size()) return Fault::AqlRegisters;
     const gcn::WorkgroupLaunch launch = make_launch(request);
-    if (!gcn::ComputeUnit::can_ever_fit(launch)) return Fault::AqlRegisters;
+    if (!gcn::can_ever_fit(launch)) return Fault::AqlRegisters;
     const ScratchShare scratch = scratch_share(request, shape_);
     const unsigned waves = gcn::wave_count(launch);
     if (scratch.used() && waves > std::min(scratch.slots_per_engine, shape_.max_scratch_slots_per_cu)) return Fault::AqlScratch;

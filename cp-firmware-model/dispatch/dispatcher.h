@@ -18,9 +18,13 @@
 #include "cp-firmware-model/dispatch/request.h"
 #include "cp-firmware-model/dispatch/sq_interrupt.h"
 #include "cwsr/control_stack.h"
-#include "gcn-interp/cu/compute_unit.h"
+#include "gcn-interp/cu/port.h"
 
 namespace lyra {
+
+namespace gcn {
+class Translator;
+}
 
 /// Charged against the budget of Dispatcher::run(): for a CU that has waves but executed nothing (all asleep), and per
 /// work-group, so that empty kernels use it up too.
@@ -30,7 +34,8 @@ inline constexpr uint64_t kVisitCost = 64, kLaunchCost = 16;
 /// is next, Placement where its work-group goes.
 class Dispatcher : public gcn::CuServices {
 public:
-    Dispatcher(Env& env, CpBus& bus, const GpuShape& shape);
+    /// @param make_cu  empty: compute units that execute
+    Dispatcher(Env& env, CpBus& bus, const GpuShape& shape, const gcn::MakeCu& make_cu = {});
     ~Dispatcher() override;
 
     /// Why a request cannot run on this chip (AqlWorkgroupSize, AqlGroupMemory, AqlRegisters, AqlScratch), or None.
@@ -110,7 +115,7 @@ public:
     /// SPI_CSQ_WF_ACTIVE_COUNT-like view for KFD's cu_occupancy.
     unsigned waves_live_total() const;
     unsigned waves_on_engine(unsigned engine) const;  ///< 0 of an engine that the chip does not have
-    const gcn::ComputeUnit& cu(unsigned index) const { return *cus_[index]; }
+    const gcn::CuPort& cu(unsigned index) const { return *cus_[index]; }
     const GpuShape& shape() const { return shape_; }
 
     /// Of compute units, which are in use while they have waves.

@@ -14,7 +14,6 @@
 namespace lyra {
 namespace {
 
-using testing::fake_cus;
 using testing::FakeCus;
 using testing::WavePlan;
 
@@ -100,8 +99,6 @@ TEST(SqInterrupt, PutsDataAndPlaceWhereTheDriverLooks) {
 
 class DispatcherTest : public ::testing::Test {
 protected:
-    DispatcherTest() { fake_cus() = FakeCus{}; }
-
     DispatchRequest request(uint32_t items, uint32_t group, uint32_t queue = 0) {
         DispatchRequest r;
         r.queue_id = queue;
@@ -122,7 +119,8 @@ protected:
     Env env{host};
     testing::FlatBus bus;
     GpuShape shape{4, 2, 32};
-    Dispatcher dispatcher{env, bus, shape};
+    FakeCus fakes;
+    Dispatcher dispatcher{env, bus, shape, fakes.maker()};
 };
 
 TEST_F(DispatcherTest, LaunchesEveryGroupOnceAndCompletes) {
@@ -132,9 +130,9 @@ TEST_F(DispatcherTest, LaunchesEveryGroupOnceAndCompletes) {
     run_to_end();
     EXPECT_TRUE(dispatcher.complete(id));
     EXPECT_TRUE(dispatcher.launched(id));
-    ASSERT_EQ(fake_cus().launches.size(), 16u);
-    for (unsigned i = 0; i < 16; ++i) EXPECT_EQ(fake_cus().launches[i].launch.group_id[0], i);
-    EXPECT_EQ(fake_cus().launches[15].launch.group_valid[0], 1000u - 15 * 64);
+    ASSERT_EQ(fakes.launches.size(), 16u);
+    for (unsigned i = 0; i < 16; ++i) EXPECT_EQ(fakes.launches[i].launch.group_id[0], i);
+    EXPECT_EQ(fakes.launches[15].launch.group_valid[0], 1000u - 15 * 64);
     EXPECT_EQ(dispatcher.waves_live_total(), 0u);
     EXPECT_EQ(env.stats.get(Stat::workgroups), 16u);
 }
@@ -143,22 +141,22 @@ TEST_F(DispatcherTest, TheLastGroupHasFewerWaves) {
     const uint64_t id = dispatcher.start(request(128 * 2000 + 64, 128));
     for (unsigned n = 0; n < 10'000 && !dispatcher.complete(id); ++n) dispatcher.run(1000);
     ASSERT_TRUE(dispatcher.complete(id));
-    EXPECT_EQ(fake_cus().launches.back().launch.group_valid[0], 64u);
+    EXPECT_EQ(fakes.launches.back().launch.group_valid[0], 64u);
     EXPECT_EQ(dispatcher.waves_live(0), 0u);
     EXPECT_EQ(dispatcher.waves_on_engine(0), 0u);
     EXPECT_EQ(env.stats.get(Stat::workgroups), 2001u);
 }
 
 TEST_F(DispatcherTest, SpreadsOverEnginesThenOverTheirUnits) {
-    fake_cus().plan = [](const auto&) { return WavePlan{.instructions = 1u << 30}; };
+    fakes.plan = [](const auto&) { return WavePlan{.instructions = 1u << 30}; };
     dispatcher.start(request(8 * 64, 64));
     dispatcher.run(1);
-    ASSERT_EQ(fake_cus().launches.size(), 8u);
+    ASSERT_EQ(fakes.launches.size(), 8u);
     const unsigned order[] = {0, 2, 4, 6, 1, 3, 5, 7};
     for (unsigned i = 0; i < 8; ++i) {
-        EXPECT_EQ(fake_cus().launches[i].cu, order[i]);
-        EXPECT_EQ(fake_cus().launches[i].launch.shader_engine, order[i] / 2);
-        EXPECT_EQ(fake_cus().launches[i].launch.cu_in_engine, order[i] % 2);
+        EXPECT_EQ(fakes.launches[i].cu, order[i]);
+        EXPECT_EQ(fakes.launches[i].launch.shader_engine, order[i] / 2);
+        EXPECT_EQ(fakes.launches[i].launch.cu_in_engine, order[i] % 2);
     }
 }
 
@@ -169,7 +167,7 @@ TEST_F(DispatcherTest, ObeysTheCuMask) {
     run_to_end();
     EXPECT_TRUE(dispatcher.complete(id));
     std::set<unsigned> used;
-    for (const auto& l : fake_cus().launches) used.insert(l.cu);
+    for (const auto& l : fakes.launches) used.insert(l.cu);
     EXPECT_EQ(used, (std::set<unsigned>{3, 6}));
 }
 
@@ -191,7 +189,7 @@ TEST_F(DispatcherTest, KeepsTheOrderWithinAQueue) {
     dispatcher.run(1);
     EXPECT_FALSE(dispatcher.launched(second));
     run_to_end();
-    EXPECT_EQ(fake_cus().launches.back().launch.dispatch, second);
+    EXPECT_EQ(fakes.launches.back().launch.dispatch, second);
 }
 
 TEST_F(DispatcherTest, GivesPipesTheirTurns) {
@@ -199,13 +197,13 @@ TEST_F(DispatcherTest, GivesPipesTheirTurns) {
     dispatcher.start(request(64 * 4000, 64, 1 + kQueuesPerPipe));
     dispatcher.run(1);
     unsigned of_first = 0;
-    for (const auto& l : fake_cus().launches) of_first += l.launch.dispatch == 1;
-    EXPECT_EQ(fake_cus().launches.size(), 320u);
+    for (const auto& l : fakes.launches) of_first += l.launch.dispatch == 1;
+    EXPECT_EQ(fakes.launches.size(), 320u);
     EXPECT_EQ(of_first, 160u);
 }
 
 TEST_F(DispatcherTest, ALargeGroupIsNotKeptOutBySmallOnes) {
-    fake_cus().plan = [](const gcn::WorkgroupLaunch& l) { return WavePlan{.instructions = 2000 + l.group_id[0] * 37 % 3000}; };
+    fakes.plan = [](const gcn::WorkgroupLaunch& l) { return WavePlan{.instructions = 2000 + l.group_id[0] * 37 % 3000}; };
     DispatchRequest small = request(~0u, 64, 1);
     small.lds_bytes = 4096;
     dispatcher.start(small);
@@ -218,8 +216,8 @@ TEST_F(DispatcherTest, ALargeGroupIsNotKeptOutBySmallOnes) {
 }
 
 TEST_F(DispatcherTest, AGroupThatFindsNoRoomForEverDoesNotStopTheOthers) {
-    Dispatcher one(env, bus, {1, 1, 32});
-    fake_cus().plan = [](const gcn::WorkgroupLaunch& l) { return WavePlan{.instructions = 10, .forever = l.dispatch == 1}; };
+    Dispatcher one(env, bus, {1, 1, 32}, fakes.maker());
+    fakes.plan = [](const gcn::WorkgroupLaunch& l) { return WavePlan{.instructions = 10, .forever = l.dispatch == 1}; };
     DispatchRequest large = request(1024, 1024, 2);
     large.lds_bytes = 64 * 1024;
     DispatchRequest blocker = request(64, 64, 1);
@@ -238,7 +236,7 @@ TEST_F(DispatcherTest, AHugeGridDoesNotHoldUpTheCaller) {
     r.grid = {~0u, ~0u, ~0u};
     const uint64_t id = dispatcher.start(r);
     EXPECT_EQ(dispatcher.run(10000), RunState::Busy);
-    EXPECT_LT(fake_cus().launches.size(), 2000u);
+    EXPECT_LT(fakes.launches.size(), 2000u);
     dispatcher.kill_vmid(8);
     EXPECT_TRUE(dispatcher.complete(id));
     EXPECT_EQ(dispatcher.run(1000), RunState::Idle);
@@ -273,15 +271,15 @@ TEST_F(DispatcherTest, RefusesWhatNoUnitCanHold) {
 }
 
 TEST_F(DispatcherTest, GivesScratchSlotsByEngine) {
-    fake_cus().plan = [](const auto&) { return WavePlan{.instructions = 20}; };
+    fakes.plan = [](const auto&) { return WavePlan{.instructions = 20}; };
     DispatchRequest r = request(128 * 100, 128);
     r.rsrc2 = 1;
     r.tmpring_size = 16 | 3u << 12;  // four slots per engine, 3 KiB each
     const uint64_t id = dispatcher.start(r);
     dispatcher.run(1);
-    ASSERT_EQ(fake_cus().launches.size(), 8u);
+    ASSERT_EQ(fakes.launches.size(), 8u);
     std::set<uint32_t> offsets;
-    for (const auto& l : fake_cus().launches) {
+    for (const auto& l : fakes.launches) {
         for (unsigned w = 0; w < 2; ++w) {
             const uint32_t expected = (4 * l.launch.shader_engine + l.launch.scratch_slot[w]) * 3 * 1024;
             EXPECT_EQ(l.launch.scratch_offset[w], expected);
@@ -291,11 +289,11 @@ TEST_F(DispatcherTest, GivesScratchSlotsByEngine) {
     EXPECT_EQ(offsets.size(), 16u);
     run_to_end();
     EXPECT_TRUE(dispatcher.complete(id));
-    EXPECT_EQ(fake_cus().launches.size(), 100u);
+    EXPECT_EQ(fakes.launches.size(), 100u);
 }
 
 TEST_F(DispatcherTest, PartialGroupsGiveBackTheSlotsTheyDoNotUse) {
-    fake_cus().plan = [](const auto&) { return WavePlan{.forever = true}; };
+    fakes.plan = [](const auto&) { return WavePlan{.forever = true}; };
     DispatchRequest r = request(1, 256);
     r.rsrc2 = 1;
     r.tmpring_size = 16 | 1u << 12;
@@ -307,52 +305,52 @@ TEST_F(DispatcherTest, PartialGroupsGiveBackTheSlotsTheyDoNotUse) {
         dispatcher.start(one);
     }
     dispatcher.run(1);
-    EXPECT_EQ(fake_cus().launches.size(), 16u);
+    EXPECT_EQ(fakes.launches.size(), 16u);
     EXPECT_EQ(dispatcher.waves_live(0), 16u);
 }
 
 TEST_F(DispatcherTest, ScratchWavesPerUnitAreLimited) {
-    fake_cus().plan = [](const auto&) { return WavePlan{.forever = true}; };
+    fakes.plan = [](const auto&) { return WavePlan{.forever = true}; };
     DispatchRequest r = request(64 * 1000, 64);
     r.rsrc2 = 1;
     r.tmpring_size = 4000 | 1u << 12;
     dispatcher.start(r);
     dispatcher.run(1);
-    EXPECT_EQ(fake_cus().launches.size(), 32u * 8);
+    EXPECT_EQ(fakes.launches.size(), 32u * 8);
 }
 
 TEST_F(DispatcherTest, ObeysResourceLimits) {
-    fake_cus().plan = [](const auto&) { return WavePlan{.forever = true}; };
+    fakes.plan = [](const auto&) { return WavePlan{.forever = true}; };
     DispatchRequest r = request(64 * 1000, 64);
     r.resource_limits = 3u << 12;
     dispatcher.start(r);
     dispatcher.run(1);
-    EXPECT_EQ(fake_cus().launches.size(), 24u);
+    EXPECT_EQ(fakes.launches.size(), 24u);
     DispatchRequest waves = request(128 * 1000, 128, 1);
     waves.resource_limits = 5;
     dispatcher.start(waves);
     dispatcher.run(1);
-    EXPECT_EQ(fake_cus().launches.size(), 24u + 2 * 4);
+    EXPECT_EQ(fakes.launches.size(), 24u + 2 * 4);
 }
 
 TEST_F(DispatcherTest, AStalledQueueLaunchesNothingNew) {
-    fake_cus().plan = [](const auto&) { return WavePlan{.instructions = 10}; };
+    fakes.plan = [](const auto&) { return WavePlan{.instructions = 10}; };
     const uint64_t id = dispatcher.start(request(64 * 400, 64));
     dispatcher.run(1);
-    const size_t launched = fake_cus().launches.size();
+    const size_t launched = fakes.launches.size();
     dispatcher.stall_queue(0, true);
     run_to_end();
-    EXPECT_EQ(fake_cus().launches.size(), launched);
+    EXPECT_EQ(fakes.launches.size(), launched);
     EXPECT_EQ(dispatcher.waves_live(0), 0u);
     EXPECT_FALSE(dispatcher.complete(id));
     dispatcher.stall_queue(0, false);
     run_to_end();
     EXPECT_TRUE(dispatcher.complete(id));
-    EXPECT_EQ(fake_cus().launches.size(), 400u);
+    EXPECT_EQ(fakes.launches.size(), 400u);
 }
 
 TEST_F(DispatcherTest, KillingAQueueLeavesTheOthers) {
-    fake_cus().plan = [](const auto&) { return WavePlan{.forever = true}; };
+    fakes.plan = [](const auto&) { return WavePlan{.forever = true}; };
     const uint64_t a = dispatcher.start(request(64 * 4, 64, 1));
     const uint64_t b = dispatcher.start(request(64 * 4, 64, 2));
     dispatcher.run(1000);
@@ -368,7 +366,7 @@ TEST_F(DispatcherTest, KillingAQueueLeavesTheOthers) {
 }
 
 TEST_F(DispatcherTest, TellsHaltedWavesFromRunningOnes) {
-    fake_cus().plan = [](const gcn::WorkgroupLaunch& l) { return WavePlan{.halts = true, .forever = l.dispatch == 2}; };
+    fakes.plan = [](const gcn::WorkgroupLaunch& l) { return WavePlan{.halts = true, .forever = l.dispatch == 2}; };
     bus.vm[9].pasid = 0x8001;
     dispatcher.start(request(64, 64, 1));
     dispatcher.start(request(64, 64, 2));
@@ -383,7 +381,7 @@ TEST_F(DispatcherTest, TellsHaltedWavesFromRunningOnes) {
 }
 
 TEST_F(DispatcherTest, AWaveMessageBecomesAnInterruptOfItsEngine) {
-    fake_cus().plan = [](const auto&) { return WavePlan{.interrupts = true}; };
+    fakes.plan = [](const auto&) { return WavePlan{.interrupts = true}; };
     DispatchRequest r = request(64 * 4, 64, 3);
     r.user_sgprs[0] = 0x123456;
     r.user_sgpr_count = 1;
@@ -413,14 +411,14 @@ TEST_F(DispatcherTest, TrapHandlerAndAperturesComeFromTheVmid) {
     r.rsrc2 = 1u << 6;
     dispatcher.start(r);
     run_to_end();
-    ASSERT_EQ(fake_cus().launches.size(), 3u);
-    EXPECT_EQ(fake_cus().launches[0].launch.tba, 0x7f0000u);
-    EXPECT_EQ(fake_cus().launches[0].launch.tma, 0x7f1800u);
-    EXPECT_EQ(fake_cus().launches[0].launch.private_base, uint64_t{0x1000} << 48);
-    EXPECT_EQ(fake_cus().launches[0].launch.shared_base, uint64_t{0x2000} << 48);
-    EXPECT_EQ(fake_cus().launches[1].launch.tba, 0u);
-    EXPECT_EQ(fake_cus().launches[2].launch.rsrc2, 0u);
-    EXPECT_EQ(fake_cus().invalidations, 3u * 8);
+    ASSERT_EQ(fakes.launches.size(), 3u);
+    EXPECT_EQ(fakes.launches[0].launch.tba, 0x7f0000u);
+    EXPECT_EQ(fakes.launches[0].launch.tma, 0x7f1800u);
+    EXPECT_EQ(fakes.launches[0].launch.private_base, uint64_t{0x1000} << 48);
+    EXPECT_EQ(fakes.launches[0].launch.shared_base, uint64_t{0x2000} << 48);
+    EXPECT_EQ(fakes.launches[1].launch.tba, 0u);
+    EXPECT_EQ(fakes.launches[2].launch.rsrc2, 0u);
+    EXPECT_EQ(fakes.invalidations, 3u * 8);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include "cp-firmware-model/cp_bus.h"
 #include "cp-firmware-model/dispatch/gws.h"
-#include "gcn-interp/cu/compute_unit.h"
+#include "gcn-interp/cu/port.h"
 
 namespace lyra {
 

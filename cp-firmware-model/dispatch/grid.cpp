@@ -78,7 +78,7 @@ void Grid::visit(StateVisitor& v, const GpuShape& shape) {
     v.require(scratch.used() || std::all_of(slots.begin(), slots.end(), [](int32_t slot) { return slot == -1; }),
               "a grid without scratch has some");
     v.require(launch.dispatch == id && launch.vmid == request.vmid && launch.group_size == request.group_size &&
-                  launch.user_sgpr_count <= launch.user_sgprs.size() && gcn::ComputeUnit::can_ever_fit(launch) &&
+                  launch.user_sgpr_count <= launch.user_sgprs.size() && gcn::can_ever_fit(launch) &&
                   (!scratch.used() || waves_per_group <= std::min(scratch.slots_per_engine, shape.max_scratch_slots_per_cu)),
               "a grid that no compute unit can run");
 }

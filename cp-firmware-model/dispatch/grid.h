@@ -13,7 +13,7 @@
 #include "cp-firmware-model/dispatch/grid_walk.h"
 #include "cp-firmware-model/dispatch/request.h"
 #include "facts/register_fields.h"
-#include "gcn-interp/cu/compute_unit.h"
+#include "gcn-interp/cu/group.h"
 
 namespace lyra {
 

@@ -2,6 +2,8 @@
 // Global wave sync instructions on their resource: count, queue, release; step 6 of the data flow.
 #include "cp-firmware-model/dispatch/gws.h"
 
+#include "gcn-interp/cu/group.h"
+
 namespace lyra {
 
 bool Gws::execute(gcn::GwsOp op, unsigned number, uint32_t value, Waiter asking, Waiters& released) {

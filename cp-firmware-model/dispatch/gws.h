@@ -11,7 +11,7 @@
 
 #include "common/bits.h"
 #include "facts/register_fields.h"
-#include "gcn-interp/cu/compute_unit.h"
+#include "gcn-interp/wave/services.h"
 
 namespace lyra {
 

@@ -29,7 +29,7 @@ void LaunchQueue::Saved::visit(StateVisitor& v) {
     v("group", group);
     v("image", image);
     if (!v.loads()) return;
-    v.require(gcn::ComputeUnit::can_ever_fit(group) && group.waves == image.waves.size(), "saved waves that no unit can run");
+    v.require(gcn::can_ever_fit(group) && group.waves == image.waves.size(), "saved waves that no unit can run");
 }
 
 void LaunchQueue::visit(StateVisitor& v, const GridTable& grids, const GpuShape& shape) {

@@ -13,7 +13,7 @@
 #include "cp-firmware-model/dispatch/scratch_slots.h"
 #include "cp-firmware-model/queue/pipe_hold.h"
 #include "cwsr/control_stack.h"
-#include "gcn-interp/cu/compute_unit.h"
+#include "gcn-interp/cu/group.h"
 
 namespace lyra {
 

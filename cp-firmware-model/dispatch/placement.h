@@ -10,11 +10,11 @@
 #include "cp-firmware-model/cp_bus.h"
 #include "cp-firmware-model/dispatch/engine_rate.h"
 #include "cp-firmware-model/dispatch/launch_queue.h"
-#include "gcn-interp/cu/compute_unit.h"
+#include "gcn-interp/cu/port.h"
 
 namespace lyra {
 
-using ComputeUnits = std::vector<std::unique_ptr<gcn::ComputeUnit>>;
+using ComputeUnits = std::vector<std::unique_ptr<gcn::CuPort>>;
 
 /// Chooses, and keeps the account of what is taken; the dispatcher launches.
 class Placement {

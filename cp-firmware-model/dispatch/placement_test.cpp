@@ -12,14 +12,11 @@
 namespace lyra {
 namespace {
 
-using testing::fake_cus;
 using testing::FakeCus;
 using testing::WavePlan;
 
 class Placement : public ::testing::Test {
 protected:
-    Placement() { fake_cus() = FakeCus{}; }
-
     /// Work-groups that fill a compute unit each.
     static DispatchRequest request(uint32_t groups, uint32_t queue, const std::array<uint32_t, 4>& mask) {
         DispatchRequest r;
@@ -45,27 +42,28 @@ protected:
     }
     std::array<unsigned, 4> groups_of_engines() const {
         std::array<unsigned, 4> groups{};
-        for (const auto& l : fake_cus().launches) ++groups[l.launch.shader_engine];
+        for (const auto& l : fakes.launches) ++groups[l.launch.shader_engine];
         return groups;
     }
 
     testing::FakeHost host;
     Env env{host};
     testing::FlatBus bus;
-    Dispatcher dispatcher{env, bus, GpuShape{4, 2, 32}};
+    FakeCus fakes;
+    Dispatcher dispatcher{env, bus, GpuShape{4, 2, 32}, fakes.maker()};
 };
 
 constexpr std::array<uint32_t, 4> kUnevenMask{0x1, 0x3, 0, 0x3}, kFirstEngine{0x3, 0, 0, 0}, kAll{0x3, 0x3, 0x3, 0x3};
 
 TEST_F(Placement, VirtualTimeDealsEvenlyToEnginesWhateverTheyHave) {
     virtual_time();
-    fake_cus().plan = [](const auto&) { return WavePlan{.instructions = 1000}; };
+    fakes.plan = [](const auto&) { return WavePlan{.instructions = 1000}; };
     run_until_complete(dispatcher.start(request(90, 1, kUnevenMask)));
     EXPECT_EQ(groups_of_engines(), (std::array<unsigned, 4>{30, 30, 0, 30}));
 }
 
 TEST_F(Placement, FreeRunningGivesMoreToEnginesWithMoreUnits) {
-    fake_cus().plan = [](const auto&) { return WavePlan{.instructions = 1000}; };
+    fakes.plan = [](const auto&) { return WavePlan{.instructions = 1000}; };
     run_until_complete(dispatcher.start(request(90, 1, kUnevenMask)));
     const std::array<unsigned, 4> groups = groups_of_engines();
     EXPECT_EQ(groups[2], 0u);
@@ -76,9 +74,7 @@ TEST_F(Placement, FreeRunningGivesMoreToEnginesWithMoreUnits) {
 
 TEST_F(Placement, VirtualTimeWaitsForAFullEngineAndOnlyThatQueueDoes) {
     virtual_time();
-    fake_cus().plan = [](const gcn::WorkgroupLaunch& l) {
-        return WavePlan{.instructions = 100, .forever = l.user_sgprs[0] == 1};
-    };
+    fakes.plan = [](const gcn::WorkgroupLaunch& l) { return WavePlan{.instructions = 100, .forever = l.user_sgprs[0] == 1}; };
     DispatchRequest endless = request(2, 1, kFirstEngine);
     endless.user_sgprs[0] = 1;
     dispatcher.start(endless);
@@ -94,9 +90,7 @@ TEST_F(Placement, VirtualTimeWaitsForAFullEngineAndOnlyThatQueueDoes) {
 }
 
 TEST_F(Placement, FreeRunningPassesOverAFullEngine) {
-    fake_cus().plan = [](const gcn::WorkgroupLaunch& l) {
-        return WavePlan{.instructions = 100, .forever = l.user_sgprs[0] == 1};
-    };
+    fakes.plan = [](const gcn::WorkgroupLaunch& l) { return WavePlan{.instructions = 100, .forever = l.user_sgprs[0] == 1}; };
     DispatchRequest endless = request(2, 1, kFirstEngine);
     endless.user_sgprs[0] = 1;
     dispatcher.start(endless);
@@ -108,7 +102,7 @@ TEST_F(Placement, FreeRunningPassesOverAFullEngine) {
 /// Small groups keep a large one out of the engine in turn: one of its units is kept free for it, not one of another engine.
 TEST_F(Placement, VirtualTimeKeepsAUnitOfTheEngineInTurnFree) {
     virtual_time();
-    fake_cus().plan = [](const auto&) { return WavePlan{.instructions = 500}; };
+    fakes.plan = [](const auto&) { return WavePlan{.instructions = 500}; };
     for (uint32_t queue : {1u, 2u}) {
         DispatchRequest small = request(20'000, queue, kFirstEngine);
         small.lds_bytes = gcn::kLdsBytes / 4;

@@ -290,7 +290,7 @@ uint64_t Dispatcher::Rounds::run_share(unsigned cu, uint64_t share) {
 /// launches cost
 uint64_t Dispatcher::Rounds::refill(unsigned cu, uint64_t budget) {
     Link& link = *links_[cu];
-    gcn::ComputeUnit& unit = *d_.cus_[cu];
+    gcn::CuPort& unit = *d_.cus_[cu];
     const bool fills = budget == 0;
     uint64_t used = 0;
     while (link.room && (fills || used < budget)) {

@@ -89,7 +89,7 @@ Fault Dispatcher::restore(uint32_t queue_id, const cwsr::SavedGroup& image, uint
     group.sgprs = image.sgprs;
     group.lds_bytes = image.lds_bytes;
     group.waves = static_cast<unsigned>(image.waves.size());
-    if (!gcn::ComputeUnit::can_ever_fit(group)) return Fault::SavedImage;
+    if (!gcn::can_ever_fit(group)) return Fault::SavedImage;
     for (unsigned n = 0; n < group.waves; ++n) {
         group.record[n] = area_base + image.waves[n].record;
         group.scratch_slot[n] = image.waves[n].scratch_en ? static_cast<int32_t>(image.waves[n].scratch_slot) : -1;

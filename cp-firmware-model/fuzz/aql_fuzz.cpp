@@ -56,7 +56,8 @@ struct Rig {
     testing::FakeHost host;
     Env env{host};
     FoldedBus bus;
-    Dispatcher dispatcher{env, bus, GpuShape{2, 2, 32}};
+    testing::FakeCus fakes;
+    Dispatcher dispatcher{env, bus, GpuShape{2, 2, 32}, fakes.maker()};
     Pm4Processor pm4{env, bus, dispatcher};
     AqlProcessor aql{env, bus, dispatcher, pm4};
     Hqd hqd;
@@ -174,12 +175,11 @@ struct Rig {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    testing::fake_cus() = {};
-    testing::fake_cus().plan = [](const gcn::WorkgroupLaunch& l) {
-        return testing::WavePlan{.instructions = 1 + l.entry % 300, .halts = l.entry % 7 == 3, .forever = l.entry % 11 == 5};
-    };
     Input in(data, size < 8192 ? size : 8192);
     Rig rig;
+    rig.fakes.plan = [](const gcn::WorkgroupLaunch& l) {
+        return testing::WavePlan{.instructions = 1 + l.entry % 300, .halts = l.entry % 7 == 3, .forever = l.entry % 11 == 5};
+    };
     rig.prepare(in);
     if (in.take<uint8_t>() % 8 == 0) {
         uint8_t packets[1024] = {};
@@ -189,6 +189,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     for (unsigned i = 0; i < 64 && !in.empty(); ++i) rig.act(in);
     rig.dispatcher.reset();
-    testing::fake_cus().launches.clear();
     return 0;
 }

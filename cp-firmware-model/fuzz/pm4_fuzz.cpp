@@ -15,6 +15,8 @@ using namespace lyra::testing;
 using fuzz::Input;
 
 struct Fuzz : CpBench {
+    Fuzz() : CpBench(test_shape(2, 2), Waves::Fake) {}
+
     /// Dwords of the input, or packets that it composes. Pointers of the packets should often hit memory that is there.
     /// @return how many dwords
     uint32_t fill(uint64_t base, uint32_t dwords, Input input, bool composed) {

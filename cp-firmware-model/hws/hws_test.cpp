@@ -216,7 +216,7 @@ TEST_F(Hws, TheFenceComesAfterTheWavesHaveEnded) {
     TestRing q = user_ring(0);
     run_list({map_process(0x8001), map_queue(q)});
     settle();
-    fake_cus().paused = true;
+    fakes.paused = true;
     submit(q, dispatch(2));
     submit(q, release_mem(kScratch, 1, 1, 0, 0));
     settle(20);
@@ -228,7 +228,7 @@ TEST_F(Hws, TheFenceComesAfterTheWavesHaveEnded) {
     submit(kiq, write_data(kScratch + 4, {1}));
     settle(20);
     EXPECT_EQ(word(kScratch + 4), 1u);
-    fake_cus().paused = false;
+    fakes.paused = false;
     EXPECT_EQ(settle(), RunState::Idle);
     EXPECT_TRUE(fenced());
     EXPECT_EQ(word(kScratch), 1u) << "an end-of-pipe action was lost";

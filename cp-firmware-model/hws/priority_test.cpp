@@ -49,8 +49,8 @@ protected:
     }
     static bool of(const FakeLaunch& l, const TestRing& r) { return l.launch.doorbell_id == (r.doorbell / 8 & 0x3ff); }
     /// Launches from the first to the last one of a queue, its own and all.
-    static std::pair<double, double> window(const TestRing& r) {
-        const auto& all = fake_cus().launches;
+    std::pair<double, double> window(const TestRing& r) const {
+        const auto& all = fakes.launches;
         size_t first = all.size(), last = 0, own = 0;
         for (size_t n = 0; n < all.size(); ++n) {
             if (!of(all[n], r)) continue;
@@ -150,7 +150,7 @@ TEST_F(Priority, EqualsOnOnePipeHaveItForTheirQuantum) {
     finish(a);
     // A step is 10 us, so a quantum is about a hundred of them.
     unsigned changes = 0;
-    const auto& all = fake_cus().launches;
+    const auto& all = fakes.launches;
     for (size_t n = 1; n < all.size(); ++n) changes += of(all[n], a) != of(all[n - 1], a);
     EXPECT_EQ(all.size(), 8000u);
     EXPECT_GE(changes, 10u);

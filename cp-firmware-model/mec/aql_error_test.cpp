@@ -8,7 +8,6 @@ namespace lyra {
 namespace {
 
 using testing::AqlQueueTest;
-using testing::fake_cus;
 using testing::kDescriptor;
 using testing::kInactive;
 using testing::kMailbox;
@@ -26,7 +25,7 @@ protected:
         SCOPED_TRACE(fault_info(fault).name);
         const uint64_t before = env.stats.get(fault);
         bus.interrupts.clear();
-        fake_cus().launches.clear();
+        fakes.launches.clear();
         submit(p);
         submit(kernel());
         settle();
@@ -34,7 +33,7 @@ protected:
         EXPECT_TRUE(field::CP_HQD_ERROR::AQL_ERROR::get(hqd.regs[hqd_reg::CP_HQD_ERROR]));
         EXPECT_EQ(inactive(), code);
         EXPECT_EQ(env.stats.get(fault), before + 1);
-        EXPECT_TRUE(fake_cus().launches.empty());
+        EXPECT_TRUE(fakes.launches.empty());
         ASSERT_EQ(bus.interrupts.size(), exception != 0 ? 1u : 0u);
         if (exception != 0) {
             EXPECT_EQ(bus.interrupts[0].source, 183);
@@ -115,7 +114,7 @@ TEST_F(AqlError, TheErrorCodeIsToldByEventToo) {
 }
 
 TEST_F(AqlError, EarlierKernelsStillComplete) {
-    fake_cus().plan = [](const auto&) { return WavePlan{.instructions = 3000}; };
+    fakes.plan = [](const auto&) { return WavePlan{.instructions = 3000}; };
     set_signal(0, 1);
     submit(kernel().completion(signal(0)));
     submit(barrier(4));
@@ -135,7 +134,7 @@ TEST_F(AqlError, AStoppedQueueStaysStoppedWhenTheCodeIsCleared) {
     bus.memory.put<int64_t>(kInactive + 8, 0);
     submit(kernel());
     settle();
-    EXPECT_TRUE(fake_cus().launches.empty());
+    EXPECT_TRUE(fakes.launches.empty());
 }
 
 TEST_F(AqlError, ARingOutsideMemory) {
@@ -243,11 +242,11 @@ TEST_F(AqlScratch, IsAskedForAndWaitedFor) {
     EXPECT_TRUE(aql.drained(hqd)) << "the queue can be unmapped while it waits";
     give_scratch(112);
     EXPECT_EQ(settle(), RunState::Polling);
-    EXPECT_TRUE(fake_cus().launches.empty());
+    EXPECT_TRUE(fakes.launches.empty());
     bus.memory.put<int64_t>(kInactive + 8, 0);
     settle();
-    ASSERT_EQ(fake_cus().launches.size(), 1u);
-    EXPECT_GE(fake_cus().launches[0].launch.scratch_slot[0], 0);
+    ASSERT_EQ(fakes.launches.size(), 1u);
+    EXPECT_GE(fakes.launches[0].launch.scratch_slot[0], 0);
     EXPECT_EQ(signal_value(0), 0);
     EXPECT_EQ(bus.interrupts.size(), 1u);
 }
@@ -262,7 +261,7 @@ TEST_F(AqlScratch, IsAskedAgainWhenItIsStillTooLittle) {
 }
 
 TEST_F(AqlScratch, IsAskedForOnlyWhenThePacketIsTheOldest) {
-    fake_cus().plan = [](const auto&) { return WavePlan{.instructions = 3000}; };
+    fakes.plan = [](const auto&) { return WavePlan{.instructions = 3000}; };
     submit(kernel());
     submit(scratch_kernel(100));
     step();
@@ -277,8 +276,8 @@ TEST_F(AqlScratch, IsAskedForOnlyWhenThePacketIsTheOldest) {
 TEST_F(AqlScratch, IsNotAskedForByKernelsWithoutPrivateMemory) {
     submit(scratch_kernel(0));
     settle();
-    EXPECT_EQ(fake_cus().launches.size(), 1u);
-    EXPECT_EQ(fake_cus().launches[0].launch.scratch_slot[0], -1);
+    EXPECT_EQ(fakes.launches.size(), 1u);
+    EXPECT_EQ(fakes.launches[0].launch.scratch_slot[0], -1);
     EXPECT_EQ(inactive(), 0);
 }
 
@@ -291,7 +290,7 @@ TEST_F(AqlScratch, WithTooFewSlotsForAGroupIsAskedForToo) {
     give_scratch(128);
     bus.memory.put<int64_t>(kInactive + 8, 0);
     settle();
-    EXPECT_EQ(fake_cus().launches.size(), 1u);
+    EXPECT_EQ(fakes.launches.size(), 1u);
 }
 
 TEST_F(AqlScratch, UsedOnceIsGivenBack) {
@@ -302,12 +301,12 @@ TEST_F(AqlScratch, UsedOnceIsGivenBack) {
     EXPECT_EQ(settle(), RunState::Polling);
     EXPECT_EQ(signal_value(0), 0);
     EXPECT_EQ(inactive(), 0x200);
-    EXPECT_EQ(fake_cus().launches.size(), 1u) << "nothing starts before the scratch is back";
+    EXPECT_EQ(fakes.launches.size(), 1u) << "nothing starts before the scratch is back";
     bus.memory.put<int64_t>(kInactive + 8, 0);
     EXPECT_EQ(settle(), RunState::Polling) << "the runtime clears the property after the signal";
     give_scratch(0);
     settle();
-    EXPECT_EQ(fake_cus().launches.size(), 2u);
+    EXPECT_EQ(fakes.launches.size(), 2u);
 }
 
 TEST_F(AqlScratch, TheQuestionSurvivesRemapping) {
@@ -321,7 +320,7 @@ TEST_F(AqlScratch, TheQuestionSurvivesRemapping) {
     give_scratch(128);
     bus.memory.put<int64_t>(kInactive + 8, 0);
     settle();
-    EXPECT_EQ(fake_cus().launches.size(), 1u);
+    EXPECT_EQ(fakes.launches.size(), 1u);
 }
 
 TEST_F(AqlScratch, WithoutARuntimeToAskTheQueueStops) {

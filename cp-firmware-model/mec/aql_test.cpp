@@ -6,7 +6,6 @@ namespace lyra {
 namespace {
 
 using testing::AqlQueueTest;
-using testing::fake_cus;
 using testing::kDescriptor;
 using testing::kKernarg;
 using testing::kMailbox;
@@ -31,7 +30,7 @@ TEST_F(Aql, AKernelRunsAndCompletes) {
     };
     submit(kernel(640, 64).completion(signal(0)));
     settle();
-    EXPECT_EQ(fake_cus().launches.size(), 10u);
+    EXPECT_EQ(fakes.launches.size(), 10u);
     EXPECT_EQ(signal_value(0), 0);
     EXPECT_EQ(value_at_interrupt, 0);
     EXPECT_EQ(mailbox_at_interrupt, 42u);
@@ -84,8 +83,8 @@ TEST_F(Aql, UserSgprsFollowTheDescriptor) {
     }
     submit(kernel().put<uint32_t>(0x18, 1001).put<uint32_t>(0x1c, 600));
     settle();
-    ASSERT_EQ(fake_cus().launches.size(), 1u);
-    const gcn::WorkgroupLaunch& l = fake_cus().launches[0].launch;
+    ASSERT_EQ(fakes.launches.size(), 1u);
+    const gcn::WorkgroupLaunch& l = fakes.launches[0].launch;
     const uint32_t expected[15] = {0xd0,           0xd1, 0xd2, 0xd3, lo32(kRing + 64), 0,          lo32(kQueue), 0,
                                    lo32(kKernarg), 0,    17,   0,    0x33221100,       0x77665544, 1004};
     EXPECT_EQ(l.user_sgpr_count, 15u);
@@ -104,12 +103,12 @@ TEST_F(Aql, TheCuMaskComesFromTheQueue) {
     hqd.compute[mqd::compute_static_thread_mgmt_se2] = 2;
     submit(kernel(64 * 20));
     settle();
-    ASSERT_EQ(fake_cus().launches.size(), 20u);
-    for (const auto& l : fake_cus().launches) EXPECT_EQ(l.cu, 5u);
+    ASSERT_EQ(fakes.launches.size(), 20u);
+    for (const auto& l : fakes.launches) EXPECT_EQ(l.cu, 5u);
 }
 
 TEST_F(Aql, ThePacketAfterStartsWhenAllGroupsAreOut) {
-    fake_cus().plan = [](const gcn::WorkgroupLaunch& l) { return WavePlan{.instructions = l.dispatch == 1 ? 4000u : 10u}; };
+    fakes.plan = [](const gcn::WorkgroupLaunch& l) { return WavePlan{.instructions = l.dispatch == 1 ? 4000u : 10u}; };
     set_signal(0, 1);
     set_signal(1, 1);
     submit(kernel(64 * 8).completion(signal(0)));
@@ -135,7 +134,7 @@ TEST_F(Aql, ThePacketAfterStartsWhenAllGroupsAreOut) {
 }
 
 TEST_F(Aql, TheBarrierBitWaitsForEverythingBefore) {
-    fake_cus().plan = [](const auto&) { return WavePlan{.instructions = 2000}; };
+    fakes.plan = [](const auto&) { return WavePlan{.instructions = 2000}; };
     submit(kernel());
     submit(kernel());
     submit(kernel().barrier_bit());
@@ -144,9 +143,9 @@ TEST_F(Aql, TheBarrierBitWaitsForEverythingBefore) {
         dispatcher.run(1);
     }
     EXPECT_EQ(hqd.aql.in_flight.size(), 2u);
-    EXPECT_EQ(fake_cus().launches.size(), 2u);
+    EXPECT_EQ(fakes.launches.size(), 2u);
     settle();
-    EXPECT_EQ(fake_cus().launches.size(), 3u);
+    EXPECT_EQ(fakes.launches.size(), 3u);
     EXPECT_EQ(read_index(), 3u);
 }
 
@@ -179,7 +178,7 @@ TEST_F(Aql, AProducerThatPublishesLateIsWaitedFor) {
 }
 
 TEST_F(Aql, ADoorbellBeyondTheRingRunsNothingTwice) {
-    fake_cus().plan = [](const auto&) { return WavePlan{.forever = true}; };
+    fakes.plan = [](const auto&) { return WavePlan{.forever = true}; };
     for (unsigned i = 0; i < kPackets; ++i) submit(kernel());
     aql.doorbell(hqd, 1000);
     aql.doorbell(hqd, ~uint64_t{0});
@@ -188,7 +187,7 @@ TEST_F(Aql, ADoorbellBeyondTheRingRunsNothingTwice) {
         step();
         dispatcher.run(100);
     }
-    EXPECT_EQ(fake_cus().launches.size(), kPackets);
+    EXPECT_EQ(fakes.launches.size(), kPackets);
     EXPECT_EQ(env.stats.get(Fault::WritePointer), 3u);
 }
 
@@ -202,12 +201,12 @@ TEST_F(Aql, BarrierAndWaitsForEverySignal) {
     EXPECT_EQ(settle(), RunState::Polling);
     set_signal(0, 0);
     EXPECT_EQ(settle(), RunState::Polling) << "a negative value is not 0";
-    EXPECT_TRUE(fake_cus().launches.empty()) << "nothing passes an unsatisfied barrier packet";
+    EXPECT_TRUE(fakes.launches.empty()) << "nothing passes an unsatisfied barrier packet";
     EXPECT_EQ(signal_value(3), 1);
     set_signal(2, 0);
     settle();
     EXPECT_EQ(signal_value(3), 0);
-    EXPECT_EQ(fake_cus().launches.size(), 1u);
+    EXPECT_EQ(fakes.launches.size(), 1u);
     EXPECT_EQ(read_index(), 2u);
 }
 
@@ -231,7 +230,7 @@ TEST_F(Aql, BarriersWithoutSignalsAreSatisfied) {
 }
 
 TEST_F(Aql, ABarrierPacketDoesNotWaitForKernelsUnlessItsBitSaysSo) {
-    fake_cus().plan = [](const auto&) { return WavePlan{.forever = true}; };
+    fakes.plan = [](const auto&) { return WavePlan{.forever = true}; };
     set_signal(0, 1);
     set_signal(1, 1);
     submit(kernel());
@@ -292,7 +291,7 @@ TEST_F(Aql, APm4BufferRunsInOrderAndCompletes) {
     EXPECT_EQ(hqd.pm4.ib_stack[0].base, 0x7000000000u);
     EXPECT_EQ(hqd.pm4.ib_stack[0].size_dw, 40u);
     EXPECT_EQ(hqd.pm4.ib_stack[0].vmid, 9u);
-    EXPECT_TRUE(fake_cus().launches.empty());
+    EXPECT_TRUE(fakes.launches.empty());
     ib_runner.waiting = false;
     settle();
     EXPECT_EQ(ib_runner.executed, 40u);
@@ -306,7 +305,7 @@ TEST_F(Aql, ABadPm4BufferStopsTheQueue) {
     submit(kernel());
     settle();
     EXPECT_EQ(hqd.state, HqdState::Stopped);
-    EXPECT_TRUE(fake_cus().launches.empty());
+    EXPECT_TRUE(fakes.launches.empty());
     EXPECT_EQ(read_index(), 0u);
 }
 
@@ -331,7 +330,7 @@ TEST_F(Aql, AWaitingBufferGoesOnAfterRemapping) {
 }
 
 TEST_F(Aql, DrainingStartsNothingNew) {
-    fake_cus().plan = [](const auto&) { return WavePlan{.instructions = 3000}; };
+    fakes.plan = [](const auto&) { return WavePlan{.instructions = 3000}; };
     set_signal(0, 1);
     submit(kernel().completion(signal(0)));
     step();
@@ -343,7 +342,7 @@ TEST_F(Aql, DrainingStartsNothingNew) {
     EXPECT_TRUE(aql.drained(hqd));
     EXPECT_EQ(signal_value(0), 0);
     EXPECT_EQ(read_index(), 1u);
-    EXPECT_EQ(fake_cus().launches.size(), 1u);
+    EXPECT_EQ(fakes.launches.size(), 1u);
 }
 
 TEST_F(Aql, RemappingGoesOnWhereItWas) {
@@ -367,7 +366,7 @@ TEST_F(Aql, RemappingGoesOnWhereItWas) {
     hqd.regs = regs;
     map();
     settle();
-    EXPECT_EQ(fake_cus().launches.size(), 21u);
+    EXPECT_EQ(fakes.launches.size(), 21u);
     EXPECT_EQ(read_index(), 21u);
 }
 
@@ -378,14 +377,14 @@ TEST_F(Aql, AWritePointerBehindTheReadPointerIsIgnored) {
     bus.memory.put<uint64_t>(kWptr, 0);
     map();
     EXPECT_EQ(settle(), RunState::Idle);
-    EXPECT_EQ(fake_cus().launches.size(), 1u);
+    EXPECT_EQ(fakes.launches.size(), 1u);
 }
 
 TEST_F(Aql, PacketsBehindAnEndlessOneAreBounded) {
     hqd.regs[hqd_reg::CP_HQD_PQ_CONTROL] = 20;
     const uint64_t packets = (uint64_t{2} << 20) / 16;
     bus.memory.map(kRing, packets * 64 < 0x80000 ? packets * 64 : 0x80000);
-    fake_cus().plan = [](const auto&) { return WavePlan{.forever = true}; };
+    fakes.plan = [](const auto&) { return WavePlan{.forever = true}; };
     bus.memory.write(9, kRing, kernel().bytes.data(), 64);
     for (uint64_t i = 1; i < 0x80000 / 64; ++i) bus.memory.write(9, kRing + 64 * i, barrier(3).bytes.data(), 64);
     aql.doorbell(hqd, 0x80000 / 64 - 1);

@@ -30,7 +30,7 @@ constexpr const char* kMacros = R"(
 
 class AqlWaves : public AqlQueueTest {
 protected:
-    AqlWaves() {
+    AqlWaves() : AqlQueueTest(testing::Waves::Real) {
         bus.memory.map(kKernarg, 0x1000);
         bus.memory.map(kIn, 0x10000);
         bus.memory.map(kOut, 0x10000);

@@ -37,7 +37,7 @@ protected:
         settle();
     }
     static Words grid(uint32_t groups) { return packet(Opcode::DISPATCH_DIRECT, {groups, 1, 1, 1}); }
-    static const std::vector<FakeLaunch>& launches() { return fake_cus().launches; }
+    const std::vector<FakeLaunch>& launches() const { return fakes.launches; }
 
     static constexpr uint64_t kFence = kScratch + 0x1000;
     uint32_t fences = 0;
@@ -62,11 +62,11 @@ TEST_F(GfxRing, RunsGridsOfABuffer) {
 }
 
 TEST_F(GfxRing, FenceAndFlushWaitForTheWaves) {
-    fake_cus().paused = true;
+    fakes.paused = true;
     submit_buffer({state(), grid(2), packet(Opcode::EVENT_WRITE, {0x407}), write_data(kScratch, {7})});
     EXPECT_EQ(word(kScratch), 0u) << "CS_PARTIAL_FLUSH";
     EXPECT_EQ(word(kFence), 0u);
-    fake_cus().paused = false;
+    fakes.paused = false;
     settle();
     EXPECT_EQ(word(kScratch), 7u);
     EXPECT_EQ(word(kFence), 1u);

@@ -242,10 +242,10 @@ TEST_F(Pm4, ReleaseMemWritesDataAndInterruptsWithItsRing) {
 TEST_F(Pm4, AcquireMemWithTheCodeCacheBitDropsDecodedCode) {
     submit(kcq, packet(Opcode::ACQUIRE_MEM, {1u << 23, ~0u, 0xff, 0, 0, 10}));
     settle();
-    const unsigned before = fake_cus().invalidations;
+    const unsigned before = fakes.invalidations;
     submit(kcq, packet(Opcode::ACQUIRE_MEM, {1u << 29, ~0u, 0xff, 0, 0, 10}));
     settle();
-    EXPECT_GT(fake_cus().invalidations, before);
+    EXPECT_GT(fakes.invalidations, before);
 }
 
 TEST_F(Pm4, InvalidateTlbsByPasid) {
@@ -265,8 +265,8 @@ TEST_F(Pm4User, DispatchUsesTheQueuesComputeState) {
     submit(user, words);
     submit(user, dispatch(3));
     EXPECT_EQ(settle(), RunState::Idle);
-    ASSERT_EQ(fake_cus().launches.size(), 3u);
-    const gcn::WorkgroupLaunch& launch = fake_cus().launches[2].launch;
+    ASSERT_EQ(fakes.launches.size(), 3u);
+    const gcn::WorkgroupLaunch& launch = fakes.launches[2].launch;
     EXPECT_EQ(launch.entry, 0x100001234ull << 8);
     EXPECT_EQ(launch.vmid, 8u);
     EXPECT_EQ(launch.group_size[0], 64u);
@@ -280,8 +280,8 @@ TEST_F(Pm4User, ThreadDimensionsCutTheLastGroup) {
     submit(user, packet(Opcode::SET_SH_REG, {0x207, 64, 1, 1}));
     submit(user, packet(Opcode::DISPATCH_DIRECT, {100, 1, 1, 0x21}));
     settle();
-    ASSERT_EQ(fake_cus().launches.size(), 2u);
-    EXPECT_EQ(fake_cus().launches[0].launch.group_valid[0] + fake_cus().launches[1].launch.group_valid[0], 100u);
+    ASSERT_EQ(fakes.launches.size(), 2u);
+    EXPECT_EQ(fakes.launches[0].launch.group_valid[0] + fakes.launches[1].launch.group_valid[0], 100u);
 }
 
 TEST_F(Pm4User, DispatchIndirectReadsItsDimensions) {
@@ -289,7 +289,7 @@ TEST_F(Pm4User, DispatchIndirectReadsItsDimensions) {
     submit(user, packet(Opcode::SET_SH_REG, {0x207, 8, 8, 1}));
     submit(user, packet(Opcode::DISPATCH_INDIRECT, {lo32(kScratch), 0, 1}));
     settle();
-    EXPECT_EQ(fake_cus().launches.size(), 4u);
+    EXPECT_EQ(fakes.launches.size(), 4u);
 }
 
 TEST_F(Pm4User, ReleaseMemWaitsForTheDispatchesBeforeIt) {
@@ -330,8 +330,8 @@ TEST_F(Pm4User, ProgramsCannotTakeTheTrapHandlerAway) {
     submit(user, packet(Opcode::SET_SH_REG, {0x213, 0}));
     submit(user, dispatch(1));
     settle();
-    ASSERT_EQ(fake_cus().launches.size(), 1u);
-    EXPECT_TRUE(bit(fake_cus().launches[0].launch.rsrc2, 6));
+    ASSERT_EQ(fakes.launches.size(), 1u);
+    EXPECT_TRUE(bit(fakes.launches[0].launch.rsrc2, 6));
 }
 
 TEST_F(Pm4, ReleaseAndAcquireMemActOnTheL2AsTheirBitsSay) {

@@ -39,8 +39,8 @@ public:
 
 class AqlQueueTest : public ::testing::Test {
 protected:
-    AqlQueueTest() {
-        fake_cus() = FakeCus{};
+    explicit AqlQueueTest(Waves waves = Waves::Fake)
+        : dispatcher(env, bus, shape, waves == Waves::Real ? gcn::MakeCu() : fakes.maker()) {
         FlatMemory& m = bus.memory;
         m.map(kRing, kPackets * 64);
         m.map(kQueue, 0x1000);
@@ -141,7 +141,8 @@ protected:
     Env env{host};
     FlatBus bus;
     GpuShape shape{4, 2, 32};
-    Dispatcher dispatcher{env, bus, shape};
+    FakeCus fakes;
+    Dispatcher dispatcher;
     FakeIbRunner ib_runner;
     AqlProcessor aql{env, bus, dispatcher, ib_runner};
     Hqd hqd;

@@ -96,8 +96,8 @@ struct CpBench {
     static constexpr uint32_t kScratchReg = 0x30100 / 4;
     static constexpr uint32_t kAllKfdSlots = 0xfcfcfcfc, kKfdVmids = 0xff00;
 
-    explicit CpBench(const GpuShape& shape = test_shape(2, 2)) : cp(env, bus, shape, sdma0, sdma1) {
-        fake_cus() = FakeCus{};
+    explicit CpBench(const GpuShape& shape = test_shape(2, 2), Waves waves = Waves::Real)
+        : cp(env, bus, shape, sdma0, sdma1, waves == Waves::Real ? gcn::MakeCu() : fakes.maker()) {
         bus.cp = &cp;
         if (std::getenv("LYRA_TEST_STREAM") != nullptr) {
             cp.after_run = [this] {
@@ -327,13 +327,14 @@ struct CpBench {
         return words;
     }
     /// Waves of this plan until further notice.
-    static void plan(WavePlan wave) {
-        fake_cus().plan = [wave](const gcn::WorkgroupLaunch&) { return wave; };
+    void plan(WavePlan wave) {
+        fakes.plan = [wave](const gcn::WorkgroupLaunch&) { return wave; };
     }
 
     FakeHost host;
     Env env{host};
     RigBus bus;
+    FakeCus fakes;
     SdmaEngine sdma0{env, bus, 0}, sdma1{env, bus, 1};
     StreamedCp cp;
     TestRing kiq, hiq, kcq, user;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Test double of gcn::ComputeUnit: slots, LDS and VGPR room are kept, but waves only count down.
+// Test double of a compute unit: slots, LDS and VGPR room are kept, but waves only count down.
 #include "cp-firmware-model/testing/fake_compute_unit.h"
 
 #include <algorithm>
@@ -7,43 +7,11 @@
 
 #include "common/bits.h"
 
-namespace lyra::gcn {
-
-class CodeCache {};
-
-struct ComputeUnit::Storage {
-    struct Run {
-        testing::WavePlan plan;
-        uint64_t left = 0;
-    };
-    std::array<Run, kWaveSlots> run{};
-    uint32_t lds_used = 0;
-
-    void end_wave(ComputeUnit& cu, Wave& wave) {
-        wave.state = WaveState::Ended;
-        cu.services_.wave_ended(wave);
-        wave.state = WaveState::Free;
-        Workgroup& g = cu.workgroups_[wave.workgroup];
-        if (--g.waves_live != 0) return;
-        g.used = false;
-        lds_used -= g.lds_bytes;
-        cu.services_.workgroup_ended(g.dispatch);
-    }
-};
-
-unsigned wave_count(const WorkgroupLaunch& launch) {
-    const uint64_t items = uint64_t{launch.group_size[0]} * launch.group_size[1] * launch.group_size[2];
-    return static_cast<unsigned>((items + kLanes - 1) / kLanes);
-}
-
-struct ComputeUnit::Paced {};
-
-struct ComputeUnit::Prepared {
-    KernelLaunch kernel;
-    unsigned waves = 0;  ///< that have been started
-};
+namespace lyra::testing {
 
 namespace {
+
+using namespace gcn;
 
 bool wave_exists(const WorkgroupLaunch& launch, unsigned wave) {
     for (uint32_t flat = wave * kLanes; flat < (wave + 1) * kLanes; ++flat) {
@@ -55,29 +23,126 @@ bool wave_exists(const WorkgroupLaunch& launch, unsigned wave) {
     return false;
 }
 
-uint32_t vgprs(const WorkgroupLaunch& launch) { return (bits(launch.rsrc1, 0, 6) + 1) * 4; }
-
-}  // namespace
-
-ComputeUnit::ComputeUnit(Env& env, MemoryPort& memory, CuServices& services, unsigned index, Chip)
-    : env_(env), memory_(memory), services_(services), index_(index), storage_(std::make_unique<Storage>()) {}
-ComputeUnit::~ComputeUnit() = default;
-std::shared_ptr<Translator> make_translator(Chip) { return nullptr; }
-void ComputeUnit::set_translator(Translator*) {}
-
-bool ComputeUnit::can_ever_fit(const WorkgroupLaunch& launch) {
-    const unsigned waves = wave_count(launch);
-    return waves <= kMaxWavesPerWorkgroup && launch.lds_bytes <= kLdsBytes &&
-           vgprs(launch) * ((waves + kSimdsPerCu - 1) / kSimdsPerCu) <= kVgprsPerSimd;
+/// Waves of a group of full size.
+unsigned waves_of(const KernelLaunch& launch) {
+    const uint64_t items = uint64_t{launch.group_size[0]} * launch.group_size[1] * launch.group_size[2];
+    return static_cast<unsigned>((items + kLanes - 1) / kLanes);
 }
 
-bool ComputeUnit::fits(const WorkgroupLaunch& launch) const {
-    return waves_live() + wave_count(launch) <= kWaveSlots && storage_->lds_used + launch.lds_bytes <= kLdsBytes;
+class FakeUnit final : public CuPort {
+public:
+    FakeUnit(FakeCus& all, Env& env, CuServices& services, unsigned index)
+        : all_(all), env_(env), services_(services), index_(index) {}
+
+    bool fits(const WorkgroupLaunch& launch) const override {
+        return waves_live() + waves_of(launch) <= kWaveSlots && lds_used_ + launch.lds_bytes <= kLdsBytes;
+    }
+    void launch(const WorkgroupLaunch& launch) override;
+
+    void prepare(const KernelLaunch& kernel) override {
+        prepared_ = kernel;
+        started_ = 0;
+    }
+    unsigned reserve(unsigned most) override {
+        const unsigned waves = waves_of(prepared_), slots = kWaveSlots - waves_live();
+        const uint32_t lds = kLdsBytes - lds_used_;
+        return std::min({most, slots / waves, prepared_.lds_bytes == 0 ? most : lds / prepared_.lds_bytes});
+    }
+    uint64_t start(const GroupLaunch& group, uint64_t) override {
+        WorkgroupLaunch whole;
+        static_cast<KernelLaunch&>(whole) = prepared_;
+        static_cast<GroupLaunch&>(whole) = group;
+        const unsigned before = waves_live();
+        launch(whole);
+        started_ += waves_live() - before;
+        return 0;
+    }
+    unsigned started() override { return std::exchange(started_, 0u); }
+    void finish() override {}
+
+    uint64_t run(uint64_t budget) override;
+    uint64_t run_until(uint64_t limit_clk) override {
+        constexpr uint64_t kClkPerInstruction = 4;
+        run((limit_clk - std::min(limit_clk, env_.clock.clk())) / kClkPerInstruction);
+        return limit_clk;
+    }
+    uint64_t next_clk() override { return runnable() ? env_.clock.clk() : kNever; }
+    bool waits_for_page() const override { return false; }
+    bool runnable() const override {
+        return !all_.paused &&
+               std::any_of(waves_.begin(), waves_.end(), [](const Wave& wave) { return wave.state == WaveState::Running; });
+    }
+    unsigned waves_live() const override {
+        return static_cast<unsigned>(
+            std::count_if(waves_.begin(), waves_.end(), [](const Wave& wave) { return wave.state != WaveState::Free; }));
+    }
+
+    void kill_dispatch(uint64_t dispatch) override {
+        for (Wave& wave : waves_) {
+            if (wave.state != WaveState::Free && wave.dispatch == dispatch) end_wave(wave);
+        }
+    }
+    void command(WaveCommand command, uint32_t data, const WaveMatch& match) override {
+        for (Wave& wave : waves_) {
+            if (wave.state == WaveState::Free || !match(wave)) continue;
+            if (command == WaveCommand::Kill) end_wave(wave);
+            if (command == WaveCommand::SetHalt) wave.state = data & 1 ? WaveState::Halted : WaveState::Running;
+        }
+    }
+    void set_watch(const Watchpoints*) override {}
+
+    // Waves that only count down have no state to save: they go on until they end.
+    bool fits(const WorkgroupRestore&) const override { return false; }
+    void restore(const WorkgroupRestore&) override {}
+    void request_save(uint64_t) override {}
+    void grant_save(unsigned, uint64_t, bool) override {}
+    void gws_done(unsigned) override {}
+    void gws_again(unsigned) override {}
+    void visit(StateVisitor&) override {}
+
+    void reset() override {
+        for (Wave& wave : waves_) wave.state = WaveState::Free;
+        for (Workgroup& g : workgroups_) g = {};
+        lds_used_ = 0;
+        next_slot_ = 0;
+    }
+    void invalidate_code() override { ++all_.invalidations; }
+    const Wave& wave(unsigned slot) const override { return waves_[slot]; }
+    const Workgroup& workgroup(unsigned number) const override { return workgroups_[number]; }
+
+private:
+    struct Run {
+        WavePlan plan;
+        uint64_t left = 0;
+    };
+    void end_wave(Wave& wave);
+
+    FakeCus& all_;
+    Env& env_;
+    CuServices& services_;
+    unsigned index_;
+    std::array<Wave, kWaveSlots> waves_;
+    std::array<Workgroup, kMaxWorkgroupsPerCu> workgroups_;
+    std::array<Run, kWaveSlots> run_;
+    uint32_t lds_used_ = 0;
+    unsigned next_slot_ = 0;
+    KernelLaunch prepared_;
+    unsigned started_ = 0;  ///< waves, of the prepared kernel
+};
+
+void FakeUnit::end_wave(Wave& wave) {
+    wave.state = WaveState::Ended;
+    services_.wave_ended(wave);
+    wave.state = WaveState::Free;
+    Workgroup& g = workgroups_[wave.workgroup];
+    if (--g.waves_live != 0) return;
+    g.used = false;
+    lds_used_ -= g.lds_bytes;
+    services_.workgroup_ended(g.dispatch);
 }
 
-void ComputeUnit::launch(const WorkgroupLaunch& launch) {
-    testing::FakeCus& fakes = testing::fake_cus();
-    fakes.launches.push_back({index_, launch});
+void FakeUnit::launch(const WorkgroupLaunch& launch) {
+    all_.launches.push_back({index_, launch});
     unsigned group = 0;
     while (workgroups_[group].used) ++group;
     Workgroup& g = workgroups_[group];
@@ -85,9 +150,9 @@ void ComputeUnit::launch(const WorkgroupLaunch& launch) {
     g.used = true;
     g.dispatch = launch.dispatch;
     g.lds_bytes = launch.lds_bytes;
-    storage_->lds_used += launch.lds_bytes;
+    lds_used_ += launch.lds_bytes;
     unsigned slot = 0;
-    for (unsigned w = 0; w < wave_count(launch); ++w) {
+    for (unsigned w = 0; w < waves_of(launch); ++w) {
         if (!wave_exists(launch, w)) continue;
         while (waves_[slot].state != WaveState::Free) ++slot;
         Wave& wave = waves_[slot];
@@ -99,45 +164,13 @@ void ComputeUnit::launch(const WorkgroupLaunch& launch) {
         wave.vmid = launch.vmid;
         wave.sgpr[0] = launch.user_sgprs[0];
         wave.scratch_slot = launch.scratch_slot[w];
-        storage_->run[slot].plan = fakes.plan(launch);
-        storage_->run[slot].left = storage_->run[slot].plan.instructions;
+        run_[slot].plan = all_.plan(launch);
+        run_[slot].left = run_[slot].plan.instructions;
         ++g.waves_live;
     }
 }
 
-void ComputeUnit::prepare(const KernelLaunch& kernel) { prepared_ = std::make_unique<Prepared>(Prepared{kernel}); }
-
-unsigned ComputeUnit::reserve(unsigned most) {
-    WorkgroupLaunch launch;
-    static_cast<KernelLaunch&>(launch) = prepared_->kernel;
-    const unsigned waves = wave_count(launch), slots = kWaveSlots - waves_live();
-    const uint32_t lds = kLdsBytes - storage_->lds_used;
-    return std::min({most, slots / waves, launch.lds_bytes == 0 ? most : lds / launch.lds_bytes});
-}
-
-uint64_t ComputeUnit::start(const GroupLaunch& group, uint64_t) {
-    WorkgroupLaunch launch;
-    static_cast<KernelLaunch&>(launch) = prepared_->kernel;
-    static_cast<GroupLaunch&>(launch) = group;
-    const unsigned before = waves_live();
-    this->launch(launch);
-    prepared_->waves += waves_live() - before;
-    return 0;
-}
-
-unsigned ComputeUnit::started() { return std::exchange(prepared_->waves, 0u); }
-
-void ComputeUnit::finish() {}
-
-uint64_t ComputeUnit::run_until(uint64_t limit_clk) {
-    constexpr uint64_t kClkPerInstruction = 4;
-    run((limit_clk - std::min(limit_clk, env_.clock.clk())) / kClkPerInstruction);
-    return limit_clk;
-}
-
-uint64_t ComputeUnit::next_clk() { return runnable() ? env_.clock.clk() : kNever; }
-
-uint64_t ComputeUnit::run(uint64_t budget) {
+uint64_t FakeUnit::run(uint64_t budget) {
     constexpr uint64_t kTurn = 16;
     uint64_t used = 0;
     while (used < budget && runnable()) {
@@ -145,7 +178,7 @@ uint64_t ComputeUnit::run(uint64_t budget) {
             Wave& wave = waves_[next_slot_];
             next_slot_ = (next_slot_ + 1) % kWaveSlots;
             if (wave.state != WaveState::Running) continue;
-            Storage::Run& run = storage_->run[wave.slot];
+            Run& run = run_[wave.slot];
             if (run.plan.interrupts) services_.wave_interrupt(wave, wave.sgpr[0]);
             run.plan.interrupts = false;
             const uint64_t n = std::min({run.plan.forever ? kTurn : run.left, kTurn, budget - used});
@@ -156,69 +189,19 @@ uint64_t ComputeUnit::run(uint64_t budget) {
                 wave.state = WaveState::Halted;
                 services_.wave_error(wave, 2);
             } else {
-                storage_->end_wave(*this, wave);
+                end_wave(wave);
             }
         }
     }
     return used;
 }
 
-bool ComputeUnit::waits_for_page() const { return false; }
+}  // namespace
 
-bool ComputeUnit::runnable() const {
-    if (testing::fake_cus().paused) return false;
-    for (const Wave& wave : waves_) {
-        if (wave.state == WaveState::Running) return true;
-    }
-    return false;
+gcn::MakeCu FakeCus::maker() {
+    return [this](Env& env, MemoryPort&, CuServices& services, unsigned index) {
+        return std::make_unique<FakeUnit>(*this, env, services, index);
+    };
 }
 
-unsigned ComputeUnit::waves_live() const {
-    unsigned n = 0;
-    for (const Wave& wave : waves_) n += wave.state != WaveState::Free;
-    return n;
-}
-
-unsigned ComputeUnit::waves_live(uint64_t dispatch) const {
-    unsigned n = 0;
-    for (const Wave& wave : waves_) n += wave.state != WaveState::Free && wave.dispatch == dispatch;
-    return n;
-}
-
-void ComputeUnit::kill_dispatch(uint64_t dispatch) {
-    for (Wave& wave : waves_) {
-        if (wave.state != WaveState::Free && wave.dispatch == dispatch) storage_->end_wave(*this, wave);
-    }
-}
-
-void ComputeUnit::kill_vmid(uint32_t) {}
-
-void ComputeUnit::command(WaveCommand command, uint32_t data, const WaveMatch& match) {
-    for (Wave& wave : waves_) {
-        if (wave.state == WaveState::Free || !match(wave)) continue;
-        if (command == WaveCommand::Kill) storage_->end_wave(*this, wave);
-        if (command == WaveCommand::SetHalt) wave.state = data & 1 ? WaveState::Halted : WaveState::Running;
-    }
-}
-
-/// Waves that only count down have no state to save: they go on until they end.
-bool ComputeUnit::can_ever_fit(const WorkgroupRestore&) { return false; }
-bool ComputeUnit::fits(const WorkgroupRestore&) const { return false; }
-void ComputeUnit::restore(const WorkgroupRestore&) {}
-void ComputeUnit::request_save(uint64_t) {}
-void ComputeUnit::grant_save(unsigned, uint64_t, bool) {}
-void ComputeUnit::gws_done(unsigned) {}
-void ComputeUnit::gws_again(unsigned) {}
-
-void ComputeUnit::reset() {
-    for (Wave& wave : waves_) wave.state = WaveState::Free;
-    for (Workgroup& g : workgroups_) g = {};
-    storage_->lds_used = 0;
-    next_slot_ = 0;
-}
-
-void ComputeUnit::visit(StateVisitor&) {}
-
-void ComputeUnit::invalidate_code() { ++testing::fake_cus().invalidations; }
-
-}  // namespace lyra::gcn
+}  // namespace lyra::testing

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Controls of the compute unit double in fake_compute_unit.cpp, which is linked instead of gcn-interp's.
+// Doubles of compute units, whose waves only count down: for tests and fuzzers of everything above the waves.
 #pragma once
 
 #include <functional>
 #include <vector>
 
-#include "gcn-interp/cu/compute_unit.h"
+#include "gcn-interp/cu/port.h"
 
 namespace lyra::testing {
 
@@ -22,17 +22,21 @@ struct FakeLaunch {
     gcn::WorkgroupLaunch launch;
 };
 
+/// What the waves of a bench do.
+enum class Waves { Real, Fake };
+
+/// All doubles of a device: what they shall do, and what they were asked. They refer to it, so it outlives them.
 struct FakeCus {
+    FakeCus() = default;
+    FakeCus(const FakeCus&) = delete;
+    FakeCus& operator=(const FakeCus&) = delete;
+    gcn::MakeCu maker();
+
     std::function<WavePlan(const gcn::WorkgroupLaunch&)> plan = [](const gcn::WorkgroupLaunch&) { return WavePlan{}; };
     std::vector<FakeLaunch> launches;
     unsigned invalidations = 0;
     /// Waves of every kind wait while this is set.
     bool paused = false;
 };
-
-inline FakeCus& fake_cus() {
-    static FakeCus state;
-    return state;
-}
 
 }  // namespace lyra::testing

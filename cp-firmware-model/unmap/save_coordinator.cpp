@@ -32,7 +32,7 @@ struct CollectedGroup {
 /// The groups of one compute unit by their numbers there.
 std::map<uint8_t, CollectedGroup> groups_of_cu(const Dispatcher& dispatcher, unsigned cu, uint32_t queue_id) {
     std::map<uint8_t, CollectedGroup> groups;
-    const gcn::ComputeUnit& unit = dispatcher.cu(cu);
+    const gcn::CuPort& unit = dispatcher.cu(cu);
     std::array<unsigned, gcn::kWaveSlots> slots{};
     for (unsigned slot = 0; slot < slots.size(); ++slot) slots[slot] = slot;
     std::sort(slots.begin(), slots.end(),

@@ -228,7 +228,7 @@ public:
                 group.record[n] = kArea + saved.waves[n].record;
                 group.scratch_slot[n] = saved.waves[n].scratch_en ? static_cast<int>(saved.waves[n].scratch_slot) : -1;
             }
-            ASSERT_TRUE(unit.can_ever_fit(group));
+            ASSERT_TRUE(gcn::can_ever_fit(group));
             ASSERT_TRUE(unit.fits(group));
             unit.restore(group);
         }

@@ -195,16 +195,16 @@ TEST_F(Cu, ResourcesLimitAndAreReturned) {
     finish();
     EXPECT_TRUE(cu.fits(launch));
     launch.group_size = launch.group_valid = {1024, 1, 1};
-    EXPECT_FALSE(ComputeUnit::can_ever_fit(launch));
+    EXPECT_FALSE(can_ever_fit(launch));
     launch.rsrc1 &= ~63u;
-    EXPECT_TRUE(ComputeUnit::can_ever_fit(launch));
+    EXPECT_TRUE(can_ever_fit(launch));
     launch.lds_bytes = 65 * 1024;
-    EXPECT_FALSE(ComputeUnit::can_ever_fit(launch));
+    EXPECT_FALSE(can_ever_fit(launch));
     launch.lds_bytes = 0;
     launch.group_size = launch.group_valid = {1025, 1, 1};
-    EXPECT_FALSE(ComputeUnit::can_ever_fit(launch));
+    EXPECT_FALSE(can_ever_fit(launch));
     launch.group_size = launch.group_valid = {0, 1, 1};
-    EXPECT_FALSE(ComputeUnit::can_ever_fit(launch));
+    EXPECT_FALSE(can_ever_fit(launch));
     EXPECT_FALSE(cu.fits(launch));
 }
 

@@ -112,9 +112,9 @@ bool ComputeUnit::Needs::possible() const {
     return plan(*this, nothing, unused);
 }
 
-bool ComputeUnit::can_ever_fit(const WorkgroupLaunch& launch) { return Needs::of(launch, launch.group_valid).possible(); }
+bool can_ever_fit(const WorkgroupLaunch& launch) { return ComputeUnit::Needs::of(launch, launch.group_valid).possible(); }
 
-bool ComputeUnit::can_ever_fit(const WorkgroupRestore& group) { return Needs::of(group).possible(); }
+bool can_ever_fit(const WorkgroupRestore& group) { return ComputeUnit::Needs::of(group).possible(); }
 
 bool ComputeUnit::arrive_at_barrier(Wave& wave) {
     Workgroup& group = workgroups_[wave.workgroup];
