@@ -64,11 +64,14 @@ public:
         if (!counts_ends_) return locked([&] { d_.workgroup_saved(dispatch); });
         ++counts_of(dispatch).saved_groups;
     }
-    /// Waves that were counted as launched and were none.
-    void not_launched(uint64_t dispatch, uint64_t waves) {
-        if (waves == 0) return;
-        if (!counts_ends_) return locked([&] { d_.ended(dispatch, waves, 0); });
-        counts_of(dispatch).waves += waves;
+    /// Of so many waves that were counted as launched. Some were none, others have ended.
+    void launched(uint64_t dispatch, uint64_t waves, const gcn::CuPort::Started& started) {
+        const uint64_t gone = waves - started.waves + started.ended_waves;
+        if (gone == 0 && started.ended_groups == 0) return;
+        if (!counts_ends_) return locked([&] { d_.ended(dispatch, gone, started.ended_groups); });
+        Counts& counts = counts_of(dispatch);
+        counts.waves += gone;
+        counts.groups += started.ended_groups;
     }
     bool has_ends() const { return !ends_.empty() || !counts_.empty(); }
     /// Under the lock, for this compute unit. A grid is forgotten with its last group, so the waves are first.
@@ -311,7 +314,7 @@ uint64_t Dispatcher::Rounds::refill(unsigned cu, uint64_t budget) {
             if (!fills) link.group_cost = (3 * link.group_cost + cost) / 4;
         }
         // Claimed were whole groups; those at the grid's edge may have fewer waves.
-        if (places != 0) link.not_launched(prepared, uint64_t{groups} * link.waves_per_group - unit.started());
+        if (places != 0) link.launched(prepared, uint64_t{groups} * link.waves_per_group, unit.started());
         if (!fills && groups != 0 && unit.waves_live() != 0) break;  // others want a turn first
         if (groups == 0 && link.prepared == prepared) break;
     }

@@ -57,7 +57,7 @@ public:
         started_ += waves_live() - before;
         return 0;
     }
-    unsigned started() override { return std::exchange(started_, 0u); }
+    Started started() override { return {.waves = std::exchange(started_, 0u)}; }
     void finish() override {}
 
     uint64_t run(uint64_t budget) override;

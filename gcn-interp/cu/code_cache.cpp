@@ -59,7 +59,11 @@ bool CodePage::decode_one(MemoryPort& port, size_t offset, CodeEntry& entry) {
         entry.fn = tracked_function();
         entry.then = Then::Check;
     }
-    if (entry.then == Then::Next && exec_observer() != nullptr) entry.then = Then::Check;  // an observer sees the PC
+    if (exec_observer() != nullptr) {
+        if (entry.then == Then::Next) entry.then = Then::Check;  // an observer sees the PC
+    } else if (entry.fn && entry.inst.op == Op::s_endpgm) {
+        entry.then = Then::End;
+    }
     return true;
 }
 
@@ -72,11 +76,12 @@ const CodeEntry* CodePage::decode_at(MemoryPort& port, uint64_t pc) {
         if (!entry.fn && entries_.size() != first) break;  // the step loop meets it when it gets there
         entries_.push_back(entry);
         index_[offset / 4] = static_cast<uint16_t>(entries_.size());
-        if (entry.then == Then::Jump) break;
+        if (entry.then == Then::Jump || entry.then == Then::End) break;
         offset += entry.inst.size_bytes;
     }
     if (entries_.size() == first) return nullptr;
-    entries_.back().then = Then::Jump;  // what follows it is not the next entry
+    // What follows it is not the next entry.
+    if (entries_.back().then != Then::End) entries_.back().then = Then::Jump;
     return &entries_[first];
 }
 

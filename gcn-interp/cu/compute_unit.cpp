@@ -136,14 +136,36 @@ uint64_t run_straight(ExecContext& ctx, const CodeEntry* entry, uint64_t limit, 
         wave.pc = next;
         entry->fn(ctx, entry->inst);
         last_pc = pc;
-        if (entry->then == Then::Jump || ctx.yield || ctx.fault != Fault::None || done == limit) return done;
+        if (entry->then >= Then::Jump || ctx.yield || ctx.fault != Fault::None || done == limit) return done;
         pc = next;
     }
 }
 
 }  // namespace
 
-uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit) {
+/// What was found for another wave of the kernel, which began like this one, has not changed.
+inline bool ComputeUnit::is_current(const FirstCode& code, const Wave& wave, uint64_t va) const {
+    const LastCode& last = storage_->last_code(va);
+    return code.page != nullptr && last.page == code.page && last.generated == code.generated &&
+           storage_->code.is_current(*code.page, wave.vmid, va) && code.page->translated() == last.owner.get();
+}
+
+/// Most waves of a kernel are alike, and the next one is where the last one was. @return the answer holds for the next one that
+/// begins as this one did
+bool ComputeUnit::look_up_code(Wave& wave, uint64_t va, CodePage*& page, PageCode*& generated) {
+    LastCode& last = storage_->last_code(va);
+    if (!is_last_code(wave, va)) {
+        page = code_page(wave, wave.pc);
+        generated = page ? generated_code(wave, *page, wave.pc) : nullptr;
+        last = {page, generated, generated ? page->shared_translated() : nullptr};
+    }
+    page = last.page;
+    generated = last.generated;
+    return generated != nullptr;
+}
+
+/// @param first  for a wave that begins as the last one did
+uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit, FirstCode* first) {
     ExecContext ctx{wave, &env_, &memory_, &services_, storage_->lds.data()};
     ctx.pages = &storage_->pages;
     ctx.watch = watch_;
@@ -155,14 +177,14 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit) {
     while (done < limit) {
         const uint64_t pc = wave.pc;
         if (const uint64_t va = pc & ~(kPageBytes - 1); va != page_va) {
-            LastCode& last = storage_->last_code(va);
-            if (!is_last_code(wave, va)) {
-                page = code_page(wave, pc);
-                generated = page ? generated_code(wave, *page, pc) : nullptr;
-                last = {page, generated, generated ? page->shared_translated() : nullptr};
+            if (first != nullptr && is_current(*first, wave, va)) {
+                page = first->page;
+                generated = first->generated;
+            } else {
+                const bool same_for_next = look_up_code(wave, va, page, generated);
+                if (first != nullptr) *first = same_for_next ? FirstCode{page, generated} : FirstCode{};
             }
-            page = last.page;
-            generated = last.generated;
+            first = nullptr;
             page_va = page ? va : 1;
         }
         if (generated != nullptr && may_run_translated(wave)) {
@@ -193,6 +215,13 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit) {
             ++done;
             if (!cannot_execute(wave, entry->inst, pc)) break;
             continue;
+        }
+        if (entry->then == Then::End) {
+            ++done;
+            ++wave.instructions;
+            wave.pc = pc + entry->inst.size_bytes;
+            end_wave(wave);
+            break;
         }
         uint64_t last_pc = pc, ran = 1;
         if (!ModeBits::Vskip::get(wave.mode)) {

@@ -13,6 +13,8 @@
 namespace lyra::gcn {
 
 struct ExecContext;
+struct FirstCode;
+struct WorkItemIds;
 struct Inst;
 class CodePage;
 class PageCode;
@@ -32,7 +34,7 @@ public:
     void prepare(const KernelLaunch& kernel) override;
     unsigned reserve(unsigned most) override;
     uint64_t start(const GroupLaunch& group, uint64_t limit) override;
-    unsigned started() override;
+    Started started() override;
     void finish() override;
     bool fits(const WorkgroupRestore& group) const override;
     void restore(const WorkgroupRestore& group) override;
@@ -75,12 +77,13 @@ private:
     struct Taken;  ///< of all that there is
     static bool plan(const Needs& needs, Taken& taken, Plan& plan);
     void take_group(uint64_t dispatch, const Plan& plan);
-    Wave& take_wave(const Wave& image, const Plan& plan, unsigned number, unsigned written);
+    Wave& take_wave(const Wave& image, const Plan& plan, unsigned number, const WorkItemIds& ids);
     void begin_wave(Wave& wave);
-    unsigned start_on(const Plan& plan, const GroupLaunch& group);
+    uint64_t start_on(const Plan& plan, const GroupLaunch& group, bool whole, uint64_t limit);
     uint64_t run_group(const Plan& plan, uint64_t limit);
     void count(uint64_t instructions);
     bool is_last_code(const Wave& wave, uint64_t va) const;
+    bool is_current(const FirstCode& code, const Wave& wave, uint64_t va) const;
     bool tracks_exceptions(const Wave& wave) const;
     void keep_no_place(const Plan& plan);
     void cut(Plan& plan, unsigned waves);
@@ -104,7 +107,8 @@ private:
     bool outranked(const Wave& wave, uint64_t clk) const;
     uint64_t step_debugged(Wave& wave);
     bool step_trap(Wave& wave);
-    uint64_t execute(Wave& wave, uint64_t limit);
+    uint64_t execute(Wave& wave, uint64_t limit, FirstCode* first = nullptr);
+    bool look_up_code(Wave& wave, uint64_t va, CodePage*& page, PageCode*& generated);
     PageCode* generated_code(const Wave& wave, CodePage& page, uint64_t pc) const;
     bool wake_next_sleeper();
     bool wait_for_page(Wave& wave, uint64_t pc);
@@ -131,6 +135,7 @@ private:
     bool raise_exception(Wave& wave, Fault fault, uint64_t pc, std::string_view detail = {});
     bool halt_if_asked(Wave& wave);
     void end_wave(Wave& wave);
+    void leave_group(Wave& wave, Workgroup& group);
     void kill(const WaveMatch& match);
 
     Env& env_;

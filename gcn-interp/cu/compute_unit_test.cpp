@@ -115,7 +115,7 @@ TEST_F(Cu, GroupsOfAPreparedKernelAreLikeLaunchedOnes) {
         EXPECT_EQ(cu.start(launch, 0), 0u);
         each.launch(launch);
     }
-    EXPECT_EQ(cu.started(), 5u) << "one group has been cut";
+    EXPECT_EQ(cu.started().waves, 5u) << "one group has been cut";
     cu.finish();
     for (unsigned slot = 0; slot < kWaveSlots; ++slot) {
         const Wave &a = cu.wave(slot), &b = each.wave(slot);
@@ -151,13 +151,87 @@ TEST_F(Cu, GroupsThatEndAtOnceLeaveTheirPlaceToTheNext) {
         EXPECT_EQ(cu.start(launch, 1000), 10u) << n;
         EXPECT_EQ(cu.waves_live(), n == 0 ? 0u : 1u) << n;
     }
-    EXPECT_EQ(cu.started(), 8u);
+    const ComputeUnit::Started started = cu.started();
+    EXPECT_EQ(started.waves, 8u);
+    EXPECT_EQ(started.ended_waves, 7u);
+    EXPECT_EQ(started.ended_groups, 3u);
+    EXPECT_EQ(services.waves, 0u);
+    EXPECT_EQ(cu.started().waves, 0u);
     EXPECT_EQ(cu.reserve(2), 2u) << "of which one had been left";
     cu.finish();
     EXPECT_EQ(room(), empty - 1) << "the halted wave's";
-    EXPECT_EQ(services.workgroups.size(), 3u);
     cu.kill_dispatch(1);
+    EXPECT_EQ(services.workgroups.size(), 1u) << "of those that were counted nobody hears";
+    EXPECT_EQ(services.waves, 1u);
     EXPECT_EQ(room(), empty);
+}
+
+TEST_F(Cu, AnEndOfWhichMoreIsToBeToldIsNotJustCounted) {
+    WorkgroupLaunch launch = simple("s_nop 0", 256);
+    const auto start = [&] {
+        services.waves = 0;
+        cu.prepare(launch);
+        EXPECT_EQ(cu.reserve(1), 1u);
+        cu.start(launch, 1000);
+        cu.finish();
+        return cu.started();
+    };
+    launch.scratch_slot[2] = 7;
+    ComputeUnit::Started started = start();
+    EXPECT_EQ(services.waves, 1u);
+    EXPECT_EQ(services.last.scratch_slot, 7);
+    EXPECT_EQ(started.ended_waves, 3u);
+    EXPECT_EQ(started.ended_groups, 1u);
+    // Cut at the grid's edge: its place is no place for the next one.
+    launch.scratch_slot[2] = -1;
+    launch.group_valid[0] = 100;
+    started = start();
+    EXPECT_EQ(started.waves, 2u);
+    EXPECT_EQ(started.ended_waves, 0u);
+    EXPECT_EQ(services.waves, 2u);
+    EXPECT_EQ(services.workgroups.size(), 1u);
+}
+
+TEST_F(Cu, WavesOfAStartedGroupMeetAtBarriers) {
+    // Each adds its number to LDS; all read the sum behind the barrier.
+    WorkgroupLaunch launch = simple(
+        "v_mov_b32 v1, 0\n v_mov_b32 v2, 1\n s_mov_b32 m0, -1\n ds_add_u32 v1, v2\n s_barrier\n ds_read_b32 v3, v1\n"
+        "v_lshlrev_b32 v4, 2, v0\n global_store_dword v4, v3, s[0:1]",
+        256);
+    launch.lds_bytes = 512;
+    env.poison = false;
+    cu.prepare(launch);
+    ASSERT_EQ(cu.reserve(1), 1u);
+    for (unsigned n = 0; n < 3; ++n) {
+        std::memset(&memory.at<uint8_t>(kData), 0, 1024);
+        EXPECT_EQ(cu.start(launch, 1000), 4u * 9);
+        for (unsigned item = 0; item < 256; ++item) ASSERT_EQ(word(item), 256u) << n << " " << item;
+    }
+    EXPECT_EQ(cu.started().ended_groups, 3u);
+    cu.finish();
+    EXPECT_EQ(cu.waves_live(), 0u);
+    EXPECT_FALSE(cu.runnable());
+}
+
+TEST_F(Cu, WorkItemIdsFollowTheSizeOfTheGroup) {
+    for (const std::array<uint32_t, 3> size : {std::array<uint32_t, 3>{16, 16, 1}, {8, 8, 4}, {256, 1, 1}, {5, 51, 1}}) {
+        WorkgroupLaunch launch = simple("s_nop 0");
+        launch.rsrc2 |= 2 << 11;
+        launch.group_size = launch.group_valid = size;
+        for (unsigned n = 0; n < 2; ++n) cu.launch(launch);
+        ASSERT_EQ(cu.waves_live(), 8u);
+        for (unsigned slot = 0; slot < 8; ++slot) {
+            const Wave& wave = cu.wave(slot);
+            for (unsigned lane = 0; lane < kLanes; ++lane) {
+                const uint32_t item = wave.wave_in_group * kLanes + lane;
+                ASSERT_EQ(wave.vgpr[0].lane[lane], item % size[0]) << size[0] << " " << item;
+                ASSERT_EQ(wave.vgpr[1].lane[lane], item / size[0] % size[1]) << size[0] << " " << item;
+                ASSERT_EQ(wave.vgpr[2].lane[lane], item / size[0] / size[1]) << size[0] << " " << item;
+                ASSERT_EQ(wave.vgpr[3].lane[lane], kPattern);
+            }
+        }
+        cu.reset();
+    }
 }
 
 TEST_F(Cu, AGroupThatIsLaunchedHasNoMoreThanItsTurn) {

@@ -132,6 +132,7 @@ struct Workgroup {
     bool saved = false;                     ///< at least one of its waves has ended in the save area
     uint64_t slots = 0;                     ///< of its waves, a bit each
     bool keeps_place = false;               ///< while start() runs it: what it has taken is for the next group then
+    bool counts_ends = false;               ///< then, and nobody wants to hear of each
     void visit(StateVisitor& v);
 };
 

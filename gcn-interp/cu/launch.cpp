@@ -2,10 +2,7 @@
 // Starts the waves of a work-group with their initial registers; steps 5 and 6 of the data flow.
 // @source LLVM AMDGPUUsage "Initial Kernel Execution State"; docs/spec/front-end.md 4.1, 4.2
 #include <algorithm>
-#include <cstddef>
-#include <cstring>
 #include <cwchar>
-#include <type_traits>
 #include <utility>
 
 #include "facts/register_fields.h"
@@ -37,10 +34,13 @@ uint32_t initial_status(const KernelLaunch& kernel) {
     return StatusBits::Valid::set(status, 1);
 }
 
-template <class Group>
-uint32_t hardware_id(const Group& launch, unsigned slot, unsigned group) {
-    return (slot / kSimdsPerCu & 15) | (slot % kSimdsPerCu) << 4 | (launch.cu_in_engine & 15) << 8 |
-           (launch.shader_engine & 3) << 13 | (group & 15) << 16 | (launch.vmid & 15) << 20;
+/// HW_ID, but for slot and work-group.
+template <class Launch>
+uint32_t hardware_id(const Launch& launch) {
+    return (launch.cu_in_engine & 15) << 8 | (launch.shader_engine & 3) << 13 | (launch.vmid & 15) << 20;
+}
+uint32_t place_in_unit(unsigned slot, unsigned group) {
+    return (slot / kSimdsPerCu & 15) | (slot % kSimdsPerCu) << 4 | (group & 15) << 16;
 }
 
 /// User SGPRs, then the system SGPRs that RSRC2 asks for, in this order. What does not fit is left out.
@@ -71,24 +71,14 @@ void set_system_sgprs(Wave& wave, const SystemSgprs& system, const GroupLaunch& 
     put(system.scratch_offset, group.scratch_offset[number]);
 }
 
-/// v0, v1, v2: work-item ids, as many as components says.
-void set_work_item_ids(Wave& wave, const std::array<uint32_t, 3>& size, unsigned components, unsigned position) {
-    const uint32_t first = position * kLanes;
-    if (first + kLanes <= size[0]) {
-        for (uint32_t lane = 0; lane < kLanes; ++lane) wave.vgpr[0].lane[lane] = first + lane;
-        for (unsigned d = 1; d < components; ++d) wave.vgpr[d] = {};
-        return;
-    }
-    const uint32_t rows = first / size[0];
-    // In parts in which y and z stay what they are: this is done for every wave.
-    uint32_t x = first % size[0], y = rows % size[1], z = rows / size[1];
-    for (uint32_t lane = 0; lane < kLanes;) {
-        const auto end = static_cast<uint32_t>(std::min<uint64_t>(kLanes, uint64_t{lane} + size[0] - x));
-        uint32_t* const xs = wave.vgpr[0].lane;
-        for (uint32_t l = lane; l < end; ++l) xs[l] = x + (l - lane);
-        if (components > 1) std::fill(wave.vgpr[1].lane + lane, wave.vgpr[1].lane + end, y);
-        if (components > 2) std::fill(wave.vgpr[2].lane + lane, wave.vgpr[2].lane + end, z);
-        lane = end;
+/// x, y and z of a wave's work-items, as many as components says. @param rows  so many
+void make_work_item_ids(VgprRow* rows, const std::array<uint32_t, 3>& size, unsigned components, unsigned position) {
+    const uint32_t first = position * kLanes, line = first / size[0];
+    uint32_t x = first % size[0], y = line % size[1], z = line / size[1];
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+        const uint32_t id[] = {x, y, z};
+        for (unsigned d = 0; d < components; ++d) rows[d].lane[lane] = id[d];
+        if (++x < size[0]) continue;
         x = 0;
         if (++y < size[1]) continue;
         y = 0;
@@ -96,30 +86,25 @@ void set_work_item_ids(Wave& wave, const std::array<uint32_t, 3>& size, unsigned
     }
 }
 
-/// What the trap handler and debuggers find in the trap registers. @source docs/spec/front-end.md 4.2
-void set_ttmps(Wave& wave, const KernelLaunch& kernel, const GroupLaunch& group, unsigned number) {
-    wave.ttmp[6] = kernel.packet_index & 0x1ffffff;
+/// What the trap handler and debuggers find in the trap registers, beside the packet's index.
+/// @source docs/spec/front-end.md 4.2
+void set_ttmps(Wave& wave, const GroupLaunch& group, unsigned number) {
     for (unsigned d = 0; d < 3; ++d) wave.ttmp[8 + d] = group.group_id[d];
     wave.ttmp[11] = (number & 63) | (wave.scratch_slot < 0 ? 1u << 6 : 0u);
-}
-
-/// The wave becomes what the image is. SGPRs that are not allocated are zero in both, and the expanded EXEC says whose it is,
-/// so that most of the 960 bytes need not be written.
-void copy_image(Wave& wave, const Wave& image) {
-    static_assert(std::is_trivially_copyable_v<Wave> && std::is_standard_layout_v<Wave>);
-    constexpr size_t kBlock = kSgprGranule * sizeof(uint32_t);
-    const unsigned before = wave.sgpr_count;
-    std::memcpy(static_cast<void*>(&wave), &image, offsetof(Wave, sgpr));
-    unsigned n = 0;
-    for (; n < image.sgpr_count; n += kSgprGranule) std::memcpy(&wave.sgpr[n], &image.sgpr[n], kBlock);
-    for (; n < before; n += kSgprGranule) std::memset(&wave.sgpr[n], 0, kBlock);
 }
 
 /// Uninitialized registers and LDS. Undefined on hardware; one value makes runs repeatable and shows no one another's data.
 void fill(const Env& env, uint32_t* words, size_t count) {
     static_assert(sizeof(wchar_t) == sizeof(uint32_t), "the C library's fastest way to fill words");
-    std::wmemset(reinterpret_cast<wchar_t*>(words), env.poison ? static_cast<wchar_t>(kPoison) : 0, count);
+    if (count != 0) std::wmemset(reinterpret_cast<wchar_t*>(words), env.poison ? static_cast<wchar_t>(kPoison) : 0, count);
 }
+
+constexpr VgprRow all_lanes(uint32_t value) {
+    VgprRow row{};
+    for (uint32_t& lane : row.lane) lane = value;
+    return row;
+}
+constexpr VgprRow kPoisoned = all_lanes(kPoison), kZero = all_lanes(0);
 
 /// General registers and VCC hold the pattern of Env::poison, everything else is zero.
 Wave blank(const Env& env, const WaveRegisters& registers) {
@@ -145,23 +130,24 @@ void ComputeUnit::take_group(uint64_t dispatch, const Plan& plan) {
     fill(env_, reinterpret_cast<uint32_t*>(storage_->lds.data() + plan.lds_base), group.lds_bytes / sizeof(uint32_t));
 }
 
-/// In its slot and with its registers, of which `written` rows need no value.
-Wave& ComputeUnit::take_wave(const Wave& image, const Plan& plan, unsigned number, unsigned written) {
+/// In its slot and with its registers.
+[[gnu::always_inline]] inline Wave& ComputeUnit::take_wave(const Wave& image, const Plan& plan, unsigned number,
+                                                           const WorkItemIds& ids) {
     const WavePlace place = plan.place[number];
     Wave& wave = waves_[place.slot];
-    copy_image(wave, image);
+    storage_->begin(wave, image, storage_->vgprs[place.simd()].data() + place.first_vgpr, ids, env_.poison ? kPoisoned : kZero);
     wave.slot = place.slot;
     workgroups_[plan.group].slots |= uint64_t{1} << place.slot;
     wave.workgroup = plan.group;
     wave.wave_in_group = static_cast<uint8_t>(number);
     wave.lds_base = plan.lds_base;
     wave.lds_bytes = plan.lds_granules * kLdsGranule;
-    wave.vgpr = storage_->vgprs[place.simd()].data() + place.first_vgpr;
-    fill(env_, reinterpret_cast<uint32_t*>(wave.vgpr + written), size_t{wave.vgpr_count - written} * kLanes);
+    wave.status = StatusBits::InTg::set(wave.status, plan.waves > 1);
+    wave.hw_id |= place_in_unit(place.slot, plan.group);
     return wave;
 }
 
-void ComputeUnit::begin_wave(Wave& wave) {
+[[gnu::always_inline]] inline void ComputeUnit::begin_wave(Wave& wave) {
     set_state(wave, WaveState::Running);
     ++live_;
     if (env_.clock.on()) {
@@ -171,14 +157,27 @@ void ComputeUnit::begin_wave(Wave& wave) {
     if (env_.tracer.on()) emit<event::wave_begin>(env_.tracer, env_.now_ns(), index_, wave.slot, wave.dispatch);
 }
 
+/// The same for every group, so those that are not just counted are made once.
+[[gnu::always_inline]] inline WorkItemIds ComputeUnit::Prepared::ids(unsigned position) {
+    const uint32_t first = position * kLanes;
+    if (first + kLanes <= kernel.group_size[0]) return {.rows = id_components, .first = first};
+    VgprRow* const rows = made_ids[position].data();
+    if (!std::exchange(has_ids[position], true)) make_work_item_ids(rows, kernel.group_size, id_components, position);
+    return {.rows = id_components, .made = rows};
+}
+
 void ComputeUnit::prepare(const KernelLaunch& kernel) {
     if (!prepared_) prepared_ = std::make_unique<Prepared>();
     Prepared& p = *prepared_;
+    p.first_code = {};
     if (p.kernel == kernel && p.poison == env_.poison && p.needs.waves != 0) return;
+    const unsigned components = std::min(rsrc2::TIDIG_COMP_CNT::get(kernel.rsrc2) + 1, 3u);
+    if (p.kernel.group_size != kernel.group_size || p.id_components != components) p.has_ids = {};
     p.kernel = kernel;
     p.poison = env_.poison;
     p.needs = Needs::of(kernel, kernel.group_size);
-    p.id_components = std::min(rsrc2::TIDIG_COMP_CNT::get(kernel.rsrc2) + 1, 3u);
+    p.id_components = components;
+    p.last_lanes = valid_lanes(kernel, kernel.group_size, std::max(p.needs.waves, 1u) - 1);
     Wave& wave = p.image;
     wave = blank(env_, p.needs.registers);
     wave.vmid = kernel.vmid;
@@ -192,40 +191,43 @@ void ComputeUnit::prepare(const KernelLaunch& kernel) {
     wave.private_base = kernel.private_base;
     wave.retry = kernel.retry;
     wave.shared_base = kernel.shared_base;
+    wave.hw_id = hardware_id(kernel);
+    wave.ttmp[6] = kernel.packet_index & 0x1ffffff;
     p.system = set_user_sgprs(wave, kernel);
 }
 
-/// @return waves
-unsigned ComputeUnit::start_on(const Plan& plan, const GroupLaunch& group) {
-    const Prepared& p = *prepared_;
-    take_group(p.kernel.dispatch, plan);
-    const bool whole = group.group_valid == p.kernel.group_size;
+/// Each wave runs as far as it can before the next one begins. @return instructions, at most so many; 0 of them: none runs
+uint64_t ComputeUnit::start_on(const Plan& plan, const GroupLaunch& group, bool whole, uint64_t limit) {
+    Prepared& p = *prepared_;
+    uint64_t done = 0;
     unsigned number = 0;
     for (unsigned position = 0; number < plan.waves && position < kMaxWavesPerWorkgroup; ++position) {
-        const uint64_t lanes =
-            whole && position + 1 < plan.waves ? ~uint64_t{0} : valid_lanes(p.kernel, group.group_valid, position);
+        const uint64_t lanes = !whole                       ? valid_lanes(p.kernel, group.group_valid, position)
+                               : position + 1 == plan.waves ? p.last_lanes
+                                                            : ~uint64_t{0};
         if (lanes == 0) continue;
-        Wave& wave = take_wave(p.image, plan, number, p.id_components);
+        Wave& wave = take_wave(p.image, plan, number, p.ids(position));
         wave.exec = lanes;
-        wave.status = StatusBits::InTg::set(wave.status, plan.waves > 1);
-        wave.hw_id = hardware_id(p.kernel, wave.slot, plan.group);
         wave.scratch_slot = group.scratch_slot[number];
         set_system_sgprs(wave, p.system, group, number, plan.waves);
-        set_work_item_ids(wave, p.kernel.group_size, p.id_components, position);
-        set_ttmps(wave, p.kernel, group, number);
+        set_ttmps(wave, group, number);
         begin_wave(wave);
         if (p.kernel.halted) set_halt(wave, true);
+        if (done < limit && wave.state == WaveState::Running)
+            done += ModeBits::DebugEn::get(wave.mode) ? step(wave, limit - done) : execute(wave, limit - done, &p.first_code);
         ++number;
     }
-    return number;
+    return done;
 }
 
 void ComputeUnit::launch(const WorkgroupLaunch& launch) {
     prepare(launch);
-    const bool whole = launch.group_valid == launch.group_size;
+    const bool whole = is_whole(launch, launch.group_valid);
     Plan plan;
     if (!this->plan(whole ? prepared_->needs : Needs::of(launch, launch.group_valid), storage_->taken, plan)) return;
-    env_.stats.add(Stat::waves, start_on(plan, launch));
+    take_group(launch.dispatch, plan);
+    start_on(plan, launch, whole, 0);
+    env_.stats.add(Stat::waves, plan.waves);
 }
 
 unsigned ComputeUnit::reserve(unsigned most) {
@@ -241,12 +243,16 @@ uint64_t ComputeUnit::start(const GroupLaunch& group, uint64_t limit) {
     Prepared& p = *prepared_;
     if (p.started == p.reserved) return 0;
     Plan& plan = p.plans[p.started];
-    const bool whole = group.group_valid == p.kernel.group_size;
+    const bool whole = is_whole(p.kernel, group.group_valid);
     // One that is cut at the grid's edge has the first places of a whole one.
     if (!whole) cut(plan, Needs::of(p.kernel, group.group_valid).waves);
-    p.waves += start_on(plan, group);
+    take_group(p.kernel.dispatch, plan);
     workgroups_[plan.group].keeps_place = whole;
-    const uint64_t done = run_group(plan, limit);
+    workgroups_[plan.group].counts_ends = whole && !env_.tracer.on();
+    p.progress.waves += plan.waves;
+    uint64_t done = start_on(plan, group, whole, limit);
+    if (done < limit && workgroups_[plan.group].used) done += run_group(plan, limit - done);
+    p.instructions += done;
     if (p.reserved == 0) return done;  // reset meanwhile
     if (whole && !workgroups_[plan.group].used) return done;
     if (whole) keep_no_place(plan);
@@ -266,14 +272,13 @@ uint64_t ComputeUnit::run_group(const Plan& plan, uint64_t limit) {
             ran = true;
         }
     }
-    prepared_->instructions += done;
     return done;
 }
 
 /// The group goes on: what its waves had that have ended is free.
 void ComputeUnit::keep_no_place(const Plan& plan) {
     const WaveRegisters& registers = prepared_->needs.registers;
-    workgroups_[plan.group].keeps_place = false;
+    workgroups_[plan.group].keeps_place = workgroups_[plan.group].counts_ends = false;
     for (unsigned n = 0; n < plan.waves; ++n) {
         if (waves_[plan.place[n].slot].state != WaveState::Free) continue;
         storage_->taken.give_back_wave(plan.place[n], registers.vgprs, registers.sgprs_taken);
@@ -288,10 +293,10 @@ void ComputeUnit::cut(Plan& plan, unsigned waves) {
     }
 }
 
-unsigned ComputeUnit::started() {
-    const unsigned waves = std::exchange(prepared_->waves, 0u);
-    env_.stats.add(Stat::waves, waves);
-    return waves;
+ComputeUnit::Started ComputeUnit::started() {
+    const Started progress = std::exchange(prepared_->progress, {});
+    env_.stats.add(Stat::waves, progress.waves);
+    return progress;
 }
 
 void ComputeUnit::finish() {
@@ -312,25 +317,25 @@ void ComputeUnit::restore(const WorkgroupRestore& group) {
     Plan plan;
     if (!this->plan(needs, storage_->taken, plan)) return;
     take_group(group.dispatch, plan);
+    Wave image = blank(env_, needs.registers);
+    image.vmid = group.vmid;
+    image.doorbell_id = group.doorbell_id;
+    image.dispatch = group.dispatch;
+    image.restoring = true;
+    image.pc = flow::code_address(group.tba + kRestoreEntry);
+    image.tba = group.tba;
+    image.tma = group.tma;
+    image.status = StatusBits::SpiPrio::set(0u, rsrc1::PRIORITY::get(group.rsrc1));
+    image.status = StatusBits::Priv::set(image.status, 1);
+    image.status = StatusBits::TrapEn::set(image.status, 1);
+    image.status = StatusBits::Valid::set(image.status, 1);
+    image.private_base = group.private_base;
+    image.retry = group.retry;
+    image.shared_base = group.shared_base;
+    image.hw_id = hardware_id(group);
     for (unsigned number = 0; number < plan.waves; ++number) {
-        Wave& wave = take_wave(blank(env_, needs.registers), plan, number, 0);
-        wave.vmid = group.vmid;
-        wave.doorbell_id = group.doorbell_id;
-        wave.dispatch = group.dispatch;
-        wave.restoring = true;
-        wave.pc = flow::code_address(group.tba + kRestoreEntry);
+        Wave& wave = take_wave(image, plan, number, {});
         wave.exec = record_answer(group.record[number], number == 0);
-        wave.tba = group.tba;
-        wave.tma = group.tma;
-        wave.status = StatusBits::SpiPrio::set(0u, rsrc1::PRIORITY::get(group.rsrc1));
-        wave.status = StatusBits::Priv::set(wave.status, 1);
-        wave.status = StatusBits::TrapEn::set(wave.status, 1);
-        wave.status = StatusBits::InTg::set(wave.status, plan.waves > 1);
-        wave.status = StatusBits::Valid::set(wave.status, 1);
-        wave.private_base = group.private_base;
-        wave.retry = group.retry;
-        wave.shared_base = group.shared_base;
-        wave.hw_id = hardware_id(group, wave.slot, plan.group);
         wave.scratch_slot = group.scratch_slot[number];
         begin_wave(wave);
     }

@@ -33,6 +33,12 @@ struct SystemSgprs {
     uint8_t scratch_offset = kNone;
 };
 
+/// Where waves of a kernel begin, which for most of a turn is where the last one has found it.
+struct FirstCode {
+    CodePage* page = nullptr;  ///< nullptr: look
+    PageCode* generated = nullptr;
+};
+
 struct ComputeUnit::Prepared {
     KernelLaunch kernel;
     bool poison = false;  ///< as Env::poison was
@@ -40,10 +46,15 @@ struct ComputeUnit::Prepared {
     Wave image;  ///< a wave of it, but for what its place and its group decide
     SystemSgprs system;
     unsigned id_components = 1;  ///< work-item ids that it gets: x, y, z
+    WorkItemIds ids(unsigned position);
+    std::array<bool, kMaxWavesPerWorkgroup> has_ids{};
+    std::array<std::array<VgprRow, 3>, kMaxWavesPerWorkgroup> made_ids;  ///< by wave, where has_ids says so
+    uint64_t last_lanes = 0;  ///< EXEC of the last wave of a whole group; the others have all lanes
     std::array<Plan, kMaxWorkgroupsPerCu> plans;  ///< reserved, from `started` up to `reserved`
     unsigned reserved = 0, started = 0;
-    unsigned waves = 0;  ///< of those that have been started
-    uint64_t instructions = 0;  ///< that they have executed
+    Started progress;
+    uint64_t instructions = 0;  ///< that started groups have executed
+    FirstCode first_code;
 };
 
 inline constexpr uint64_t kRestoreEntry = 4;  ///< bytes behind the trap handler's first entry
@@ -61,6 +72,12 @@ constexpr uint64_t record_answer(uint64_t record, bool first) {
 
 /// The launch's waves have a trap handler and TTMPs.
 inline bool traps_enabled(const KernelLaunch& kernel) { return bit(kernel.rsrc2, 6) && kernel.tba != 0; }
+
+/// Not cut at the grid's edge. By itself, for the library's comparison of arrays is a call.
+inline bool is_whole(const KernelLaunch& kernel, const std::array<uint32_t, 3>& valid) {
+    const std::array<uint32_t, 3>& size = kernel.group_size;
+    return ((valid[0] ^ size[0]) | (valid[1] ^ size[1]) | (valid[2] ^ size[2])) == 0;
+}
 
 /// Lanes of wave `number` that have a work-item.
 uint64_t valid_lanes(const KernelLaunch& kernel, const std::array<uint32_t, 3>& valid, unsigned number);

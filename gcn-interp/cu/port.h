@@ -69,8 +69,13 @@ public:
     /// ended leaves its place to the next one, so that short waves find their registers in the cache nearest to the thread.
     /// @return instructions
     virtual uint64_t start(const GroupLaunch& group, uint64_t limit) = 0;
-    /// @return waves, since the last call
-    virtual unsigned started() = 0;
+    struct Started {
+        unsigned waves = 0;
+        /// Of groups that have ended in start(), which CuServices does not hear of: nothing else is to be told of these.
+        unsigned ended_waves = 0, ended_groups = 0;
+    };
+    /// @return since the last call
+    virtual Started started() = 0;
     virtual void finish() = 0;
 
     /// The same for a work-group that comes back from the save area: its waves run the trap handler's restore entry.

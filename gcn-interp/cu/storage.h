@@ -8,6 +8,7 @@
 #include "gcn-interp/cu/code_cache.h"
 #include "gcn-interp/cu/room.h"
 #include "gcn-interp/exec/page_cache.h"
+#include "gcn-interp/wave/begin.h"
 
 namespace lyra::gcn {
 
@@ -27,6 +28,7 @@ struct ComputeUnit::Storage {
     std::array<std::array<VgprRow, kVgprsPerSimd>, kSimdsPerCu> vgprs{};
     std::array<uint8_t, kLdsBytes> lds{};
     Taken taken;
+    const BeginFn begin = begin_function();
     WavePlace place_of(const Wave& wave) const {
         const VgprRow* const file = vgprs[wave.slot % kSimdsPerCu].data();
         return {wave.slot, static_cast<uint16_t>(wave.vgpr - file)};

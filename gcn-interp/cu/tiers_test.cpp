@@ -75,6 +75,38 @@ TEST_F(Tiers, TheNextPageIsPartOfThePage) {
     for (unsigned lane = 0; lane < kLanes; ++lane) EXPECT_EQ(word(lane), 0x140006u);
 }
 
+/// Where the waves before it have found their code is no longer where it is.
+TEST_F(Tiers, AStartedGroupFindsCodeThatHasChanged) {
+    WorkgroupLaunch launch = program();
+    cu.prepare(launch);
+    ASSERT_EQ(cu.reserve(1), 1u);
+    for (unsigned n = 0; n < 3; ++n) cu.start(launch, 1000);
+    expect_result();
+    simple("v_lshlrev_b32 v2, 2, v0\n v_mov_b32 v1, 7\n global_store_dword v2, v1, s[0:1]");
+    cu.start(launch, 1000);
+    for (unsigned lane = 0; lane < kLanes; ++lane) EXPECT_EQ(word(lane), 7u);
+    cu.finish();
+    EXPECT_EQ(cu.started().ended_groups, 4u);
+}
+
+/// Code far away can have the cache's entry of the code where waves begin.
+TEST_F(Tiers, AStartedGroupFindsCodeThatHasLeftTheCache) {
+    constexpr uint64_t kFar = kCode + 64 * kPageBytes;
+    memory.put(kFar, assemble("v_lshlrev_b32 v2, 2, v0\n global_store_dword v2, v1, s[0:1]\n s_endpgm"));
+    WorkgroupLaunch launch =
+        simple("v_mov_b32 v1, s2\n s_mov_b32 s4, " + std::to_string(kFar) + "\n s_mov_b32 s5, 0\n s_setpc_b64 s[4:5]");
+    launch.rsrc1 |= 0xf0u << 12;
+    cu.prepare(launch);
+    ASSERT_EQ(cu.reserve(1), 1u);
+    for (uint32_t n = 0; n < 3; ++n) {
+        launch.group_id[0] = 100 + n;
+        cu.start(launch, 1000);
+        for (unsigned lane = 0; lane < kLanes; ++lane) ASSERT_EQ(word(lane), 100 + n);
+    }
+    cu.finish();
+    EXPECT_GT(generated(), 0u);
+}
+
 TEST_F(Tiers, WithoutTheTranslatorNothingIsGenerated) {
     cu.set_translator(nullptr);
     run(program());

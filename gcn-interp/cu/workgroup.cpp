@@ -38,8 +38,8 @@ unsigned wave_count(const KernelLaunch& kernel, const std::array<uint32_t, 3>& v
 uint64_t valid_lanes(const KernelLaunch& kernel, const std::array<uint32_t, 3>& valid, unsigned number) {
     const uint64_t count = items(kernel);
     uint64_t mask = 0;
-    if (valid == kernel.group_size) {
-        // Not cut at the grid's edge: no need to look at every lane.
+    if (is_whole(kernel, valid)) {
+        // No need to look at every lane.
         const uint64_t first = uint64_t{number} * kLanes;
         if (first >= count) return 0;
         return count - first >= kLanes ? ~uint64_t{0} : (uint64_t{1} << (count - first)) - 1;
@@ -148,17 +148,8 @@ void ComputeUnit::release_barrier(uint8_t group) {
     }
 }
 
-void ComputeUnit::end_wave(Wave& wave) {
-    if (env_.tracer.on()) emit<event::wave_end>(env_.tracer, env_.now_ns(), index_, wave.slot, wave.instructions);
-    Workgroup& group = workgroups_[wave.workgroup];
-    if (wave.state == WaveState::AtBarrier) --group.waves_at_barrier;
-    if (wave.state == WaveState::AtGws) services_.gws_left(wave);
-    group.saved |= wave.saved();
-    set_state(wave, WaveState::Ended);
-    services_.wave_ended(wave);
-    if (wave.state != WaveState::Ended) return;  // the callback reset this CU
-
-    if (!group.keeps_place) storage_->taken.give_back_wave(storage_->place_of(wave), wave.vgpr_count, sgprs_taken(wave));
+/// The wave has ended, and everybody knows.
+[[gnu::always_inline]] inline void ComputeUnit::leave_group(Wave& wave, Workgroup& group) {
     set_state(wave, WaveState::Free);
     --live_;
     group.slots &= ~(uint64_t{1} << wave.slot);
@@ -170,12 +161,33 @@ void ComputeUnit::end_wave(Wave& wave) {
     if (!group.keeps_place)
         storage_->taken.give_back_group(wave.workgroup, group.lds_base, group.lds_bytes, group.has_barrier_slot);
     const uint64_t dispatch = group.dispatch;
-    const bool saved = group.saved;
+    const bool saved = group.saved, counted = group.counts_ends;
     group = Workgroup{};
-    if (saved)
+    if (counted && !saved)
+        ++prepared_->progress.ended_groups;
+    else if (saved)
         services_.workgroup_saved(dispatch);
     else
         services_.workgroup_ended(dispatch);
+}
+
+void ComputeUnit::end_wave(Wave& wave) {
+    Workgroup& group = workgroups_[wave.workgroup];
+    const bool counts = group.counts_ends && wave.state == WaveState::Running && wave.save == SaveStep::None;
+    if (counts && wave.scratch_slot < 0) {
+        ++prepared_->progress.ended_waves;
+        return leave_group(wave, group);
+    }
+    if (env_.tracer.on()) emit<event::wave_end>(env_.tracer, env_.now_ns(), index_, wave.slot, wave.instructions);
+    if (wave.state == WaveState::AtBarrier) --group.waves_at_barrier;
+    if (wave.state == WaveState::AtGws) services_.gws_left(wave);
+    group.saved |= wave.saved();
+    set_state(wave, WaveState::Ended);
+    services_.wave_ended(wave);
+    if (wave.state != WaveState::Ended) return;  // the callback reset this CU
+
+    if (!group.keeps_place) storage_->taken.give_back_wave(storage_->place_of(wave), wave.vgpr_count, sgprs_taken(wave));
+    leave_group(wave, group);
 }
 
 void ComputeUnit::kill(const WaveMatch& match) {

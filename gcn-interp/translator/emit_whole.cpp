@@ -51,40 +51,44 @@ size_t Emitter::calculation_end(const BasicBlock& block, size_t first) const {
     for (; i < block.steps.size(); ++i) {
         const Step& step = block.steps[i];
         if (has_no_effect(step.inst)) continue;
-        if (step.writes_exec ||
-            (vector_op(step.inst, config_).emit == nullptr && scalar_op(step.inst, config_).emit == nullptr))
-            break;
+        const StepPlan& plan = plan_of(block, i);
+        if (step.writes_exec || (plan.vector.emit == nullptr && plan.scalar.emit == nullptr)) break;
     }
     return i;
 }
 
-/// VGPRs that a step reads or writes, as far as it is known.
-VectorSet Emitter::vectors_of(const Step& step) const {
+Emitter::StepPlan Emitter::plan_step(const Step& step) const {
     const Inst& inst = step.inst;
-    VectorSet set;
-    if (const VectorOp op = vector_op(inst, config_); op.emit != nullptr) {
-        set = op.uses.vector_reads;
-        if (op.inst->format != Format::VOPC && inst.dst != kNoOperand) note(set, inst.dst, info(inst.op).dst_dwords());
-    } else if (const std::optional<PlainMove> move = plain_move(inst)) {
-        note(set, inst.vaddr, move->routine.high ? 2 : 1);
-        for (unsigned element = 0; element < move->routine.elements; ++element)
-            note(set, move->rows[element], move->routine.words);
+    StepPlan plan{.vector = vector_op(inst, config_), .scalar = {}, .move = {}, .scalar_load = false, .vectors = {}};
+    if (plan.vector.emit != nullptr) {
+        plan.vectors = plan.vector.uses.vector_reads;
+        if (inst.format != Format::VOPC && inst.dst != kNoOperand) note(plan.vectors, inst.dst, info(inst.op).dst_dwords());
+        return plan;
     }
-    return set;
+    plan.vector.inst = &inst;
+    plan.scalar = scalar_op(inst, config_);
+    plan.scalar_load = is_plain_scalar_load(inst);
+    plan.move = plain_move(inst);
+    if (plan.move) {
+        note(plan.vectors, inst.vaddr, plan.move->routine.high ? 2 : 1);
+        for (unsigned element = 0; element < plan.move->routine.elements; ++element)
+            note(plan.vectors, plan.move->rows[element], plan.move->routine.words);
+        plan.vector.uses.vector_reads = plan.vectors;
+    }
+    return plan;
 }
 
 /// Nothing in the block wants all rows to be written.
 bool Emitter::stays_whole(const BasicBlock& block) const {
     for (size_t i = 0; i < block.steps.size(); ++i) {
-        const Step& step = block.steps[i];
         const size_t end = calculation_end(block, i);
         if (end != i) {
             if (is_long_calculation(block, i, end)) return false;
             i = end - 1;
             continue;
         }
-        const bool scalar = scalar_op(step.inst, config_).emit != nullptr;
-        if (!scalar && !plain_move(step.inst) && !is_plain_scalar_load(step.inst)) return false;
+        const StepPlan& plan = plan_of(block, i);
+        if (plan.scalar.emit == nullptr && !plan.move && !plan.scalar_load) return false;
     }
     return true;
 }
@@ -93,7 +97,7 @@ bool Emitter::is_long_calculation(const BasicBlock& block, size_t first, size_t 
     VectorSet all;
     size_t instructions = 0;
     for (size_t i = first; i < end; ++i) {
-        const VectorSet own = vectors_of(block.steps[i]);
+        const VectorSet& own = plan_of(block, i).vectors;
         all |= own;
         instructions += own.any();
     }
@@ -162,9 +166,9 @@ void Emitter::plan_whole(const Region& region) {
         bool stays = true;
         for (const int32_t each : head.loop) {
             stays &= stays_whole(*blocks[each]);
-            for (const Step& step : blocks[each]->steps) {
-                const VectorSet set = vectors_of(step);
-                for (unsigned n = 0; n < config_.vgprs; ++n) uses[n] += set.test(n);
+            for (const StepPlan& plan : plans_[blocks[each]]) {
+                const VectorSet& set = plan.vectors;
+                for (size_t n = set._Find_first(); n < set.size(); n = set._Find_next(n)) ++uses[static_cast<unsigned>(n)];
             }
         }
         if (!stays) continue;
@@ -244,17 +248,9 @@ void Emitter::whole_entry(const BasicBlock& block) {
 }
 
 void Emitter::whole_steps(const BasicBlock& block) {
-    std::vector<VectorOp> ops;
-    ops.reserve(block.steps.size());
-    for (const Step& step : block.steps) {
-        VectorOp op = vector_op(step.inst, config_);
-        if (op.emit == nullptr) {
-            op.inst = &step.inst;
-            if (plain_move(step.inst)) op.uses.vector_reads = vectors_of(step);
-        }
-        ops.push_back(op);
-    }
-    ops_ = &ops;
+    std::vector<const VectorOp*> ops;
+    for (const StepPlan& plan : plans_[&block]) ops.push_back(&plan.vector);
+    now_ = together(std::move(ops));
     size_t in_place = 0;  // steps of a calculation that is known to be short
     for (size_t i = 0; i < block.steps.size(); ++i) {
         const Step& step = block.steps[i];
@@ -264,27 +260,34 @@ void Emitter::whole_steps(const BasicBlock& block) {
             in_place = calculation_end(block, i);
             if (is_long_calculation(block, i, in_place)) {
                 whole_general(block, i, in_place);
-                ops_ = &ops;
                 i = in_place - 1;
                 continue;
             }
         }
-        if (ops[i].emit != nullptr && !step.writes_exec) {
-            whole_vector(ops[i]);
+        const StepPlan& plan = plan_of(block, i);
+        const auto done = static_cast<unsigned>(i) + 1;
+        if (plan.vector.emit != nullptr && !step.writes_exec) {
+            whole_vector(plan.vector);
             continue;
         }
-        if (const ScalarOp op = scalar_op(step.inst, config_); op.emit != nullptr) {
-            whole_scalar(step.inst, op);
+        if (plan.scalar.emit != nullptr) {
+            whole_scalar(step.inst, plan.scalar);
             continue;
         }
-        if (whole_memory(block, step, static_cast<unsigned>(i) + 1)) continue;
+        if (plan.move) {
+            whole_move(block, step, done, *plan.move);
+            continue;
+        }
+        if (plan.scalar_load) {
+            whole_scalar_load(block, step, done);
+            continue;
+        }
         if (step.ends) {
             // Nobody sees the registers of a wave that has ended.
-            call_handler(block, step, static_cast<unsigned>(i) + 1);
+            call_handler(block, step, done);
             continue;
         }
         whole_general(block, i, i + 1);
-        ops_ = &ops;
     }
 }
 
@@ -292,7 +295,9 @@ void Emitter::whole_steps(const BasicBlock& block) {
 void Emitter::whole_general(const BasicBlock& block, size_t first, size_t last) {
     write_back_all();
     set_whole(false);
+    Together before = std::move(now_);
     steps(block, first, last);
+    now_ = std::move(before);
     set_whole(true);
     kxnorq(k0, k0, k0);
 }

@@ -39,17 +39,6 @@ void Emitter::slow_path(const BasicBlock& block, const Step& step, unsigned done
         });
 }
 
-/// @return false when the instruction has no way of its own here
-bool Emitter::whole_memory(const BasicBlock& block, const Step& step, unsigned done) {
-    if (const std::optional<PlainMove> move = plain_move(step.inst)) {
-        whole_move(block, step, done, *move);
-        return true;
-    }
-    if (!is_plain_scalar_load(step.inst)) return false;
-    whole_scalar_load(block, step, done);
-    return true;
-}
-
 void Emitter::whole_scalar_load(const BasicBlock& block, const Step& step, unsigned done) {
     const Inst& inst = step.inst;
     ScalarSet written, read;

@@ -90,6 +90,8 @@ Emitter::Output Emitter::generate(const Region& region, const Existing& existing
     for (const BasicBlock& each : region.blocks) {
         block_labels_[static_cast<int32_t>(each.offset)];
         entry_labels_[static_cast<int32_t>(each.offset)];
+        std::vector<StepPlan>& plans = plans_[&each];
+        for (const Step& step : each.steps) plans.push_back(plan_step(step));
     }
     plan_whole(region);
     for (const BasicBlock& each : region.blocks) block(each);
@@ -208,13 +210,14 @@ void Emitter::steps(const BasicBlock& block, size_t first, size_t last) {
     for (size_t i = first; i < last; ++i) {
         const Step& step = block.steps[i];
         if (has_no_effect(step.inst)) continue;
-        if (const VectorOp op = vector_op(step.inst, config_); op.emit != nullptr) {
+        const StepPlan& plan = plan_of(block, i);
+        if (const VectorOp& op = plan.vector; op.emit != nullptr) {
             if (segment.add(op)) continue;
             flush();
             segment.add(op);
             continue;
         }
-        if (const ScalarOp op = scalar_op(step.inst, config_); op.emit != nullptr) {
+        if (const ScalarOp& op = plan.scalar; op.emit != nullptr) {
             segment.add(step.inst, op);
             continue;
         }
@@ -261,7 +264,9 @@ Xbyak::Address Emitter::scalar64(unsigned operand) { return qword[scalar32(opera
 // Vector segments ---------------------------------------------------------------------------------------------------------
 
 void Emitter::vector_segment(const std::vector<VectorOp>& ops) {
-    ops_ = &ops;
+    std::vector<const VectorOp*> pointers;
+    for (const VectorOp& op : ops) pointers.push_back(&op);
+    now_ = together(std::move(pointers));
     written_masks_.clear();
     bool writes_exec = false;
     for (const VectorOp& op : ops) {
@@ -340,11 +345,26 @@ size_t Emitter::next_use(const Held& held) const {
     const bool wide = held.kind == Kind::First || held.kind == Kind::Second;
     if (held.kind != Kind::Vgpr && !wide) return held.kind == Kind::None ? ~size_t{0} : at_ + 8;
     const size_t next = held.strip > strip_ ? at_ : at_ + 1;
-    for (size_t i = next; i < ops_->size(); ++i) {
-        const VectorSet& reads = (*ops_)[i].uses.vector_reads;
-        if (reads.test(held.key) || (wide && reads.test(held.key + 1))) return i;
+    const size_t never = now_.ops.size();
+    size_t first = never;
+    for (size_t vgpr = held.key; vgpr <= held.key + wide && vgpr < now_.reads.size(); ++vgpr) {
+        const auto& reads = now_.reads[vgpr];
+        if (const auto found = std::ranges::lower_bound(reads, next); found != reads.end()) first = std::min<size_t>(first, *found);
     }
-    return held.dirty ? ops_->size() : ops_->size() + 1;
+    if (first != never) return first;
+    return held.dirty ? never : never + 1;
+}
+
+Emitter::Together Emitter::together(std::vector<const VectorOp*> ops) {
+    Together out{std::move(ops), {}};
+    for (size_t i = 0; i < out.ops.size(); ++i) {
+        const VectorSet& reads = out.ops[i]->uses.vector_reads;
+        for (size_t vgpr = reads._Find_first(); vgpr < reads.size(); vgpr = reads._Find_next(vgpr)) {
+            if (out.reads.size() <= vgpr) out.reads.resize(vgpr + 1);
+            out.reads[vgpr].push_back(static_cast<uint32_t>(i));
+        }
+    }
+    return out;
 }
 
 Xbyak::Zmm Emitter::take_register() {
@@ -501,7 +521,7 @@ void Emitter::keep_lanes(const Inst& inst, unsigned vgpr, const Xbyak::Zmm& valu
 }
 
 void Emitter::define(unsigned vgpr, const Xbyak::Zmm& value) {
-    if (const Inst& inst = *(*ops_)[at_].inst; is_dpp(inst.format)) keep_lanes(inst, vgpr, value);
+    if (const Inst& inst = *now_.ops[at_]->inst; is_dpp(inst.format)) keep_lanes(inst, vgpr, value);
     for (const unsigned first : {vgpr, vgpr - 1}) {
         if (first <= vgpr && is_dirty_wide(first)) narrow_held(vgpr);  // the other half stays
     }

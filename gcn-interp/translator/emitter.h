@@ -44,10 +44,15 @@ inline constexpr unsigned kStripLanes = 16, kStrips = kLanes / kStripLanes;
 inline constexpr unsigned kMaxMasks = 3;  ///< lane masks that one segment may write
 
 struct VectorOp;
-struct ScalarOp;
 class Emitter;
 /// Emits the lanes of a strip. Sources are pinned registers; it gives the register of the result, or the mask.
 using EmitFn = void (*)(Emitter& e, const VectorOp& op);
+
+/// The same for scalar instructions: emit them in place.
+struct ScalarOp {
+    bool (*emit)(Emitter& e, const Inst& inst) = nullptr;
+    Uses uses;
+};
 
 /// One instruction of a vector segment, ready to be emitted for any strip.
 struct VectorOp {
@@ -178,7 +183,6 @@ private:
     void whole_vector(const VectorOp& op);
     void whole_scalar(const Inst& inst, const ScalarOp& op);
     void whole_general(const BasicBlock& block, size_t first, size_t last);
-    bool whole_memory(const BasicBlock& block, const Step& step, unsigned done);
     void whole_move(const BasicBlock& block, const Step& step, unsigned done, const PlainMove& move);
     void whole_scalar_load(const BasicBlock& block, const Step& step, unsigned done);
     void whole_end(const BasicBlock& block);
@@ -187,8 +191,17 @@ private:
     bool stays_whole(const BasicBlock& block) const;
     bool is_long_calculation(const BasicBlock& block, size_t first, size_t end) const;
     void forget_scalars(const ScalarSet& written);
-    VectorSet vectors_of(const Step& step) const;
     size_t calculation_end(const BasicBlock& block, size_t first) const;
+    /// How a step is emitted.
+    struct StepPlan {
+        VectorOp vector;
+        ScalarOp scalar;
+        std::optional<PlainMove> move;
+        bool scalar_load = false;
+        VectorSet vectors;  ///< VGPRs that it reads or writes, as far as it is known
+    };
+    StepPlan plan_step(const Step& step) const;
+    const StepPlan& plan_of(const BasicBlock& block, size_t step) const { return plans_.at(&block)[step]; }
 
     // Registers of a strip
     enum class Kind : uint8_t {
@@ -242,6 +255,7 @@ private:
     const Existing* existing_ = nullptr;
     std::map<int32_t, Xbyak::Label> block_labels_, entry_labels_;
     std::map<int32_t, WholeBlock> whole_blocks_;
+    std::map<const BasicBlock*, std::vector<StepPlan>> plans_;
     Xbyak::Label exit_;
     std::vector<std::function<void()>> elsewhere_;
     std::map<uint64_t, Xbyak::Label> pool_;
@@ -258,8 +272,14 @@ private:
     unsigned strip_ = 0, first_strip_ = 0;  ///< for which an instruction is emitted, and the first of those side by side
     bool whole_ = false;  ///< the code is for waves of which all lanes are on, all strips side by side; k0 is all ones
     unsigned first_mask_ = 2, last_mask_ = 7;  ///< mask registers that are free to use
-    const std::vector<VectorOp>* ops_ = nullptr;
-    size_t at_ = 0;  ///< instruction of the segment that is emitted
+    /// Instructions that are emitted together, and where each VGPR is read.
+    struct Together {
+        std::vector<const VectorOp*> ops;
+        std::vector<std::vector<uint32_t>> reads;
+    };
+    static Together together(std::vector<const VectorOp*> ops);
+    Together now_;
+    size_t at_ = 0;  ///< instruction of now_ that is emitted
     Registers held_{};
     static constexpr int kScratch = 31;  ///< no register of held_: for what is between two instructions
     struct Mask {
@@ -276,12 +296,6 @@ private:
 
 /// How to emit a vector instruction, with what it touches; emit is nullptr when only the interpreter can.
 VectorOp vector_op(const Inst& inst, const CodeConfig& config);
-
-/// The same for scalar instructions: emit them in place.
-struct ScalarOp {
-    bool (*emit)(Emitter& e, const Inst& inst) = nullptr;
-    Uses uses;
-};
 ScalarOp scalar_op(const Inst& inst, const CodeConfig& config);
 
 }  // namespace lyra::gcn

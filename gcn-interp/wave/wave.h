@@ -142,11 +142,12 @@ struct Wave {
     uint64_t page_until_ns = 0;  ///< AtPage: when it is asked for again anyway
     uint64_t instructions = 0;  ///< executed since launch
     VgprRow* vgpr = nullptr;  ///< vgpr_count rows in the CU's register file
+    uint64_t mask_of = 0;  ///< value of EXEC that mask stands for
     std::array<uint32_t, 16> ttmp{};
-    /// Physical SGPRs of the wave. FLAT_SCRATCH, XNACK_MASK and VCC are the top six that are allocated.
-    std::array<uint32_t, kMaxSgprs> sgpr{};
+    /// Physical SGPRs of the wave. FLAT_SCRATCH, XNACK_MASK and VCC are the top six that are allocated. They begin on a cache
+    /// line: a launch writes them line by line.
+    alignas(64) std::array<uint32_t, kMaxSgprs> sgpr{};
     /// EXEC expanded to 0 / ~0 per lane, valid while mask_of == exec. Refreshed by exec_rows().
-    uint64_t mask_of = 0;
     VgprRow mask{};
 
     void visit(StateVisitor& v);
