@@ -198,6 +198,10 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit, FirstCode* first) {
                     translated += ran;
                     wave.instructions += ran;
                     if (!ctx.yield && ctx.fault == Fault::None) continue;
+                    if (ctx.request == Request::End) {
+                        end_wave(wave);
+                        break;
+                    }
                     if (!after(ctx, stopped_at)) break;
                     page_va = 1;
                     continue;

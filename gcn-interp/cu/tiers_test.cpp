@@ -148,8 +148,12 @@ TEST_F(Tiers, LanesInEveryOrderMoveWhatTheInterpreterMoves) {
     ComputeUnit interpreted{env, memory, services, 4};
     // v4: offset of the lane, bytes; v0 is the lane
     const char* const orders[] = {"v_lshlrev_b32 v4, 2, v0", "v_lshlrev_b32 v4, 3, v0", "v_mov_b32 v4, 24",
-                                  "v_mul_u32_u24 v4, 40, v0\n v_and_b32 v4, 0x1f8, v4", "v_and_b32 v4, 0x30, v0",
+                                  "v_mul_u32_u24 v4, 40, v0\n v_and_b32 v4, 0x1f8, v4", 
                                   "v_sub_u32 v4, 63, v0\n v_lshlrev_b32 v4, 3, v4",
+                                  // side by side or equal in each 16 lanes
+                                  "v_lshlrev_b32 v4, 4, v0", "v_and_b32 v4, 15, v0\n v_lshlrev_b32 v4, 2, v4",
+                                  "v_and_b32 v4, 15, v0\n v_lshlrev_b32 v4, 3, v4", "v_and_b32 v4, 0x30, v0",
+                                  "v_and_b32 v4, 15, v0\n v_lshlrev_b32 v4, 4, v4",
                                   // some and one of them beyond the end of LDS
                                   "v_lshlrev_b32 v4, 5, v0",
                                   "v_lshlrev_b32 v4, 2, v0\n v_mov_b32 v5, 0x2000\n v_cmp_eq_u32 vcc, 9, v0\n"
@@ -158,9 +162,12 @@ TEST_F(Tiers, LanesInEveryOrderMoveWhatTheInterpreterMoves) {
                                  "s_mov_b64 exec, 0x400"};
     const char* const moves[] = {"global_load_dword v10, v[2:3], off offset:4",
                                  "global_load_dwordx2 v[10:11], v[2:3], off",
+                                 "global_load_dwordx4 v[10:13], v[2:3], off",
                                  "global_load_dword v10, v4, s[0:1]",
+                                 "global_load_dwordx4 v[10:13], v4, s[0:1] offset:16",
                                  "global_store_dword v[2:3], v0, off",
                                  "global_store_dwordx2 v[2:3], v[0:1], off",
+                                 "global_store_dwordx4 v[2:3], v[4:7], off",
                                  "ds_read_b32 v10, v4 offset:4",
                                  "ds_read_b64 v[10:11], v4",
                                  "ds_read2_b32 v[10:11], v4 offset0:1 offset1:3",
@@ -226,7 +233,7 @@ std::vector<std::array<uint64_t, kLanes>> nearly_alike(uint64_t data) {
         }
         return table;
     };
-    for (const uint64_t step : {uint64_t{4}, uint64_t{8}, uint64_t{0}}) {
+    for (const uint64_t step : {uint64_t{4}, uint64_t{8}, uint64_t{16}, uint64_t{0}}) {
         add(data, step, false);
         for (const unsigned lane : {0u, 1u, 15u, 16u, 31u, 40u, 63u}) {
             add(data, step, false)[lane] += 0x400;
@@ -250,12 +257,13 @@ TEST_F(Tiers, WholeWavesMoveWhatTheInterpreterMoves) {
     ComputeUnit interpreted{env, mapped, services, 4}, generating{env, mapped, services, 5};
     generating.set_translator(&translator);
     for (const char* move : {"global_load_dword v10, v[2:3], off", "global_load_dwordx2 v[10:11], v[2:3], off",
-                             "global_store_dword v[2:3], v0, off", "global_store_dwordx2 v[2:3], v[0:1], off"}) {
+                             "global_load_dwordx4 v[10:13], v[2:3], off", "global_store_dword v[2:3], v0, off",
+                             "global_store_dwordx2 v[2:3], v[0:1], off", "global_store_dwordx4 v[2:3], v[0:3], off"}) {
         WorkgroupLaunch launch = simple(
             std::string("s_add_u32 s6, s0, 0x30000\n s_addc_u32 s7, s1, 0\n v_lshlrev_b32 v4, 3, v0\n v_mov_b32 v1, 0x77\n"
-                        "v_mov_b32 v10, 5\n v_mov_b32 v11, 6\n global_load_dwordx2 v[2:3], v4, s[6:7]\n s_waitcnt 0\n") +
+                        "v_mov_b32 v10, 5\n v_mov_b32 v11, 6\n v_lshlrev_b32 v5, 4, v0\n global_load_dwordx2 v[2:3], v4, s[6:7]\n s_waitcnt 0\n") +
             move +
-            "\n s_waitcnt 0\n s_add_u32 s6, s0, 0x20000\n s_addc_u32 s7, s1, 0\n global_store_dwordx2 v4, v[10:11], s[6:7]");
+            "\n s_waitcnt 0\n s_add_u32 s6, s0, 0x20000\n s_addc_u32 s7, s1, 0\n global_store_dwordx4 v5, v[10:13], s[6:7]");
         launch.rsrc1 |= 0xf0u << 12;
         const std::vector<uint8_t> code(&memory.at<uint8_t>(kCode), &memory.at<uint8_t>(kCode + 0x100));
         const auto outcome = [&](ComputeUnit& on, const std::array<uint64_t, kLanes>& table) {

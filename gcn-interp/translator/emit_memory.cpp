@@ -116,7 +116,8 @@ std::optional<Emitter::PlainMove> Emitter::plain_move(const Inst& inst) const {
     const bool global = inst.format == Format::FLAT && inst.seg == kGlobal && !inst.lds, has_base = inst.saddr != kNoOperand;
     if (!global && (inst.format != Format::DS || inst.gds)) return std::nullopt;
     if (shape.direction != Direction::Load && shape.direction != Direction::Store) return std::nullopt;
-    if ((shape.bytes != 4 && shape.bytes != 8) || shape.d16 || shape.hi || shape.sign) return std::nullopt;
+    if ((shape.bytes != 4 && shape.bytes != 8 && (shape.bytes != 16 || !global)) || shape.d16 || shape.hi || shape.sign)
+        return std::nullopt;
     const unsigned words = shape.bytes / 4u, elements = global ? 1 : shape.count;
     PlainMove move{{global, shape.direction == Direction::Load, global && !has_base, words, elements}, {}, {}};
     const Routine& routine = move.routine;
@@ -153,7 +154,7 @@ void Emitter::global_base(const Inst& inst) {
 
 bool Emitter::global_strips(const Inst& inst, Xbyak::Label& slow) {
     const std::optional<PlainMove> move = plain_move(inst);
-    if (!move || !move->routine.global) return false;
+    if (!move || !move->routine.global || move->routine.words > 2) return false;
     unless_translations_changed(slow);
     lea(rsi, all_rows(inst.vaddr));
     if (move->routine.high) lea(rdx, ptr[rsi + static_cast<int>(sizeof(VgprRow))]);

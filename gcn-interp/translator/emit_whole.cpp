@@ -284,7 +284,7 @@ void Emitter::whole_steps(const BasicBlock& block) {
         }
         if (step.ends) {
             // Nobody sees the registers of a wave that has ended.
-            call_handler(block, step, done);
+            end_wave(step);
             continue;
         }
         whole_general(block, i, i + 1);

@@ -86,7 +86,7 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
         return reg;
     };
     std::array<int, kStrips> low{}, high{};
-    std::array<std::array<int, kStrips>, 2> data{};
+    std::array<std::array<int, kStrips>, 4> data{};
     for (unsigned s = 0; s < kStrips; ++s) {
         low[s] = place(inst.vaddr, s);
         if (kind.high) high[s] = place(inst.vaddr + 1u, s);
@@ -95,12 +95,14 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
     strip_ = 0;
     const Xbyak::Zmm t = temporary(), different = temporary();
     const Xbyak::Opmask k = temporary_mask();
-    std::array<std::array<std::array<int, kStrips>, 2>, 2> values{};  ///< by element, word, strip
+    std::array<std::array<std::array<int, kStrips>, 4>, 2> values{};  ///< by element, word, strip
     for (unsigned e = 0; e < kind.elements && kind.loads; ++e) {
         for (unsigned w = 0; w < kind.words; ++w) {
             for (unsigned s = 0; s < kStrips; ++s) values[e][w][s] = temporary().getIdx();
         }
     }
+    std::array<int, 4> quads{};
+    for (unsigned w = 0; w < 4 && !kind.loads && kind.words == 4; ++w) quads[w] = temporary().getIdx();
     // From here on no register changes its meaning.
     const Registers before = held_;
     const Masks masks_before = masks_;
@@ -184,6 +186,19 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
     };
     const auto value = [=](unsigned e, unsigned w, unsigned s) { return Xbyak::Zmm(values[e][w][s]); };
 
+    /// Four registers of which each has a dword of 16 lanes, or all four dwords of 4 lanes: from either to the other, but for
+    /// the order within.
+    const auto transpose = [=, this](const std::array<Xbyak::Zmm, 4>& x) {
+        vshufi32x4(t, x[0], x[1], 0x44);
+        vshufi32x4(different, x[0], x[1], 0xee);
+        vshufi32x4(x[0], x[2], x[3], 0x44);
+        vshufi32x4(x[1], x[2], x[3], 0xee);
+        vshufi32x4(x[2], different, x[1], 0x88);
+        vshufi32x4(x[3], different, x[1], 0xdd);
+        vshufi32x4(x[1], t, x[0], 0xdd);
+        vshufi32x4(x[0], t, x[0], 0x88);
+    };
+
     if (kind.global) unless_translations_changed(slow);
     Xbyak::Label& otherwise = kind.loads ? not_lines : slow;
     if (kind.loads) {
@@ -198,7 +213,23 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
     look_up(static_cast<int>(kStripLanes) * bytes, slow);
     for (unsigned s = 0; s < kStrips; ++s) {
         for (unsigned e = 0; e < kind.elements; ++e) {
-            if (kind.loads && kind.words == 1) {
+            if (kind.loads && kind.words == 4) {
+                const std::array<Xbyak::Zmm, 4> x{value(e, 0, s), value(e, 1, s), value(e, 2, s), value(e, 3, s)};
+                vmovdqa32(t, ptr[rip + pool_quads()]);
+                for (unsigned part = 0; part < 4; ++part) vpermd(x[part], t, memory_of(e, s, static_cast<int>(64 * part)));
+                transpose(x);
+            } else if (kind.words == 4) {
+                const std::array<Xbyak::Zmm, 4> x{Xbyak::Zmm(quads[0]), Xbyak::Zmm(quads[1]), Xbyak::Zmm(quads[2]),
+                                                  Xbyak::Zmm(quads[3])};
+                for (unsigned w = 0; w < 4; ++w)
+                    with(data[w][s], move.rows[0] + w, s, [&](const Xbyak::Operand& op) { vmovdqa32(x[w], op); });
+                transpose(x);
+                vmovdqa32(t, ptr[rip + pool_quads()]);
+                for (unsigned part = 0; part < 4; ++part) {
+                    vpermd(x[part], t, x[part]);
+                    vmovdqu32(memory_of(e, s, static_cast<int>(64 * part)), x[part]);
+                }
+            } else if (kind.loads && kind.words == 1) {
                 vmovdqu32(value(e, 0, s), memory_of(e, s, 0));
             } else if (kind.loads) {
                 vmovdqu32(t, memory_of(e, s, 0));

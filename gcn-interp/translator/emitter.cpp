@@ -118,7 +118,9 @@ Emitter::Output Emitter::generate(const Region& region, const Existing& existing
         L(label);
         const auto [step, first] = shape;
         for (unsigned lane = 0; lane < kStripLanes; ++lane)
-            dd(step != 0 ? step * lane + first : lane / 2 + 8 * first + 16 * (lane % 2));
+            dd(step != 0    ? step * lane + first
+               : first == 2 ? lane % 4 * 4 + lane / 4
+                            : lane / 2 + 8 * first + 16 * (lane % 2));
     }
     for (auto& [control, labels] : dpp_pool_) {
         Inst inst;
@@ -222,10 +224,25 @@ void Emitter::steps(const BasicBlock& block, size_t first, size_t last) {
             continue;
         }
         flush();
+        if (step.ends) {
+            end_wave(step);
+            continue;
+        }
         if (step.can_stop ? memory(block, step, static_cast<unsigned>(i) + 1) : transcendental(step.inst)) continue;
         call_handler(block, step, static_cast<unsigned>(i) + 1);
     }
     flush();
+}
+
+/// s_endpgm: what its function asks for.
+void Emitter::end_wave(const Step& step) {
+    lea(rax, ptr[r14 + static_cast<int>(step.offset + step.inst.size_bytes)]);
+    mov(ptr[rbx + kPc], rax);
+    mov(rdi, ptr[r12 + offset_of(offsetof(CodeFrame, context))]);
+    static_assert(sizeof(ExecContext::request) == 1 && sizeof(ExecContext::yield) == 1);
+    mov(byte[rdi + offset_of(offsetof(ExecContext, request))], static_cast<uint8_t>(Request::End));
+    mov(byte[rdi + offset_of(offsetof(ExecContext, yield))], 1);
+    jmp(exit_, T_NEAR);
 }
 
 /// The interpreter's function for one instruction. @param done  instructions of the block up to it

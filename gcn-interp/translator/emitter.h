@@ -148,7 +148,7 @@ private:
         unsigned words, elements;
         auto operator<=>(const Routine&) const = default;
     };
-    /// A load or store of plain elements of one or two dwords.
+    /// A load or store of plain elements of one or two dwords, or four of global memory.
     struct PlainMove {
         Routine routine;
         std::array<unsigned, 2> rows;  ///< by element: first VGPR that is loaded or stored
@@ -169,6 +169,7 @@ private:
     bool has_rows(unsigned first, unsigned count) const;
     void unless_translations_changed(Xbyak::Label& changed);
     void call_fast(uint64_t function, Xbyak::Label& slow);
+    void end_wave(const Step& step);
     void call_handler(const BasicBlock& block, const Step& step, unsigned done);
     void leave(int32_t offset);
     void go(int32_t offset);
@@ -248,6 +249,8 @@ private:
     Xbyak::Label& pool(uint64_t bits);
     /// 16 dwords: step * lane + first.
     Xbyak::Label& pool_lanes(unsigned step, unsigned first) { return lane_pool_[{step, first}]; }
+    /// 4 * (lane % 4) + lane / 4: dword n of four lanes side by side.
+    Xbyak::Label& pool_quads() { return lane_pool_[{0, 2}]; }
     /// Of two rows lane by lane, the first or second half: 0, 16, 1, 17, ...
     Xbyak::Label& pool_interleave(unsigned half) { return lane_pool_[{0, half}]; }
 
@@ -259,7 +262,7 @@ private:
     Xbyak::Label exit_;
     std::vector<std::function<void()>> elsewhere_;
     std::map<uint64_t, Xbyak::Label> pool_;
-    std::map<std::pair<unsigned, unsigned>, Xbyak::Label> lane_pool_;  ///< step, first; step 0: interleave
+    std::map<std::pair<unsigned, unsigned>, Xbyak::Label> lane_pool_;  ///< step, first; step 0: others
     std::array<Xbyak::Label, 2> order_pool_;
     struct DppLabels {
         Xbyak::Label from, valid;  ///< lane in the strip, all ones where there is one
