@@ -174,6 +174,7 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit, FirstCode* first) {
     CodePage* page = nullptr;
     PageCode* generated = nullptr;
     uint64_t translated = 0;
+    FirstCode* const begun = first;
     while (done < limit) {
         const uint64_t pc = wave.pc;
         if (const uint64_t va = pc & ~(kPageBytes - 1); va != page_va) {
@@ -182,7 +183,7 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit, FirstCode* first) {
                 generated = first->generated;
             } else {
                 const bool same_for_next = look_up_code(wave, va, page, generated);
-                if (first != nullptr) *first = same_for_next ? FirstCode{page, generated} : FirstCode{};
+                if (first != nullptr) *first = same_for_next ? FirstCode{page, generated, false} : FirstCode{};
             }
             first = nullptr;
             page_va = page ? va : 1;
@@ -228,6 +229,7 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit, FirstCode* first) {
             break;
         }
         uint64_t last_pc = pc, ran = 1;
+        ctx.rows_written = true;
         if (!ModeBits::Vskip::get(wave.mode)) {
             ran = run_straight(ctx, entry, limit - done, last_pc);
         } else {
@@ -240,6 +242,7 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit, FirstCode* first) {
         if (!after(ctx, last_pc)) break;
         page_va = 1;  // it may have looked at other code
     }
+    if (begun != nullptr) begun->rows_written = ctx.rows_written || shadow_ != nullptr;
     translated_ += translated;
     return done;
 }

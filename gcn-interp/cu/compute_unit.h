@@ -77,9 +77,9 @@ private:
     struct Taken;  ///< of all that there is
     static bool plan(const Needs& needs, Taken& taken, Plan& plan);
     void take_group(uint64_t dispatch, const Plan& plan);
-    Wave& take_wave(const Wave& image, const Plan& plan, unsigned number, const WorkItemIds& ids);
+    Wave& take_wave(const Wave& image, const Plan& plan, unsigned number, const WorkItemIds& ids, bool rows_as_begun);
     void begin_wave(Wave& wave);
-    uint64_t start_on(const Plan& plan, const GroupLaunch& group, bool whole, uint64_t limit);
+    uint64_t start_on(Plan& plan, const GroupLaunch& group, bool whole, uint64_t limit);
     uint64_t run_group(const Plan& plan, uint64_t limit);
     void count(uint64_t instructions);
     bool is_last_code(const Wave& wave, uint64_t va) const;

@@ -132,10 +132,11 @@ void ComputeUnit::take_group(uint64_t dispatch, const Plan& plan) {
 
 /// In its slot and with its registers.
 [[gnu::always_inline]] inline Wave& ComputeUnit::take_wave(const Wave& image, const Plan& plan, unsigned number,
-                                                           const WorkItemIds& ids) {
+                                                           const WorkItemIds& ids, bool rows_as_begun) {
     const WavePlace place = plan.place[number];
     Wave& wave = waves_[place.slot];
-    storage_->begin(wave, image, storage_->vgprs[place.simd()].data() + place.first_vgpr, ids, env_.poison ? kPoisoned : kZero);
+    storage_->begin(wave, image, storage_->vgprs[place.simd()].data() + place.first_vgpr, ids,
+                    rows_as_begun ? nullptr : env_.poison ? &kPoisoned : &kZero);
     wave.slot = place.slot;
     workgroups_[plan.group].slots |= uint64_t{1} << place.slot;
     wave.workgroup = plan.group;
@@ -197,7 +198,7 @@ void ComputeUnit::prepare(const KernelLaunch& kernel) {
 }
 
 /// Each wave runs as far as it can before the next one begins. @return instructions, at most so many; 0 of them: none runs
-uint64_t ComputeUnit::start_on(const Plan& plan, const GroupLaunch& group, bool whole, uint64_t limit) {
+uint64_t ComputeUnit::start_on(Plan& plan, const GroupLaunch& group, bool whole, uint64_t limit) {
     Prepared& p = *prepared_;
     uint64_t done = 0;
     unsigned number = 0;
@@ -206,15 +207,24 @@ uint64_t ComputeUnit::start_on(const Plan& plan, const GroupLaunch& group, bool 
                                : position + 1 == plan.waves ? p.last_lanes
                                                             : ~uint64_t{0};
         if (lanes == 0) continue;
-        Wave& wave = take_wave(p.image, plan, number, p.ids(position));
+        bool& rows_as_begun = plan.rows_as_begun[number];
+        Wave& wave = take_wave(p.image, plan, number, p.ids(position), rows_as_begun);
+        rows_as_begun = false;
         wave.exec = lanes;
         wave.scratch_slot = group.scratch_slot[number];
         set_system_sgprs(wave, p.system, group, number, plan.waves);
         set_ttmps(wave, group, number);
         begin_wave(wave);
         if (p.kernel.halted) set_halt(wave, true);
-        if (done < limit && wave.state == WaveState::Running)
-            done += ModeBits::DebugEn::get(wave.mode) ? step(wave, limit - done) : execute(wave, limit - done, &p.first_code);
+        if (done < limit && wave.state == WaveState::Running) {
+            if (ModeBits::DebugEn::get(wave.mode)) {
+                done += step(wave, limit - done);
+            } else {
+                done += execute(wave, limit - done, &p.first_code);
+                const bool ended = wave.state == WaveState::Free || wave.state == WaveState::Ended;
+                rows_as_begun = ended && !p.first_code.rows_written;
+            }
+        }
         ++number;
     }
     return done;
@@ -334,7 +344,7 @@ void ComputeUnit::restore(const WorkgroupRestore& group) {
     image.shared_base = group.shared_base;
     image.hw_id = hardware_id(group);
     for (unsigned number = 0; number < plan.waves; ++number) {
-        Wave& wave = take_wave(image, plan, number, {});
+        Wave& wave = take_wave(image, plan, number, {}, false);
         wave.exec = record_answer(group.record[number], number == 0);
         wave.scratch_slot = group.scratch_slot[number];
         begin_wave(wave);

@@ -23,6 +23,9 @@ struct ComputeUnit::Plan {
     unsigned lds_granules = 0;
     uint32_t lds_base = 0;  ///< bytes
     std::array<WavePlace, kMaxWavesPerWorkgroup> place;
+    /// Of the waves that had these places before, and began as the next ones do: but for work-item ids their VGPRs in memory are
+    /// those with which they began. Generated code keeps them in registers.
+    std::array<bool, kMaxWavesPerWorkgroup> rows_as_begun{};
 };
 
 /// Registers of a wave where the kernel wants them; kNone: it does not.
@@ -37,6 +40,7 @@ struct SystemSgprs {
 struct FirstCode {
     CodePage* page = nullptr;  ///< nullptr: look
     PageCode* generated = nullptr;
+    bool rows_written = false;  ///< by the wave that has just begun
 };
 
 struct ComputeUnit::Prepared {

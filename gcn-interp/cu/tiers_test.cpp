@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "gcn-interp/cu/storage.h"
 #include "gcn-interp/cu/test_machine.h"
 #include "gcn-interp/exec/watch.h"
 #include "gcn-interp/translator/translator.h"
@@ -87,6 +88,31 @@ TEST_F(Tiers, AStartedGroupFindsCodeThatHasChanged) {
     for (unsigned lane = 0; lane < kLanes; ++lane) EXPECT_EQ(word(lane), 7u);
     cu.finish();
     EXPECT_EQ(cu.started().ended_groups, 4u);
+}
+
+/// A wave finds what all waves begin with in VGPRs where the one before it left something: in registers only, written back for a function of the
+/// interpreter, by a store that is not in place, by code for some lanes, by the interpreter.
+TEST_F(Tiers, AStartedGroupBeginsAsTheFirstOne) {
+    const char* const lefts[] = {"", "v_readfirstlane_b32 s5, v5", "s_movk_i32 s6, 0x4000\n global_load_dword v6, v5, s[0:1]",
+                                 "s_mov_b64 exec, 5\n v_mov_b32 v6, 9", "s_setprio 1\n v_mov_b32 v6, 9"};
+    for (const char* left : lefts) {
+        WorkgroupLaunch launch =
+            simple(std::string("v_add_u32 v7, v5, v6\n v_lshlrev_b32 v2, 2, v0\n global_store_dword v2, v7, s[0:1]\n"
+                               "v_mov_b32 v5, 7\n") +
+                   left);
+        launch.rsrc1 |= 0xf0u << 12;
+        ASSERT_TRUE(env.poison);
+        cu.invalidate_code();
+        cu.prepare(launch);
+        ASSERT_EQ(cu.reserve(1), 1u);
+        for (unsigned n = 0; n < 4; ++n) {
+            for (unsigned lane = 0; lane < kLanes; ++lane) memory.at<uint32_t>(kData + 4 * lane) = 1;
+            cu.start(launch, 1000);
+            for (unsigned lane = 0; lane < kLanes; ++lane) ASSERT_EQ(word(lane), 2 * kPoison) << left << ", group " << n;
+        }
+        cu.finish();
+        EXPECT_EQ(cu.started().ended_groups, 4u);
+    }
 }
 
 /// Code far away can have the cache's entry of the code where waves begin.

@@ -85,6 +85,7 @@ bool ComputeUnit::plan(const Needs& needs, Taken& taken, Plan& plan) {
     const bool has_lds = taken.take_lds(needs.lds_granules, plan.lds_base);
     taken.barriers += barrier;
     plan.waves = 0;
+    plan.rows_as_begun = {};
     while (has_lds && plan.waves < needs.waves && taken.take_wave(needs.registers, plan.place[plan.waves])) ++plan.waves;
     if (has_lds && plan.waves == needs.waves) return true;
     for (; plan.waves != 0; --plan.waves) {

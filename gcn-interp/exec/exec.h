@@ -39,6 +39,7 @@ struct ExecContext {
     bool yield = false;  ///< set by a handler: the wave gives up the rest of its turn (s_sleep, s_barrier, s_endpgm)
     const Watchpoints* watch = nullptr;  ///< nullptr while no address is watched
     PageCache* pages = nullptr;  ///< translated pages of the CU; every data access goes through it
+    bool rows_written = false;  ///< VGPRs may hold something else than before
     Request request = Request::None;  ///< what the step loop has to do after this instruction
     uint32_t request_arg = 0;
     TrafficCounter* traffic = nullptr;  ///< virtual time only: counts what memory is touched

@@ -39,6 +39,7 @@ void Emitter::set_whole(bool whole) {
     whole_ = whole;
     first_mask_ = whole ? 1 : 2;
     last_mask_ = 7;
+    rows_noted_ = false;
     held_ = {};
     masks_ = {};
 }
@@ -295,6 +296,7 @@ void Emitter::whole_steps(const BasicBlock& block) {
 void Emitter::whole_general(const BasicBlock& block, size_t first, size_t last) {
     write_back_all();
     set_whole(false);
+    note_rows_written();
     Together before = std::move(now_);
     steps(block, first, last);
     now_ = std::move(before);
@@ -379,9 +381,11 @@ void Emitter::whole_end(const BasicBlock& block) {
         default: cmp(qword[scalar64(kVccLo).getRegExp()], 0), jne(taken, T_NEAR); break;
     }
     const Registers held = held_;
+    const bool noted = rows_noted_;
     whole_go(block.next);
     L(taken);
     held_ = held;
+    rows_noted_ = noted;
     whole_go(block.target);
 }
 

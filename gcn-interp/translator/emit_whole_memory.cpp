@@ -25,6 +25,7 @@ void Emitter::slow_path(const BasicBlock& block, const Step& step, unsigned done
             masks_ = masks_before;
             write_back_all();
             set_whole(false);
+            note_rows_written();
             if (!memory(block, step, done)) throw Xbyak::Error(Xbyak::ERR_INTERNAL);
             kxnorq(k0, k0, k0);
             held_ = after;
@@ -118,10 +119,10 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
     };
     const std::array<Xbyak::Reg64, kStrips> at{r8, r9, r10, r11};
     /// Jumps unless the lanes of each strip are so many bytes apart.
-    const auto compare = [=, this](bool lines, const Xbyak::Label& otherwise) {
+    const auto compare = [=, this](unsigned apart, const Xbyak::Label& otherwise) {
         for (unsigned s = 0; s < kStrips; ++s) {
             broadcast_first(t, low[s], inst.vaddr, s);
-            if (lines) vpaddd(t, t, ptr[rip + pool_lanes(kind.words * 4, 0)]);
+            if (apart != 0) vpaddd(t, t, ptr[rip + pool_lanes(apart, 0)]);
             with(low[s], inst.vaddr, s, [&](const Xbyak::Operand& op) {
                 s == 0 ? vpxord(different, t, op) : vpternlogd(different, t, op, kOrDifferent);
             });
@@ -186,6 +187,15 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
     };
     const auto value = [=](unsigned e, unsigned w, unsigned s) { return Xbyak::Zmm(values[e][w][s]); };
 
+    /// Dwords w and w + 1 of elements that are 8 bytes apart.
+    const auto load_pairs = [=, this](unsigned e, unsigned first, unsigned s) {
+        const int plus = static_cast<int>(4 * first);
+        vmovdqu32(t, memory_of(e, s, plus));
+        for (unsigned w = 0; w < 2; ++w) {
+            vmovdqa32(value(e, first + w, s), ptr[rip + pool_lanes(2, w)]);
+            vpermi2d(value(e, first + w, s), t, memory_of(e, s, plus + 64));
+        }
+    };
     /// Four registers of which each has a dword of 16 lanes, or all four dwords of 4 lanes: from either to the other, but for
     /// the order within.
     const auto transpose = [=, this](const std::array<Xbyak::Zmm, 4>& x) {
@@ -200,16 +210,16 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
     };
 
     if (kind.global) unless_translations_changed(slow);
-    Xbyak::Label& otherwise = kind.loads ? not_lines : slow;
     if (kind.loads) {
-        // Which of both it may be: the first two lanes tell.
+        // What it may be the first two lanes tell.
         low[0] >= 0 ? vmovq(rax, Xbyak::Xmm(low[0])) : mov(rax, qword[row(inst.vaddr, 0).getRegExp()]);
         mov(ecx, eax);
         shr(rax, 32);
-        cmp(eax, ecx);
-        je(not_lines, T_NEAR);
+        sub(eax, ecx);
+        cmp(eax, bytes);
+        jne(not_lines, T_NEAR);
     }
-    compare(true, otherwise);
+    compare(kind.words * 4, slow);
     look_up(static_cast<int>(kStripLanes) * bytes, slow);
     for (unsigned s = 0; s < kStrips; ++s) {
         for (unsigned e = 0; e < kind.elements; ++e) {
@@ -232,11 +242,7 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
             } else if (kind.loads && kind.words == 1) {
                 vmovdqu32(value(e, 0, s), memory_of(e, s, 0));
             } else if (kind.loads) {
-                vmovdqu32(t, memory_of(e, s, 0));
-                for (unsigned w = 0; w < 2; ++w) {
-                    vmovdqa32(value(e, w, s), ptr[rip + pool_lanes(2, w)]);
-                    vpermi2d(value(e, w, s), t, memory_of(e, s, 64));
-                }
+                load_pairs(e, 0, s);
             } else if (kind.words == 1) {
                 if (data[0][s] < 0) vmovdqa32(t, row(move.rows[0], s));
                 vmovdqu32(memory_of(0, s, 0), data[0][s] < 0 ? t : Xbyak::Zmm(data[0][s]));
@@ -256,7 +262,21 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
     if (kind.loads) {
         elsewhere_.push_back([=, this]() mutable {
             L(not_lines);
-            compare(false, slow);
+            if (kind.words == 4) {
+                // Each lane has its own 8 bytes and the next one's.
+                Xbyak::Label not_overlapping;
+                cmp(eax, 8);
+                jne(not_overlapping, T_NEAR);
+                compare(8, slow);
+                look_up(static_cast<int>(kStripLanes) * 8 + 8, slow);
+                for (unsigned s = 0; s < kStrips; ++s) {
+                    load_pairs(0, 0, s);
+                    load_pairs(0, 2, s);
+                }
+                jmp(end, T_NEAR);
+                L(not_overlapping);
+            }
+            compare(0, slow);
             look_up(bytes, slow);
             for (unsigned e = 0; e < kind.elements; ++e) {
                 for (unsigned w = 0; w < kind.words; ++w) {

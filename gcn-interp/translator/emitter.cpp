@@ -186,6 +186,8 @@ void Emitter::block(const BasicBlock& block) {
         L(enough);
         sub(r13, count);
     }
+    rows_noted_ = false;
+    note_rows_written();
     steps(block, 0, block.steps.size());
     if (block.end == BlockEnd::Next && !block.steps.empty() && block.steps.back().writes_exec &&
         entry_labels_.contains(block.next)) {
@@ -335,8 +337,14 @@ void Emitter::vector_strips(const std::vector<VectorOp>& ops, unsigned first, un
 
 // Registers of a strip ----------------------------------------------------------------------------------------------------
 
+void Emitter::note_rows_written() {
+    if (!rows_noted_) mov(byte[r12 + offset_of(offsetof(CodeFrame, rows_written))], 1);
+    rows_noted_ = true;
+}
+
 /// Inactive lanes keep what the row holds. In registers they hold anything: EXEC stays what it is within a segment.
 void Emitter::write_back(unsigned reg) {
+    note_rows_written();
     const auto vgpr = static_cast<unsigned>(held_[reg].key);
     const unsigned strip = held_[reg].strip;
     if (held_[reg].kind == Kind::Vgpr) {

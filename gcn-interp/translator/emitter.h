@@ -34,6 +34,7 @@ struct CodeFrame {
     Tlb* writes = nullptr;
     uint8_t* lds = nullptr;  ///< of the work-group
     uint32_t lds_bytes = 0;
+    bool rows_written = false;  ///< VGPRs may be others in memory than where the code was entered
 };
 
 /// @param target  address of a block's code. @return instructions that are left of the budget; wave.pc says where it is
@@ -223,6 +224,7 @@ private:
     };
     using Registers = std::array<Held, 32>;
     void fill(unsigned reg);
+    void note_rows_written();
     void write_back_all();
     void write_back_masks();
     void conform(const Registers& wanted);
@@ -273,6 +275,7 @@ private:
     Output output_;
 
     unsigned strip_ = 0, first_strip_ = 0;  ///< for which an instruction is emitted, and the first of those side by side
+    bool rows_noted_ = false;  ///< the code up to here says so in CodeFrame::rows_written
     bool whole_ = false;  ///< the code is for waves of which all lanes are on, all strips side by side; k0 is all ones
     unsigned first_mask_ = 2, last_mask_ = 7;  ///< mask registers that are free to use
     /// Instructions that are emitted together, and where each VGPR is read.

@@ -164,6 +164,7 @@ uint64_t Translator::run(const uint8_t* code, ExecContext& ctx, uint64_t page_va
     const auto enter = reinterpret_cast<GeneratedFn>(reinterpret_cast<uintptr_t>(entry_));  // NOLINT(performance-no-int-to-ptr)
     const uint64_t left = enter(&frame, &ctx.wave, budget, code);
     stopped_at = frame.stopped_at;
+    ctx.rows_written |= frame.rows_written;
     return budget - left;
 }
 

@@ -33,7 +33,7 @@ static_assert(offsetof(Wave, sgpr) % sizeof(Line) == 0 && kSgprGranule == kLineD
 }
 
 [[gnu::always_inline]] inline void begin(Wave& wave, const Wave& image, VgprRow* rows, const WorkItemIds& ids,
-                                         const VgprRow& others) {
+                                         const VgprRow* others) {
     copy_image(wave, image);
     wave.vgpr = rows;
     auto* line = reinterpret_cast<uint8_t*>(rows);
@@ -49,7 +49,8 @@ static_assert(offsetof(Wave, sgpr) % sizeof(Line) == 0 && kSgprGranule == kLineD
         for (unsigned n = 0; n < kRowLines; ++n, id += kLineDwords) put(id);
         for (unsigned n = kRowLines; n < ids.rows * kRowLines; ++n) put(Line{});
     }
-    const auto other = load_vector<Line>(&others);
+    if (others == nullptr) return;
+    const auto other = load_vector<Line>(others);
     const unsigned count = image.vgpr_count;
     for (unsigned n = ids.rows; n < count; ++n) {
         for (unsigned part = 0; part < kRowLines; ++part) put(other);
@@ -58,7 +59,7 @@ static_assert(offsetof(Wave, sgpr) % sizeof(Line) == 0 && kSgprGranule == kLineD
 
 #define LYRA_BEGIN(backend, attribute)                                                                       \
     [[attribute]] void begin_##backend(Wave& wave, const Wave& image, VgprRow* rows, const WorkItemIds& ids, \
-                                       const VgprRow& others) {                                              \
+                                       const VgprRow* others) {                                              \
         begin(wave, image, rows, ids, others);                                                               \
     }
 LYRA_FOR_EACH_BACKEND(LYRA_BEGIN)

@@ -18,8 +18,8 @@ struct WorkItemIds {
 
 /// The wave becomes what the image is, with its VGPRs at `rows`: ids first, the value of `others` in all others. SGPRs that are
 /// not allocated are zero in both, and the expanded EXEC says whose it is, so that most of the wave need not be written.
-/// @param others  every lane has the same
-using BeginFn = void (*)(Wave& wave, const Wave& image, VgprRow* rows, const WorkItemIds& ids, const VgprRow& others);
+/// @param others  every lane has the same; nullptr: the others have it already
+using BeginFn = void (*)(Wave& wave, const Wave& image, VgprRow* rows, const WorkItemIds& ids, const VgprRow* others);
 BeginFn begin_function(Backend backend = host_backend());
 
 }  // namespace lyra::gcn

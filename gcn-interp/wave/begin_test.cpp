@@ -33,7 +33,7 @@ protected:
         wave.exec = 0x5555;
         exec_rows(wave);
     }
-    void begin(const WorkItemIds& ids) { begin_function(GetParam())(wave, image, rows.data() + 1, ids, others); }
+    void begin(const WorkItemIds& ids) { begin_function(GetParam())(wave, image, rows.data() + 1, ids, &others); }
     bool holds(unsigned row, uint32_t value) {
         return std::all_of(std::begin(rows[row].lane), std::end(rows[row].lane), [&](uint32_t lane) { return lane == value; });
     }
@@ -87,6 +87,12 @@ TEST_P(Begin, IdsThatWereMade) {
     EXPECT_TRUE(holds(3, kOther));
     EXPECT_TRUE(holds(8, kOther));
     EXPECT_TRUE(holds(9, kStale));
+}
+
+TEST_P(Begin, RowsThatHoldTheOthersAreNotWritten) {
+    begin_function(GetParam())(wave, image, rows.data() + 1, {.rows = 1, .first = 64}, nullptr);
+    for (unsigned lane = 0; lane < kLanes; ++lane) EXPECT_EQ(rows[1].lane[lane], 64 + lane);
+    for (unsigned n = 2; n <= 8; ++n) EXPECT_TRUE(holds(n, kStale)) << n;
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Begin, ::testing::ValuesIn(kAllBackends),
