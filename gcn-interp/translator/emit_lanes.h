@@ -164,6 +164,15 @@ void carry(Emitter& e, const VectorOp& op) {
     const Zmm s0 = e.source(op, 0), s1 = e.source(op, 1), t = e.temporary();
     const Zmm &a = kSum == Sum::SubReversed ? s1 : s0, &b = kSum == Sum::SubReversed ? s0 : s1;
     constexpr uint8_t kLess = 1;
+    if (e.mask_is_dead()) {
+        kSum == Sum::Add ? e.vpaddd(t, a, b) : e.vpsubd(t, a, b);
+        if constexpr (kCarryIn) {
+            const Opmask in = e.mask(static_cast<unsigned>(op.mask_in));
+            kSum == Sum::Add ? e.vpaddd(t | in, t, e.constant(1)) : e.vpsubd(t | in, t, e.constant(1));
+        }
+        e.define(op.inst->dst, t);
+        return;
+    }
     const Opmask out = e.temporary_mask();
     if constexpr (kSum == Sum::Add) {
         e.vpaddd(t, a, b);

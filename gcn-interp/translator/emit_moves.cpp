@@ -315,6 +315,25 @@ void Emitter::tlb_entry(const Xbyak::Reg64& address, const Xbyak::Reg64& scratch
     add(address, ptr[r12 + static_cast<int>(loads ? offsetof(CodeFrame, reads) : offsetof(CodeFrame, writes))]);
 }
 
+/// rax: an address that its near entry does not hold. The large one of its 2 MiB takes the place if that does.
+void Emitter::tlb_refill(const Xbyak::Label& fails, bool loads) {
+    mov(rcx, rax);
+    shr(rcx, static_cast<int>(Tlb::kLargeShift));
+    and_(ecx, (1 << Tlb::kLargeBits) - 1);
+    shl(rcx, 5);
+    add(rcx, ptr[r12 + static_cast<int>(loads ? offsetof(CodeFrame, reads) : offsetof(CodeFrame, writes))]);
+    add(rcx, static_cast<int>(offsetof(Tlb, large)));
+    mov(rdx, rax);
+    sub(rdx, ptr[rcx + static_cast<int>(offsetof(TlbEntry, start))]);
+    cmp(rdx, ptr[rcx + static_cast<int>(offsetof(TlbEntry, size))]);
+    jae(fails, T_NEAR);
+    tlb_entry(rax, rdx, loads);
+    for (int part = 0; part < static_cast<int>(sizeof(TlbEntry)); part += 8) {
+        mov(rdx, ptr[rcx + part]);
+        mov(ptr[rax + part], rdx);
+    }
+}
+
 /// rdi: what is added to the addresses of the rows. The window is the TLB's entry of the first active lane's address.
 void Emitter::find_window(const Routine& routine) {
     Xbyak::Label some, outside;

@@ -40,6 +40,7 @@ void Emitter::set_whole(bool whole) {
     first_mask_ = whole ? 1 : 2;
     last_mask_ = 7;
     rows_noted_ = false;
+    has_wide_ = false;
     held_ = {};
     masks_ = {};
 }
@@ -105,11 +106,27 @@ bool Emitter::is_long_calculation(const BasicBlock& block, size_t first, size_t 
     return all.count() > kManyVgprs && instructions >= kLongCalculation;
 }
 
+/// Most vector instructions are in long calculations.
+bool Emitter::is_mostly_calculation(const BasicBlock& block) const {
+    size_t all = 0, in_long = 0;
+    for (size_t i = 0; i < block.steps.size();) {
+        const size_t end = std::max(calculation_end(block, i), i + 1);
+        const bool is_long = is_long_calculation(block, i, end);
+        for (; i < end; ++i) {
+            const bool vector = plan_of(block, i).vectors.any();
+            all += vector;
+            in_long += vector && is_long;
+        }
+    }
+    return 2 * in_long > all;
+}
+
 /// Which blocks begin loops, and what those keep in registers.
 void Emitter::plan_whole(const Region& region) {
     std::map<int32_t, const BasicBlock*> blocks;
     for (const BasicBlock& each : region.blocks) blocks[static_cast<int32_t>(each.offset)] = &each;
-    for (const BasicBlock& each : region.blocks) whole_blocks_[static_cast<int32_t>(each.offset)];
+    for (const BasicBlock& each : region.blocks)
+        whole_blocks_[static_cast<int32_t>(each.offset)].any_lanes = is_mostly_calculation(each);
     const auto next_of = [&](const BasicBlock& block) {
         std::vector<int32_t> next;
         if (block.end == BlockEnd::Next || block.end == BlockEnd::Choice) next.push_back(block.next);
@@ -181,7 +198,9 @@ void Emitter::plan_whole(const Region& region) {
         for (size_t i = 0; i < std::min<size_t>(most.size(), kLoopVgprs); ++i) head.keeps.push_back(most[i].second);
     }
     // In an order in which most blocks follow one that jumps to them.
-    for (auto block = finished.rbegin(); block != finished.rend(); ++block) whole_block(**block);
+    for (auto block = finished.rbegin(); block != finished.rend(); ++block) {
+        if (!whole_blocks_[static_cast<int32_t>((*block)->offset)].any_lanes) whole_block(**block);
+    }
 }
 
 /// What registers hold where a loop begins: what is there already stays where it is.
@@ -238,11 +257,12 @@ void Emitter::whole_block(const BasicBlock& block) {
 /// Entered from outside: all that waves have is in memory.
 void Emitter::whole_entry(const BasicBlock& block) {
     const auto offset = static_cast<int32_t>(block.offset);
+    WholeBlock& whole = whole_blocks_[offset];
     L(entry_labels_[offset]);
+    if (whole.any_lanes) return jmp(block_labels_[offset], T_NEAR);
     cmp(qword[rbx + kExec], -1);
     jne(block_labels_[offset], T_NEAR);
     kxnorq(k0, k0, k0);
-    WholeBlock& whole = whole_blocks_[offset];
     held_ = *whole.begins_with;
     for (unsigned reg = 0; reg < held_.size(); ++reg) fill(reg);
     jmp(whole.code, T_NEAR);
@@ -268,7 +288,7 @@ void Emitter::whole_steps(const BasicBlock& block) {
         const StepPlan& plan = plan_of(block, i);
         const auto done = static_cast<unsigned>(i) + 1;
         if (plan.vector.emit != nullptr && !step.writes_exec) {
-            whole_vector(plan.vector);
+            whole_vector(block, i);
             continue;
         }
         if (plan.scalar.emit != nullptr) {
@@ -304,7 +324,24 @@ void Emitter::whole_general(const BasicBlock& block, size_t first, size_t last) 
     kxnorq(k0, k0, k0);
 }
 
-void Emitter::whole_vector(const VectorOp& op) {
+/// @param step  adds or subtracts with carry
+bool Emitter::is_dead_mask(const BasicBlock& block, size_t step) const {
+    const int pair = plan_of(block, step).vector.mask_out;
+    for (size_t i = step + 1; i < block.steps.size(); ++i) {
+        const StepPlan& plan = plan_of(block, i);
+        if (has_no_effect(block.steps[i].inst)) continue;
+        if (plan.vector.emit == nullptr && plan.scalar.emit == nullptr) return false;
+        const Uses& uses = plan.vector.emit != nullptr ? plan.vector.uses : plan.scalar.uses;
+        if (touches(uses.reads, pair)) return false;
+        if (plan.vector.emit != nullptr && plan.vector.mask_out == pair) return true;
+        if (touches(uses.writes, pair) || block.steps[i].writes_exec) return false;
+    }
+    return false;
+}
+
+void Emitter::whole_vector(const BasicBlock& block, size_t step) {
+    const VectorOp& op = plan_of(block, step).vector;
+    mask_is_dead_ = info(op.inst->op).has(flag::CarryOut) && is_dead_mask(block, step);
     // One pair has a mask for each strip. What reads its SGPRs as values finds them in memory.
     ScalarSet values = op.uses.reads;
     if (op.mask_in >= 0) values.reset(static_cast<size_t>(op.mask_in)).reset(static_cast<size_t>(op.mask_in) + 1);
@@ -321,6 +358,7 @@ void Emitter::whole_vector(const VectorOp& op) {
         release_pins();
     }
     if (op.mask_out >= 0) forget_scalars(op.uses.writes);
+    mask_is_dead_ = false;
 }
 
 void Emitter::whole_scalar(const Inst& inst, const ScalarOp& op) {
@@ -391,7 +429,7 @@ void Emitter::whole_end(const BasicBlock& block) {
 
 void Emitter::whole_go(int32_t offset) {
     const auto found = whole_blocks_.find(offset);
-    if (found == whole_blocks_.end()) {
+    if (found == whole_blocks_.end() || found->second.any_lanes) {
         write_back_all();
         return go(offset);
     }

@@ -13,6 +13,7 @@ namespace lyra::gcn {
 struct Emitter::WholeBlock {
     Xbyak::Label code;
     std::optional<Registers> begins_with;  ///< decided by the first one who jumps to it
+    bool any_lanes = false;  ///< mostly long calculations: there is only the code for waves of any lanes
     bool begins_loop = false;
     std::set<int32_t> loop;  ///< blocks of the loop that it begins
     std::vector<unsigned> keeps;  ///< VGPRs that the loop keeps in registers

@@ -77,7 +77,7 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
     const Inst& inst = step.inst;
     const Routine& kind = move.routine;
     const auto bytes = static_cast<int>(kind.words * 4);
-    Xbyak::Label slow, end, not_lines;
+    Xbyak::Label slow, end, not_lines, miss, found;
     // Where the rows are: in a register, or -1
     const auto place = [this](unsigned vgpr, unsigned strip) {
         strip_ = strip;
@@ -139,7 +139,7 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
         jnz(otherwise, T_NEAR);
     };
     /// rsi + at[s] becomes the host address of the first lane of a strip, of which so many bytes are moved.
-    const auto look_up = [=, this](int span, const Xbyak::Label& slow) {
+    const auto look_up = [=, this](int span, const Xbyak::Label& slow, const Xbyak::Label& miss) {
         for (unsigned s = 0; s < kStrips; ++s) first_lane(at[s].cvt32(), low[s], inst.vaddr, s);
         if (!kind.global) {
             const uint32_t last = std::max(move.plus[0], kind.elements == 2 ? move.plus[1] : 0) + static_cast<uint32_t>(span);
@@ -164,9 +164,9 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
             mov(rdx, ptr[rcx + static_cast<int>(offsetof(TlbEntry, size))]);
             add(rsi, ptr[rcx + static_cast<int>(offsetof(TlbEntry, bias))]);
             sub(rdx, span);
-            jb(slow, T_NEAR);
+            jb(miss, T_NEAR);
             cmp(rax, rdx);
-            ja(slow, T_NEAR);
+            ja(miss, T_NEAR);
             // The low halves of a strip's addresses do not overflow, either: rdi is where they would.
             mov(edi, static_cast<uint32_t>(-span));
             sub(rdi, at[0]);
@@ -220,7 +220,8 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
         jne(not_lines, T_NEAR);
     }
     compare(kind.words * 4, slow);
-    look_up(static_cast<int>(kStripLanes) * bytes, slow);
+    look_up(static_cast<int>(kStripLanes) * bytes, slow, kind.global ? miss : slow);
+    L(found);
     for (unsigned s = 0; s < kStrips; ++s) {
         for (unsigned e = 0; e < kind.elements; ++e) {
             if (kind.loads && kind.words == 4) {
@@ -259,6 +260,16 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
         }
     }
     L(end);
+    if (kind.global) {
+        elsewhere_.push_back([=, this]() mutable {
+            L(miss);
+            add(rax, rsi);
+            sub(rax, ptr[rcx + static_cast<int>(offsetof(TlbEntry, bias))]);
+            tlb_refill(slow, kind.loads);
+            look_up(static_cast<int>(kStripLanes) * bytes, slow, slow);
+            jmp(found, T_NEAR);
+        });
+    }
     if (kind.loads) {
         elsewhere_.push_back([=, this]() mutable {
             L(not_lines);
@@ -268,7 +279,7 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
                 cmp(eax, 8);
                 jne(not_overlapping, T_NEAR);
                 compare(8, slow);
-                look_up(static_cast<int>(kStripLanes) * 8 + 8, slow);
+                look_up(static_cast<int>(kStripLanes) * 8 + 8, slow, slow);
                 for (unsigned s = 0; s < kStrips; ++s) {
                     load_pairs(0, 0, s);
                     load_pairs(0, 2, s);
@@ -277,7 +288,7 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
                 L(not_overlapping);
             }
             compare(0, slow);
-            look_up(bytes, slow);
+            look_up(bytes, slow, slow);
             for (unsigned e = 0; e < kind.elements; ++e) {
                 for (unsigned w = 0; w < kind.words; ++w) {
                     for (unsigned s = 0; s < kStrips; ++s)

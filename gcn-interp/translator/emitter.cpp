@@ -170,9 +170,19 @@ void Emitter::choose(const BasicBlock& block) {
         case Op::s_cbranch_execz: cmp(qword[rbx + kExec], 0), je(taken, T_NEAR); break;
         default: cmp(qword[rbx + kExec], 0), jne(taken, T_NEAR); break;
     }
-    go(block.next);
+    go_on(block, block.next);
     L(taken);
-    go(block.target);
+    go_on(block, block.target);
+}
+
+/// From a block's end to the next one: a block that is only there for waves of any lanes goes back to the code for all lanes.
+void Emitter::go_on(const BasicBlock& block, int32_t offset) {
+    const auto to = whole_blocks_.find(offset);
+    if (whole_blocks_[static_cast<int32_t>(block.offset)].any_lanes && to != whole_blocks_.end() && !to->second.any_lanes) {
+        cmp(qword[rbx + kExec], -1);
+        je(entry_labels_[offset], T_NEAR);
+    }
+    go(offset);
 }
 
 void Emitter::block(const BasicBlock& block) {
@@ -193,11 +203,12 @@ void Emitter::block(const BasicBlock& block) {
         entry_labels_.contains(block.next)) {
         cmp(qword[rbx + kExec], -1);
         je(entry_labels_[block.next], T_NEAR);
+        return go(block.next);
     }
     switch (block.end) {
-        case BlockEnd::Branch: return go(block.target);
+        case BlockEnd::Branch: return go_on(block, block.target);
         case BlockEnd::Choice: return choose(block);
-        case BlockEnd::Next: return go(block.next);
+        case BlockEnd::Next: return go_on(block, block.next);
         case BlockEnd::Leave: return leave(block.next);
     }
 }
@@ -308,6 +319,7 @@ void Emitter::vector_segment(const std::vector<VectorOp>& ops) {
 void Emitter::vector_strips(const std::vector<VectorOp>& ops, unsigned first, unsigned count) {
     Xbyak::Label skip;
     held_ = {};
+    has_wide_ = false;
     masks_ = {};
     first_strip_ = first;
     last_mask_ = count == 1 ? 7 : 6;
@@ -431,12 +443,14 @@ int Emitter::find(Kind kind, uint64_t key) const {
 
 /// The pair that begins with a VGPR is only held as 64-bit lanes.
 bool Emitter::is_dirty_wide(unsigned vgpr) const {
+    if (!has_wide_) return false;
     const int reg = find(Kind::First, vgpr);
     return reg >= 0 && held_[static_cast<unsigned>(reg)].dirty;
 }
 
 /// If a VGPR is only held as half of 64-bit lanes, it and the other half come into registers of their own.
 void Emitter::narrow_held(unsigned vgpr) {
+    if (!has_wide_) return;
     for (const unsigned first : {vgpr, vgpr - 1}) {
         if (first > vgpr || !is_dirty_wide(first)) continue;
         const Wide wide{Xbyak::Zmm(find(Kind::First, first)), Xbyak::Zmm(find(Kind::Second, first))};
@@ -455,6 +469,7 @@ void Emitter::narrow_held(unsigned vgpr) {
 
 /// A VGPR gets another value: what holds it as half of 64-bit lanes does not any more.
 void Emitter::forget_wide(unsigned vgpr) {
+    if (!has_wide_) return;
     for (const unsigned first : {vgpr, vgpr - 1}) {
         if (first > vgpr) continue;
         for (const Kind part : {Kind::First, Kind::Second}) {
@@ -563,6 +578,7 @@ void Emitter::define_wide(unsigned vgpr, const Wide& value) {
         forget_wide(half);
         if (const int old = find(Kind::Vgpr, half); old >= 0) held_[static_cast<unsigned>(old)] = {};
     }
+    has_wide_ = true;
     held_[static_cast<unsigned>(value.first.getIdx())] = {Kind::First, true, true, vgpr, strip_};
     held_[static_cast<unsigned>(value.second.getIdx())] = {Kind::Second, true, true, vgpr, strip_};
 }
@@ -670,6 +686,7 @@ Emitter::Wide Emitter::wide_source(const VectorOp& op, unsigned n) {
     for (const int part : {first, second}) {
         if (part >= 0) held_[static_cast<unsigned>(part)] = {};
     }
+    has_wide_ = true;
     held_[static_cast<unsigned>(wide.first.getIdx())] = {Kind::First, false, true, vgpr, strip_};
     held_[static_cast<unsigned>(wide.second.getIdx())] = {Kind::Second, false, true, vgpr, strip_};
     return wide;

@@ -122,6 +122,8 @@ public:
     Xbyak::Opmask mask(unsigned pair);
     void define_mask(unsigned pair, const Xbyak::Opmask& value);
     Xbyak::Opmask exec() const { return exec_of(strip_); }
+    /// Nobody sees the mask that the instruction writes: another one takes its place before anything can stop.
+    bool mask_is_dead() const { return mask_is_dead_; }
 
     /// Code that is seldom needed goes behind the region's. @param emit  ends with a jump back
     void elsewhere(std::function<void()> emit) { elsewhere_.push_back(std::move(emit)); }
@@ -159,6 +161,7 @@ private:
     void move_strips(const Routine& routine);
     void move_line(const Routine& routine, Xbyak::Label& other);
     void move_whole(const Routine& routine, Xbyak::Label& other);
+    void tlb_refill(const Xbyak::Label& fails, bool loads);
     void tlb_entry(const Xbyak::Reg64& address, const Xbyak::Reg64& scratch, bool loads);
     void find_window(const Routine& routine);
     void emit_routines();
@@ -174,6 +177,7 @@ private:
     void call_handler(const BasicBlock& block, const Step& step, unsigned done);
     void leave(int32_t offset);
     void go(int32_t offset);
+    void go_on(const BasicBlock& block, int32_t offset);
     void choose(const BasicBlock& block);
 
     // All lanes on: see emit_whole.cpp
@@ -182,7 +186,8 @@ private:
     void plan_whole(const Region& region);
     void whole_block(const BasicBlock& block);
     void whole_steps(const BasicBlock& block);
-    void whole_vector(const VectorOp& op);
+    void whole_vector(const BasicBlock& block, size_t step);
+    bool is_dead_mask(const BasicBlock& block, size_t step) const;
     void whole_scalar(const Inst& inst, const ScalarOp& op);
     void whole_general(const BasicBlock& block, size_t first, size_t last);
     void whole_move(const BasicBlock& block, const Step& step, unsigned done, const PlainMove& move);
@@ -191,6 +196,7 @@ private:
     void whole_go(int32_t offset);
     void whole_entry(const BasicBlock& block);
     bool stays_whole(const BasicBlock& block) const;
+    bool is_mostly_calculation(const BasicBlock& block) const;
     bool is_long_calculation(const BasicBlock& block, size_t first, size_t end) const;
     void forget_scalars(const ScalarSet& written);
     size_t calculation_end(const BasicBlock& block, size_t first) const;
@@ -275,6 +281,8 @@ private:
     Output output_;
 
     unsigned strip_ = 0, first_strip_ = 0;  ///< for which an instruction is emitted, and the first of those side by side
+    bool mask_is_dead_ = false;
+    bool has_wide_ = false;  ///< a register may hold 64-bit lanes
     bool rows_noted_ = false;  ///< the code up to here says so in CodeFrame::rows_written
     bool whole_ = false;  ///< the code is for waves of which all lanes are on, all strips side by side; k0 is all ones
     unsigned first_mask_ = 2, last_mask_ = 7;  ///< mask registers that are free to use
