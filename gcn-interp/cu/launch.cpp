@@ -136,7 +136,9 @@ void ComputeUnit::take_group(uint64_t dispatch, const Plan& plan) {
     const WavePlace place = plan.place[number];
     Wave& wave = waves_[place.slot];
     storage_->begin(wave, image, storage_->vgprs[place.simd()].data() + place.first_vgpr, ids,
-                    rows_as_begun ? nullptr : env_.poison ? &kPoisoned : &kZero);
+                    rows_as_begun ? nullptr
+                    : env_.poison ? &kPoisoned
+                                  : &kZero);
     wave.slot = place.slot;
     workgroups_[plan.group].slots |= uint64_t{1} << place.slot;
     wave.workgroup = plan.group;

@@ -23,8 +23,8 @@ struct ComputeUnit::Plan {
     unsigned lds_granules = 0;
     uint32_t lds_base = 0;  ///< bytes
     std::array<WavePlace, kMaxWavesPerWorkgroup> place;
-    /// Of the waves that had these places before, and began as the next ones do: but for work-item ids their VGPRs in memory are
-    /// those with which they began. Generated code keeps them in registers.
+    /// Of the waves that had these places before, and began as the next ones do: but for work-item ids their VGPRs in memory
+    /// are those with which they began. Generated code keeps them in registers.
     std::array<bool, kMaxWavesPerWorkgroup> rows_as_begun{};
 };
 
@@ -65,7 +65,7 @@ inline constexpr uint64_t kRestoreEntry = 4;  ///< bytes behind the trap handler
 
 /// Event wave_trap: what made a wave enter its handler, beside TrapIDs.
 inline constexpr uint32_t kCauseException = 0x100;  ///< + bit of TRAPSTS
-inline constexpr uint32_t kHostTrap = 0x100;        ///< with the TrapID: HT of TTMP1
+inline constexpr uint32_t kHostTrap = 0x100;  ///< with the TrapID: HT of TTMP1
 inline constexpr uint32_t kCauseHost = 0x200, kCauseStep = 0x300;
 
 /// What the handler finds in EXEC: the address of the wave's record, and in bit 58 whether the LDS belongs to it.

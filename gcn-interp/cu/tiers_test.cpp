@@ -90,8 +90,8 @@ TEST_F(Tiers, AStartedGroupFindsCodeThatHasChanged) {
     EXPECT_EQ(cu.started().ended_groups, 4u);
 }
 
-/// A wave finds what all waves begin with in VGPRs where the one before it left something: in registers only, written back for a function of the
-/// interpreter, by a store that is not in place, by code for some lanes, by the interpreter.
+/// A wave finds what all waves begin with in VGPRs where the one before it left something: in registers only, written back for
+/// a function of the interpreter, by a store that is not in place, by code for some lanes, by the interpreter.
 TEST_F(Tiers, AStartedGroupBeginsAsTheFirstOne) {
     const char* const lefts[] = {"", "v_readfirstlane_b32 s5, v5", "s_movk_i32 s6, 0x4000\n global_load_dword v6, v5, s[0:1]",
                                  "s_mov_b64 exec, 5\n v_mov_b32 v6, 9", "s_setprio 1\n v_mov_b32 v6, 9"};
@@ -174,7 +174,7 @@ TEST_F(Tiers, LanesInEveryOrderMoveWhatTheInterpreterMoves) {
     ComputeUnit interpreted{env, memory, services, 4};
     // v4: offset of the lane, bytes; v0 is the lane
     const char* const orders[] = {"v_lshlrev_b32 v4, 2, v0", "v_lshlrev_b32 v4, 3, v0", "v_mov_b32 v4, 24",
-                                  "v_mul_u32_u24 v4, 40, v0\n v_and_b32 v4, 0x1f8, v4", 
+                                  "v_mul_u32_u24 v4, 40, v0\n v_and_b32 v4, 0x1f8, v4",
                                   "v_sub_u32 v4, 63, v0\n v_lshlrev_b32 v4, 3, v4",
                                   // side by side or equal in each 16 lanes
                                   "v_lshlrev_b32 v4, 4, v0", "v_and_b32 v4, 15, v0\n v_lshlrev_b32 v4, 2, v4",
@@ -287,7 +287,8 @@ TEST_F(Tiers, WholeWavesMoveWhatTheInterpreterMoves) {
                              "global_store_dwordx2 v[2:3], v[0:1], off", "global_store_dwordx4 v[2:3], v[0:3], off"}) {
         WorkgroupLaunch launch = simple(
             std::string("s_add_u32 s6, s0, 0x30000\n s_addc_u32 s7, s1, 0\n v_lshlrev_b32 v4, 3, v0\n v_mov_b32 v1, 0x77\n"
-                        "v_mov_b32 v10, 5\n v_mov_b32 v11, 6\n v_lshlrev_b32 v5, 4, v0\n global_load_dwordx2 v[2:3], v4, s[6:7]\n s_waitcnt 0\n") +
+                        "v_mov_b32 v10, 5\n v_mov_b32 v11, 6\n v_lshlrev_b32 v5, 4, v0\n global_load_dwordx2 v[2:3], v4, "
+                        "s[6:7]\n s_waitcnt 0\n") +
             move +
             "\n s_waitcnt 0\n s_add_u32 s6, s0, 0x20000\n s_addc_u32 s7, s1, 0\n global_store_dwordx4 v5, v[10:13], s[6:7]");
         launch.rsrc1 |= 0xf0u << 12;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kScc = static_cast<int>(offsetof(Wave, scc));
 /// VGPRs that a loop keeps: four registers each. The others are for what instructions need in between.
-constexpr unsigned kLoopVgprs = 6;
+constexpr unsigned kLoopVgprs = 7;
 /// A calculation with more VGPRs than stay in registers, and so long that it pays to write them before and read them after,
 /// is done strip by strip.
 constexpr unsigned kManyVgprs = 7, kLongCalculation = 12;
@@ -61,10 +61,9 @@ size_t Emitter::calculation_end(const BasicBlock& block, size_t first) const {
 
 Emitter::StepPlan Emitter::plan_step(const Step& step) const {
     const Inst& inst = step.inst;
-    StepPlan plan{.vector = vector_op(inst, config_), .scalar = {}, .move = {}, .scalar_load = false, .vectors = {}};
+    StepPlan plan{.vector = vector_op(inst, config_), .scalar = {}, .move = {}, .scalar_load = false, .writes = {}};
     if (plan.vector.emit != nullptr) {
-        plan.vectors = plan.vector.uses.vector_reads;
-        if (inst.format != Format::VOPC && inst.dst != kNoOperand) note(plan.vectors, inst.dst, info(inst.op).dst_dwords());
+        if (inst.format != Format::VOPC && inst.dst != kNoOperand) note(plan.writes, inst.dst, info(inst.op).dst_dwords());
         return plan;
     }
     plan.vector.inst = &inst;
@@ -72,10 +71,10 @@ Emitter::StepPlan Emitter::plan_step(const Step& step) const {
     plan.scalar_load = is_plain_scalar_load(inst);
     plan.move = plain_move(inst);
     if (plan.move) {
-        note(plan.vectors, inst.vaddr, plan.move->routine.high ? 2 : 1);
-        for (unsigned element = 0; element < plan.move->routine.elements; ++element)
-            note(plan.vectors, plan.move->rows[element], plan.move->routine.words);
-        plan.vector.uses.vector_reads = plan.vectors;
+        const Routine& kind = plan.move->routine;
+        note(plan.vector.uses.vector_reads, inst.vaddr, kind.high ? 2 : 1);
+        for (unsigned element = 0; element < kind.elements; ++element)
+            note(kind.loads ? plan.writes : plan.vector.uses.vector_reads, plan.move->rows[element], kind.words);
     }
     return plan;
 }
@@ -99,7 +98,7 @@ bool Emitter::is_long_calculation(const BasicBlock& block, size_t first, size_t 
     VectorSet all;
     size_t instructions = 0;
     for (size_t i = first; i < end; ++i) {
-        const VectorSet& own = plan_of(block, i).vectors;
+        const VectorSet own = plan_of(block, i).vectors();
         all |= own;
         instructions += own.any();
     }
@@ -113,12 +112,39 @@ bool Emitter::is_mostly_calculation(const BasicBlock& block) const {
         const size_t end = std::max(calculation_end(block, i), i + 1);
         const bool is_long = is_long_calculation(block, i, end);
         for (; i < end; ++i) {
-            const bool vector = plan_of(block, i).vectors.any();
+            const bool vector = plan_of(block, i).vectors().any();
             all += vector;
             in_long += vector && is_long;
         }
     }
     return 2 * in_long > all;
+}
+
+/// What a loop had better keep in registers: what goes from one iteration to the next is loaded and written in each otherwise,
+/// what each computes anew is only written.
+void Emitter::keep_in_loop(WholeBlock& head, const std::map<int32_t, const BasicBlock*>& blocks) {
+    struct Use {
+        unsigned vgpr = 0, uses = 0;
+        bool from_before = false, written = false;
+        unsigned worth() const { return written ? from_before ? 3 : 2 : 1; }
+    };
+    std::map<unsigned, Use> all;
+    for (const int32_t each : head.loop) {
+        for (const StepPlan& plan : plans_[blocks.at(each)]) {
+            const VectorSet both = plan.vectors(), &reads = plan.vector.uses.vector_reads;
+            for (size_t n = both._Find_first(); n < both.size(); n = both._Find_next(n)) {
+                Use& use = all[static_cast<unsigned>(n)];
+                use.vgpr = static_cast<unsigned>(n);
+                use.from_before |= reads.test(n) && !use.written;
+                use.written |= plan.writes.test(n);
+                ++use.uses;
+            }
+        }
+    }
+    std::vector<Use> best;
+    for (const auto& [vgpr, use] : all) best.push_back(use);
+    std::ranges::stable_sort(best, std::greater{}, [](const Use& use) { return std::pair(use.worth(), use.uses); });
+    for (size_t i = 0; i < std::min<size_t>(best.size(), kLoopVgprs); ++i) head.keeps.push_back(best[i].vgpr);
 }
 
 /// Which blocks begin loops, and what those keep in registers.
@@ -180,22 +206,8 @@ void Emitter::plan_whole(const Region& region) {
     }
     for (auto& [offset, head] : whole_blocks_) {
         if (!head.begins_loop) continue;
-        std::map<unsigned, unsigned> uses;
-        bool stays = true;
-        for (const int32_t each : head.loop) {
-            stays &= stays_whole(*blocks[each]);
-            for (const StepPlan& plan : plans_[blocks[each]]) {
-                const VectorSet& set = plan.vectors;
-                for (size_t n = set._Find_first(); n < set.size(); n = set._Find_next(n)) ++uses[static_cast<unsigned>(n)];
-            }
-        }
-        if (!stays) continue;
-        std::vector<std::pair<unsigned, unsigned>> most;
-        for (const auto& [vgpr, count] : uses) {
-            if (count > 1) most.emplace_back(count, vgpr);
-        }
-        std::ranges::stable_sort(most, std::greater{}, [](const auto& each) { return each.first; });
-        for (size_t i = 0; i < std::min<size_t>(most.size(), kLoopVgprs); ++i) head.keeps.push_back(most[i].second);
+        if (std::ranges::all_of(head.loop, [&](int32_t each) { return stays_whole(*blocks[each]); }))
+            keep_in_loop(head, blocks);
     }
     // In an order in which most blocks follow one that jumps to them.
     for (auto block = finished.rbegin(); block != finished.rend(); ++block) {

@@ -118,9 +118,7 @@ Emitter::Output Emitter::generate(const Region& region, const Existing& existing
         L(label);
         const auto [step, first] = shape;
         for (unsigned lane = 0; lane < kStripLanes; ++lane)
-            dd(step != 0    ? step * lane + first
-               : first == 2 ? lane % 4 * 4 + lane / 4
-                            : lane / 2 + 8 * first + 16 * (lane % 2));
+            dd(step != 0 ? step * lane + first : first == 2 ? lane % 4 * 4 + lane / 4 : lane / 2 + 8 * first + 16 * (lane % 2));
     }
     for (auto& [control, labels] : dpp_pool_) {
         Inst inst;
@@ -386,7 +384,8 @@ size_t Emitter::next_use(const Held& held) const {
     size_t first = never;
     for (size_t vgpr = held.key; vgpr <= held.key + wide && vgpr < now_.reads.size(); ++vgpr) {
         const auto& reads = now_.reads[vgpr];
-        if (const auto found = std::ranges::lower_bound(reads, next); found != reads.end()) first = std::min<size_t>(first, *found);
+        if (const auto found = std::ranges::lower_bound(reads, next); found != reads.end())
+            first = std::min<size_t>(first, *found);
     }
     if (first != never) return first;
     return held.dirty ? never : never + 1;

@@ -184,6 +184,7 @@ private:
     struct WholeBlock;
     void set_whole(bool whole);
     void plan_whole(const Region& region);
+    void keep_in_loop(WholeBlock& head, const std::map<int32_t, const BasicBlock*>& blocks);
     void whole_block(const BasicBlock& block);
     void whole_steps(const BasicBlock& block);
     void whole_vector(const BasicBlock& block, size_t step);
@@ -206,7 +207,8 @@ private:
         ScalarOp scalar;
         std::optional<PlainMove> move;
         bool scalar_load = false;
-        VectorSet vectors;  ///< VGPRs that it reads or writes, as far as it is known
+        VectorSet writes;  ///< VGPRs; vector.uses has what it reads, also of loads and stores
+        VectorSet vectors() const { return vector.uses.vector_reads | writes; }
     };
     StepPlan plan_step(const Step& step) const;
     const StepPlan& plan_of(const BasicBlock& block, size_t step) const { return plans_.at(&block)[step]; }

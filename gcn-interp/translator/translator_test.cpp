@@ -136,16 +136,49 @@ bool add_plain(fuzz::Bytes& bytes, std::vector<uint32_t>& code, const CodeConfig
     return false;
 }
 
-using Program = std::vector<std::vector<uint32_t>>;
+/// One instruction; a branch goes to another one by number.
+struct Piece {
+    std::vector<uint32_t> words;
+    int target = -1;
+};
+using Program = std::vector<Piece>;
+
+/// Mostly back, and not far: loops that overlap.
+Piece branch(fuzz::Bytes& bytes, size_t length) {
+    static constexpr uint32_t kBranches[] = {0xbf820000, 0xbf840000, 0xbf850000, 0xbf860000,
+                                             0xbf870000, 0xbf880000, 0xbf890000};
+    return {{kBranches[bytes.one_in(8) ? 0 : 1 + bytes.below(std::size(kBranches) - 1)]},
+            static_cast<int>(bytes.below(static_cast<unsigned>(length)))};
+}
 
 std::vector<uint32_t> flat(const Program& program) {
+    std::vector<size_t> begins;
     std::vector<uint32_t> words;
-    for (const auto& each : program) words.insert(words.end(), each.begin(), each.end());
+    for (const Piece& each : program) {
+        begins.push_back(words.size());
+        words.insert(words.end(), each.words.begin(), each.words.end());
+    }
+    begins.push_back(words.size());
+    for (size_t i = 0; i < program.size(); ++i) {
+        if (program[i].target < 0) continue;
+        const auto distance =
+            static_cast<int>(begins[static_cast<size_t>(program[i].target)]) - static_cast<int>(begins[i]) - 1;
+        words[begins[i]] |= static_cast<uint16_t>(distance);
+    }
     words.push_back(0xbf8f0000);  // s_setprio: the interpreter's
     return words;
 }
 
+Program without(Program program, size_t which) {
+    program.erase(program.begin() + static_cast<std::ptrdiff_t>(which));
+    for (Piece& each : program) {
+        if (each.target > static_cast<int>(which)) --each.target;
+    }
+    return program;
+}
+
 TEST_F(TranslatorTest, RandomProgramsDoWhatTheInterpreterDoes) {
+    constexpr uint64_t kBudget = 300;
     uint64_t translated = 0;
     // @return what differs after a program on a random wave
     const auto difference = [&](const Program& program, unsigned seed) -> std::string {
@@ -155,16 +188,18 @@ TEST_F(TranslatorTest, RandomProgramsDoWhatTheInterpreterDoes) {
         PageCode* const generated = shared->code({kSgprs, kVgprs});
         State first;
         randomize(bytes, first);
-        State second = first;
-        const uint64_t done = interpret(page, first, 1000);
-        if (done == 0) return "";
-        const uint8_t* at = generated->at(0);
-        if (at == nullptr) at = generated->at(0);  // code of programs before has made room
-        if (at == nullptr) return "nothing was generated";
+        State second = first, third = first;
         ExecContext ctx(second.wave);
-        uint64_t stopped_at = 0;
-        const uint64_t ran = translator.run(at, ctx, 0, 1000, stopped_at);
+        uint64_t ran = 0, stopped_at = 0;
+        for (uint64_t more = 1; more != 0; ran += more) {
+            const auto pc = static_cast<uint32_t>(second.wave.pc);
+            const uint8_t* at = generated->at(pc);
+            if (at == nullptr) at = generated->at(pc);  // code of programs before has made room
+            if (at == nullptr && pc == 0) return interpret(page, third, 1) == 0 ? "" : "nothing was generated";
+            more = at != nullptr ? translator.run(at, ctx, 0, kBudget - ran, stopped_at) : 0;
+        }
         translated += ran;
+        const uint64_t done = interpret(page, first, ran);
         if (ran != done) return "instructions: " + std::to_string(done) + ", generated " + std::to_string(ran);
         return differences(first, second);
     };
@@ -174,15 +209,19 @@ TEST_F(TranslatorTest, RandomProgramsDoWhatTheInterpreterDoes) {
         fuzz::Bytes bytes(reinterpret_cast<const uint8_t*>(&seed), sizeof seed);
         Program program;
         const unsigned length = 1 + bytes.below(bytes.one_in(2) ? 4 : 40);
+        const bool branches = bytes.one_in(2);
         for (unsigned n = 0; n < length; ++n) {
             std::vector<uint32_t> words;
-            if (add_plain(bytes, words, {kSgprs, kVgprs})) program.push_back(words);
+            if (branches && bytes.one_in(5))
+                program.push_back(branch(bytes, length));
+            else if (add_plain(bytes, words, {kSgprs, kVgprs}))
+                program.push_back({words});
         }
+        for (Piece& each : program) each.target = std::min(each.target, static_cast<int>(program.size()));
         std::string wrong = difference(program, seed);
         if (wrong.empty()) continue;
         for (size_t i = 0; i < program.size();) {  // the shortest program that fails
-            Program less = program;
-            less.erase(less.begin() + static_cast<std::ptrdiff_t>(i));
+            const Program less = without(program, i);
             const std::string still = difference(less, seed);
             if (still.empty()) {
                 ++i;
