@@ -2,6 +2,7 @@
 // The registers of a wave that begins are written line by line; step 6 of the data flow.
 #include "gcn-interp/wave/begin.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <type_traits>
 
@@ -26,10 +27,8 @@ static_assert(offsetof(Wave, sgpr) % sizeof(Line) == 0 && kSgprGranule == kLineD
     const auto* const from = reinterpret_cast<const uint8_t*>(&image);
     for (size_t at = 0; at < offsetof(Wave, sgpr); at += sizeof(Line)) copy_line(to + at, from + at);
     wave.mask_of = mask_of;
-    const unsigned count = image.sgpr_count;
-    unsigned n = 0;
-    for (; n < count; n += kLineDwords) copy_line(&wave.sgpr[n], &image.sgpr[n]);
-    for (; n < before; n += kLineDwords) store_vector(&wave.sgpr[n], Line{});
+    const unsigned count = std::max<unsigned>(image.sgpr_count, before);
+    for (unsigned n = 0; n < count; n += kLineDwords) copy_line(&wave.sgpr[n], &image.sgpr[n]);
 }
 
 [[gnu::always_inline]] inline void begin(Wave& wave, const Wave& image, VgprRow* rows, const WorkItemIds& ids,
