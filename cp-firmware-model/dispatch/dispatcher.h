@@ -157,7 +157,8 @@ private:
     void walk_on(LaunchQueue& q, Grid& grid, unsigned groups);
     bool restore_next(LaunchQueue& q);
     void restore_on(LaunchQueue& q, Grid& grid, gcn::WorkgroupRestore& group, unsigned cu);
-    void count_launch(LaunchQueue& q, Grid& grid, unsigned cu, unsigned groups, unsigned waves);
+    static void count_launch(LaunchQueue& q, Grid& grid, unsigned groups, unsigned waves);
+    void count_place(LaunchQueue& q, unsigned cu, unsigned groups, unsigned waves) const;
 
     Env& env_;
     CpBus& bus_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Work-groups go to compute units: new ones, and saved ones that come back; step 5 of the data flow.
-#include "cp-firmware-model/dispatch/dispatcher.h"
+#include "cp-firmware-model/dispatch/rounds.h"
 
 namespace lyra {
 
@@ -11,6 +11,7 @@ unsigned Dispatcher::launch_groups() {
     for (const auto& q : queues_) {
         if (!q->waits_for_room()) placement_.release(*q);
     }
+    if (!env_.clock.on() && rounds_->launches()) return 0;
     turns_.begin(queues_, env_);
     while (LaunchQueue* const q = turns_.next(queues_)) {
         q->no_room = !launch_next(*q);
@@ -59,7 +60,8 @@ void Dispatcher::launch_on(LaunchQueue& q, Grid& grid, unsigned cu) {
     cus_[cu]->launch(launch);
     env_.clock.set_clk(now_clk);
     const unsigned waves = cus_[cu]->waves_live() - before;
-    count_launch(q, grid, cu, 1, waves);
+    count_launch(q, grid, 1, waves);
+    count_place(q, cu, 1, waves);
     env_.stats.add(Stat::workgroups);
     if (grid.scratch.used() && waves < grid.waves_per_group) placement_.reclaim_unused_scratch(q, grid, cu, launch);
 }
@@ -90,15 +92,19 @@ void Dispatcher::restore_on(LaunchQueue& q, Grid& grid, gcn::WorkgroupRestore& g
     cus_[cu]->restore(group);
     env_.clock.set_clk(now_clk);
     --grid.groups_saved;
-    count_launch(q, grid, cu, 1, group.waves);
+    count_launch(q, grid, 1, group.waves);
+    count_place(q, cu, 1, group.waves);
     env_.stats.add(Stat::waves_restored, group.waves);
 }
 
-void Dispatcher::count_launch(LaunchQueue& q, Grid& grid, unsigned cu, unsigned groups, unsigned waves) {
+void Dispatcher::count_launch(LaunchQueue& q, Grid& grid, unsigned groups, unsigned waves) {
     grid.groups_running += groups;
-    q.groups_on_cu[cu] += groups;
     grid.waves_live += waves;
     q.waves_live += waves;
+}
+
+void Dispatcher::count_place(LaunchQueue& q, unsigned cu, unsigned groups, unsigned waves) const {
+    q.groups_on_cu[cu] += groups;
     q.waves_on_engine[shape_.engine_of(cu)] += waves;
 }
 

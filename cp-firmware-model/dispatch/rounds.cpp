@@ -3,6 +3,7 @@
 #include "cp-firmware-model/dispatch/rounds.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "cwsr/area.h"
 
@@ -73,7 +74,7 @@ public:
         counts.waves += gone;
         counts.groups += started.ended_groups;
     }
-    bool has_ends() const { return !ends_.empty() || !counts_.empty(); }
+    bool has_news() const { return claimed != 0 || !ends_.empty() || counts_.dispatch != 0; }
     /// Under the lock, for this compute unit. A grid is forgotten with its last group, so the waves are first.
     void tell_ends() {
         for (const Ended& end : ends_) {
@@ -82,12 +83,13 @@ public:
             wave_.save = end.save;
             d_.wave_ended(wave_);
         }
-        for (const Counts& ended : counts_) {
+        if (counts_.dispatch != 0) other_counts_.push_back(std::exchange(counts_, {}));
+        for (const Counts& ended : other_counts_) {
             for (uint64_t n = 0; n < ended.saved_groups; ++n) d_.workgroup_saved(ended.dispatch);
             d_.ended(ended.dispatch, ended.waves, ended.groups);
         }
         ends_.clear();
-        counts_.clear();
+        other_counts_.clear();
     }
     gcn::GwsAnswer gws(const gcn::Wave& wave, gcn::GwsOp op, uint32_t resource, uint32_t value) override {
         return locked([&] { return d_.gws(wave, op, resource, value); });
@@ -125,12 +127,14 @@ public:
         if (parallel) keep_generation(*this, port_);
         parallel_ = parallel;
         counts_ends_ = !d_.env_.tracer.on();  // in a trace they stand where they were
+        d_.cus_[cu_]->set_counts_later(true);
         room = true;
         prepared = 0;
     }
     void end_round() {
         if (parallel_) share_generation(*this, port_);
         parallel_ = counts_ends_ = false;
+        d_.cus_[cu_]->set_counts_later(false);
     }
     /// For groups of the grid.
     void prepare(const Grid& grid, unsigned engine) {
@@ -149,6 +153,7 @@ public:
     unsigned waves_per_group = 1;
     uint64_t group_cost = 1024;  ///< instructions that work-groups have taken when they were launched, on average
     GridWalk walk;  ///< begins with those that have been claimed
+    uint64_t claimed = 0;  ///< groups of the shared grid that have not been counted here
 
 private:
     Rounds& rounds_;
@@ -162,10 +167,15 @@ private:
         uint64_t waves = 0, groups = 0, saved_groups = 0;
     };
     Counts& counts_of(uint64_t dispatch) {
-        if (counts_.empty() || counts_.back().dispatch != dispatch) counts_.push_back({dispatch});
-        return counts_.back();
+        if (counts_.dispatch != dispatch) {
+            if (counts_.dispatch != 0) other_counts_.push_back(counts_);
+            counts_ = {dispatch};
+        }
+        return counts_;
     }
-    std::vector<Counts> counts_;
+    /// Here, and not the last of the others: elements of a small vector share their line with those of other compute units.
+    Counts counts_;
+    std::vector<Counts> other_counts_;
     struct Ended {
         uint64_t dispatch;
         int32_t scratch_slot;
@@ -216,21 +226,51 @@ uint32_t Dispatcher::Rounds::only_waiting_queue() const {
     return only != nullptr && only->saved.empty() ? only->id : kQueueIds;
 }
 
+bool Dispatcher::Rounds::launches() const {
+    const LaunchQueue* const q = d_.queues_.find(only_waiting_queue());
+    if (q == nullptr || d_.env_.tracer.on()) return false;
+    const Grid& grid = *d_.grids_.find(q->pending.front());
+    if (d_.debug_.stalls(grid.request.vmid)) return false;
+    const uint64_t held = d_.cus_.size() * gcn::kWaveSlots / grid.waves_per_group + 1;
+    return !Placement::limits_groups(grid) && grid.walk.left(held) == held;
+}
+
+/// A compute unit has something to do in the next round. @param grid  of which rounds launch groups; nullptr: of none
+bool Dispatcher::Rounds::worth_a_visit(unsigned cu, const Grid* grid) const {
+    if (d_.cus_[cu]->runnable()) return true;
+    if (grid == nullptr) return false;
+    const LaunchQueue& q = *d_.queues_.find(grid->request.queue_id);
+    if (!d_.placement_.engine_allows(q, *grid, d_.shape_.engine_of(cu)) || !d_.placement_.cu_allows(q, *grid, cu)) return false;
+    gcn::WorkgroupLaunch whole = grid->launch;
+    whole.group_valid = whole.group_size;
+    return d_.cus_[cu]->fits(whole);
+}
+
 uint64_t Dispatcher::Rounds::run(uint64_t budget) {
     const auto n = static_cast<unsigned>(d_.cus_.size());
+    const bool all = launches();
+    const Grid* const grid = all ? d_.grids_.find(d_.queues_.find(only_waiting_queue())->pending.front()) : nullptr;
     todo_.clear();
     for (unsigned i = 0; i < n; ++i) {
         const unsigned cu = (d_.next_cu_ + i) % n;
-        if (d_.cus_[cu]->runnable()) todo_.push_back(cu);
+        if (worth_a_visit(cu, grid)) todo_.push_back(cu);
     }
     if (todo_.empty()) {
         warm_ = 0;
         return 0;
     }
     refill_ = only_waiting_queue();
-    const bool parallel = threads_ > 1 && todo_.size() > 1 && warm_ >= kWarmUp && !d_.env_.tracer.on();
+    share_grid();
+    const bool may_share = threads_ > 1 && todo_.size() > 1 && !d_.env_.tracer.on();
+    const bool parallel = may_share && (all || warm_ >= kWarmUp);
     // Alone the round takes as long as one with helpers.
     budget_ = std::max<uint64_t>(parallel ? budget : budget / threads_, 1);
+    fills_ = true;
+    if (may_share && !parallel) {
+        pool_.call();
+        fills_ = budget_ <= kWarmUp;
+        budget_ = std::min(budget_, kWarmUp);
+    }
     const uint64_t most = d_.translator_ ? kTranslatedShare : kShare;
     share_ = threads_ == 1 ? most : std::clamp(budget_ / todo_.size(), std::min(kLeastShare, budget_), most);
     next_ = 0;
@@ -246,8 +286,11 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
     } else {
         take_pieces();
     }
-    for (auto& link : links_) link->end_round();
     const size_t taken = std::min(next_.load(), todo_.size());
+    if (all && fills_) fill_rest(taken);
+    count_claims();
+    shared_.id = 0;
+    for (auto& link : links_) link->end_round();
     d_.next_cu_ = taken < todo_.size() ? todo_[taken] : (d_.next_cu_ + 1) % n;
     refill_ = kQueueIds;
     warm_ += used_;
@@ -267,6 +310,16 @@ void Dispatcher::Rounds::take_pieces() {
     over_ = true;
 }
 
+/// Compute units whose turn has not come.
+void Dispatcher::Rounds::fill_rest(size_t taken) {
+    for (size_t at = taken; at < todo_.size(); ++at) {
+        refill(todo_[at], 0);
+        d_.cus_[todo_[at]]->tell_counts();
+        d_.current_cu_ = todo_[at];
+        settle(todo_[at]);
+    }
+}
+
 uint64_t Dispatcher::Rounds::run_share(unsigned cu, uint64_t share) {
     const uint64_t piece = std::clamp(share / 4, kLeastPiece, kMostPiece);
     uint64_t used = 0;
@@ -281,12 +334,51 @@ uint64_t Dispatcher::Rounds::run_share(unsigned cu, uint64_t share) {
         if (over_.load(std::memory_order_relaxed) && used >= share / 4) break;
     }
     // Between rounds, where queues are taken away, waves are in every place that hardware would have filled.
-    used += refill(cu, 0);
-    if (Link& link = *links_[cu]; link.has_ends()) {
+    if (fills_) used += refill(cu, 0);
+    d_.cus_[cu]->tell_counts();
+    if (links_[cu]->has_news()) {
         const auto held = hold(cu);
-        link.tell_ends();
+        settle(cu);
     }
     return used;
+}
+
+/// One grid alone is being launched, and whether a compute unit may have one more group of it is not to be asked for each.
+void Dispatcher::Rounds::share_grid() {
+    shared_.id = 0;
+    const LaunchQueue* const q = d_.queues_.find(refill_);
+    if (q == nullptr || d_.env_.tracer.on()) return;
+    const Grid& grid = *d_.grids_.find(q->pending.front());
+    if (Placement::limits_groups(grid)) return;
+    shared_.groups = grid.walk.left(~uint64_t{0});
+    shared_.walk = grid.walk;
+    shared_.id = grid.id;
+    claims_ = counted_claims_ = 0;
+}
+
+/// Under the lock. What has been claimed is counted as running, though not yet where.
+void Dispatcher::Rounds::count_claims() {
+    if (shared_.id == 0) return;
+    const uint64_t claimed = std::min(claims_.load(), shared_.groups);
+    const auto groups = static_cast<unsigned>(claimed - std::exchange(counted_claims_, claimed));
+    if (groups == 0) return;
+    LaunchQueue& q = *d_.queues_.find(refill_);
+    Grid& grid = *d_.grids_.find(shared_.id);
+    count_launch(q, grid, groups, groups * grid.waves_per_group);
+    d_.env_.stats.add(Stat::workgroups, groups);
+    d_.walk_on(q, grid, groups);
+    q.failed_passes = 0;
+}
+
+/// Under the lock: what the compute unit has claimed, and what has ended there.
+void Dispatcher::Rounds::settle(unsigned cu) {
+    Link& link = *links_[cu];
+    count_claims();
+    if (const uint64_t claimed = std::exchange(link.claimed, 0u); claimed != 0) {
+        const auto groups = static_cast<unsigned>(claimed);
+        d_.count_place(*d_.queues_.find(refill_), cu, groups, groups * link.waves_per_group);
+    }
+    link.tell_ends();
 }
 
 /// As many groups as run in so many instructions; 0: as find room, none of which runs yet. @return instructions, and what
@@ -326,9 +418,25 @@ uint64_t Dispatcher::Rounds::refill(unsigned cu, uint64_t budget) {
 /// running. When they are of another kernel than the prepared one, that one is prepared in their place.
 /// @return groups, at most so many
 unsigned Dispatcher::Rounds::claim(unsigned cu, unsigned most) {
+    Link& link = *links_[cu];
+    if (shared_.id != 0 && link.prepared == shared_.id) {
+        const uint64_t first = claims_.fetch_add(most, std::memory_order_relaxed);
+        if (first < shared_.groups) {
+            const auto groups = static_cast<unsigned>(std::min<uint64_t>(shared_.groups - first, most));
+            link.walk = shared_.walk;
+            link.walk.skip(first);
+            link.claimed += groups;
+            return groups;
+        }
+    }
+    return claim_next(cu, most);
+}
+
+/// The same with the lock, of any grid.
+unsigned Dispatcher::Rounds::claim_next(unsigned cu, unsigned most) {
     const auto held = hold(cu);
     Link& link = *links_[cu];
-    link.tell_ends();
+    settle(cu);
     LaunchQueue* const q = d_.queues_.find(refill_);
     if (q == nullptr || !q->waits_for_room()) return 0;
     Grid& grid = *d_.grids_.find(q->pending.front());
@@ -341,12 +449,14 @@ unsigned Dispatcher::Rounds::claim(unsigned cu, unsigned most) {
         link.prepare(grid, engine);
         return 0;
     }
+    if (grid.id == shared_.id) return 0;  // all have been claimed
     // Which waves a partial group has is known only when it is there: their scratch is left to placement.
     if (grid.scratch.used() && grid.walk.valid() != link.launch.group_size) return 0;
     const auto groups = static_cast<unsigned>(grid.walk.left(Placement::limits_groups(grid) ? 1 : most));
     link.walk = grid.walk;
     d_.placement_.take_scratch(*q, grid, cu, link.launch);
-    d_.count_launch(*q, grid, cu, groups, groups * grid.waves_per_group);
+    count_launch(*q, grid, groups, groups * grid.waves_per_group);
+    d_.count_place(*q, cu, groups, groups * grid.waves_per_group);
     d_.env_.stats.add(Stat::workgroups, groups);
     d_.walk_on(*q, grid, groups);
     q->failed_passes = 0;

@@ -28,6 +28,10 @@ public:
     /// @return instructions, and what launches cost; 0: nothing can run
     uint64_t run(uint64_t budget);
 
+    /// The next groups are left to rounds, which launch them where they run: one queue alone waits, and it has more than all
+    /// compute units hold.
+    bool launches() const;
+
     /// A wave that need not wait any more is told so by the thread that runs its compute unit, or when the round is over.
     bool later(const Gws::Waiter& waiter);
 
@@ -38,7 +42,13 @@ private:
     uint64_t run_share(unsigned cu, uint64_t share);
     uint64_t refill(unsigned cu, uint64_t budget);
     unsigned claim(unsigned cu, unsigned most);
+    unsigned claim_next(unsigned cu, unsigned most);
+    void share_grid();
+    void count_claims();
+    void settle(unsigned cu);
     uint32_t only_waiting_queue() const;
+    bool worth_a_visit(unsigned cu, const Grid* grid) const;
+    void fill_rest(size_t taken);
     std::unique_lock<std::mutex> hold(unsigned cu);
 
     Dispatcher& d_;
@@ -49,9 +59,18 @@ private:
     alignas(64) std::mutex lock_;
     alignas(64) bool parallel_ = false;  ///< a round with helpers is going on
     uint64_t warm_ = 0;  ///< instructions since nothing could run
+    bool fills_ = true;  ///< at its end waves are in every place that hardware would have filled
     uint32_t refill_ = kQueueIds;  ///< queue whose groups take the place of those that end; kQueueIds: placement has to decide
     std::vector<unsigned> todo_;  ///< compute units of this round
     uint64_t share_ = 0, budget_ = 0;  ///< of one compute unit, of all
+    /// The grid of which groups are claimed with one addition and no lock; id 0: of none. What has been claimed is counted in
+    /// the grid, and its walk goes on, before an end of any of it is told.
+    struct {
+        uint64_t id = 0, groups = 0;
+        GridWalk walk;  ///< as the round began
+    } shared_;
+    uint64_t counted_claims_ = 0;
+    alignas(64) std::atomic<uint64_t> claims_{0};  ///< groups; when it is more than there are, all have been claimed
     alignas(64) std::atomic<size_t> next_{0};  ///< in todo_
     std::atomic<uint64_t> used_{0};
     std::atomic<bool> over_{false};  ///< a thread has nothing to do any more

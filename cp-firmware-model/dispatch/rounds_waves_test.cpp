@@ -133,6 +133,57 @@ TEST_F(Rounds, ACallStaysWithinItsBudget) {
     }
 }
 
+/// More groups than all compute units hold, so that rounds launch them: between rounds every place is taken, however few
+/// instructions there were for it.
+TEST_F(Rounds, AGridThatIsLargerThanTheChipFillsIt) {
+    ASSERT_READY();
+    ASSERT_TRUE(program(0, kForEver));
+    TestRing ring = start();
+    submit_grid(ring, 0, 1000, 0);
+    unsigned held = 0;
+    for (unsigned n = 0; n < 8 && held == 0; ++n) {
+        cp.run(1);
+        held = cp.dispatcher().waves_live_total();
+    }
+    for (unsigned cu = 0; cu < 4; ++cu) {
+        const unsigned live = cp.dispatcher().cu(cu).waves_live();
+        EXPECT_EQ(live, held / 4) << cu;
+        EXPECT_GE(live, 28u) << cu;
+    }
+    cp.run(100'000);
+    EXPECT_EQ(cp.dispatcher().waves_live_total(), held);
+}
+
+TEST_F(Rounds, AGridThatFindsNoRoomLeavesTheDeviceIdle) {
+    ASSERT_READY();
+    ASSERT_TRUE(program(0, "s_sethalt 1"));
+    TestRing ring = start();
+    submit_grid(ring, 0, 1000, 0);
+    RunState state = RunState::Busy;
+    for (unsigned n = 0; n < 1000 && state != RunState::Idle; ++n) state = cp.run(10'000);
+    EXPECT_EQ(state, RunState::Idle);
+    EXPECT_LT(cp.dispatcher().waves_live_total(), 1000u);
+    EXPECT_GE(cp.dispatcher().waves_live_total(), 4u * 28);
+}
+
+/// Groups of one grid after another are claimed in the same round.
+TEST_F(Rounds, GridsThatFollowOneAnotherAreCountedEach) {
+    ASSERT_READY();
+    ASSERT_TRUE(program(0, kMark));
+    TestRing ring = start();
+    constexpr unsigned kGrids = 6, kGroups = 3000;
+    for (unsigned n = 0; n < kGrids; ++n) submit_grid(ring, 0, kGroups, 0);
+    finish(ring);
+    EXPECT_EQ(word(kData), kGrids * kGroups);
+    unsigned once = 0;
+    for (unsigned n = 0; n < kGrids * kGroups; ++n) once += bus.memory.get<uint8_t>(kData + 64 + n) == 1;
+    EXPECT_EQ(once, kGrids * kGroups);
+    EXPECT_EQ(env.stats.get(Stat::workgroups), kGrids * kGroups);
+    EXPECT_EQ(env.stats.get(Stat::waves), kGrids * kGroups);
+    EXPECT_EQ(cp.dispatcher().waves_live_total(), 0u);
+    for (unsigned engine = 0; engine < 4; ++engine) EXPECT_EQ(cp.dispatcher().waves_on_engine(engine), 0u) << engine;
+}
+
 TEST_F(Rounds, EndlessWavesAreFair) {
     ASSERT_READY();
     ASSERT_TRUE(program(0, kForEver));

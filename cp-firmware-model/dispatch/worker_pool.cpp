@@ -39,16 +39,23 @@ WorkerPool::~WorkerPool() {
 /// Until the gate is as done wants it. @return how it is then
 template <class Done>
 uint32_t WorkerPool::wait(Done done) {
-    const auto until = std::chrono::steady_clock::now() + kSpin;
-    do {
-        for (unsigned n = 0; n < kPauses; ++n) {
-            if (const uint32_t gate = gate_.load(std::memory_order_acquire); done(gate)) return gate;
-            relax();
-        }
-    } while (std::chrono::steady_clock::now() < until);
-    uint32_t gate = gate_;
-    for (; !done(gate); gate = gate_) gate_.wait(gate);
-    return gate;
+    for (;;) {
+        uint32_t gate = gate_.load(std::memory_order_acquire);
+        const auto until = std::chrono::steady_clock::now() + kSpin;
+        do {
+            for (unsigned n = 0; n < kPauses; ++n) {
+                gate = gate_.load(std::memory_order_acquire);
+                if (done(gate)) return gate;
+                relax();
+            }
+        } while (std::chrono::steady_clock::now() < until);
+        gate_.wait(gate);
+    }
+}
+
+void WorkerPool::call() {
+    gate_ += kRound;
+    gate_.notify_all();
 }
 
 void WorkerPool::round() {

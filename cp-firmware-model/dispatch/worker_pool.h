@@ -20,6 +20,8 @@ public:
     WorkerPool(const WorkerPool&) = delete;
     WorkerPool& operator=(const WorkerPool&) = delete;
 
+    /// A round is near: helpers that sleep wait for it awake.
+    void call();
     /// One round. When it returns all that the helpers did is seen by the caller, and none of them is at work.
     void round();
 

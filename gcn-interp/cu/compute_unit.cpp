@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "gcn-interp/cu/code_cache.h"
 #include "gcn-interp/cu/paced.h"
@@ -247,9 +248,15 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit, FirstCode* first) {
     return done;
 }
 
-/// Counters that others read. Not in the loop: a locked addition takes as long as a short wave.
+/// Not in the loop: a locked addition takes as long as a short wave.
 void ComputeUnit::count(uint64_t instructions) {
-    env_.stats.add(Stat::instructions, instructions);
+    executed_ += instructions;
+    if (!counts_later_) tell_counts();
+}
+
+void ComputeUnit::tell_counts() {
+    env_.stats.add(Stat::instructions, std::exchange(executed_, 0u));
+    if (started_waves_ != 0) env_.stats.add(Stat::waves, std::exchange(started_waves_, 0u));
     if (translated_ == 0) return;
     env_.stats.add(Stat::translated_instructions, translated_);
     translator_->counters().executed.fetch_add(translated_, std::memory_order_relaxed);

@@ -63,6 +63,8 @@ public:
     /// be shorter than it could be, and run() may execute more than its budget by a turn. Otherwise both tiers have the same
     /// turns, to the instruction.
     void set_whole_blocks(bool on) { whole_blocks_ = on; }
+    void set_counts_later(bool on) override { counts_later_ = on; }
+    void tell_counts() override;
 
     unsigned index() const { return index_; }
     unsigned waves_live(uint64_t dispatch) const;
@@ -158,7 +160,9 @@ private:
     const Watchpoints* watch_ = nullptr;
     Translator* translator_ = nullptr;
     bool whole_blocks_ = false;
-    uint64_t translated_ = 0;  ///< instructions that generated code has executed since they were counted
+    bool counts_later_ = false;
+    uint64_t executed_ = 0, started_waves_ = 0;  ///< since they were told
+    uint64_t translated_ = 0;  ///< of the instructions, those that generated code has executed
     std::shared_ptr<Shadow> shadow_;  ///< of the generated code
 };
 

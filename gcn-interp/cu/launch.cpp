@@ -307,7 +307,8 @@ void ComputeUnit::cut(Plan& plan, unsigned waves) {
 
 ComputeUnit::Started ComputeUnit::started() {
     const Started progress = std::exchange(prepared_->progress, {});
-    env_.stats.add(Stat::waves, progress.waves);
+    started_waves_ += progress.waves;
+    if (!counts_later_) tell_counts();
     return progress;
 }
 

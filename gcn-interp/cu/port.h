@@ -55,6 +55,11 @@ public:
     CuPort(const CuPort&) = delete;
     CuPort& operator=(const CuPort&) = delete;
 
+    /// Counters that all threads add to are only added to by tell_counts(): lines of memory that go from one thread to another
+    /// take as long as hundreds of instructions.
+    virtual void set_counts_later(bool) {}
+    virtual void tell_counts() {}
+
     /// True when wave slots, registers, LDS and a barrier slot are free for the whole work-group.
     virtual bool fits(const WorkgroupLaunch& launch) const = 0;
     /// Start a work-group. Only when fits() says so.
