@@ -232,7 +232,7 @@ bool Dispatcher::Rounds::launches() const {
     const Grid& grid = *d_.grids_.find(q->pending.front());
     if (d_.debug_.stalls(grid.request.vmid)) return false;
     const uint64_t held = d_.cus_.size() * gcn::kWaveSlots / grid.waves_per_group + 1;
-    return !Placement::limits_groups(grid) && grid.walk.left(held) == held;
+    return !Placement::limits_groups(grid) && grid.walk.total() >= held;
 }
 
 /// A compute unit has something to do in the next round. @param grid  of which rounds launch groups; nullptr: of none
@@ -449,7 +449,6 @@ unsigned Dispatcher::Rounds::claim_next(unsigned cu, unsigned most) {
         link.prepare(grid, engine);
         return 0;
     }
-    if (grid.id == shared_.id) return 0;  // all have been claimed
     // Which waves a partial group has is known only when it is there: their scratch is left to placement.
     if (grid.scratch.used() && grid.walk.valid() != link.launch.group_size) return 0;
     const auto groups = static_cast<unsigned>(grid.walk.left(Placement::limits_groups(grid) ? 1 : most));

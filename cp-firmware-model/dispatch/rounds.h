@@ -28,8 +28,8 @@ public:
     /// @return instructions, and what launches cost; 0: nothing can run
     uint64_t run(uint64_t budget);
 
-    /// The next groups are left to rounds, which launch them where they run: one queue alone waits, and it has more than all
-    /// compute units hold.
+    /// The next groups are left to rounds, which launch them where they run: one queue alone waits, and its grid has more than
+    /// all compute units hold.
     bool launches() const;
 
     /// A wave that need not wait any more is told so by the thread that runs its compute unit, or when the round is over.

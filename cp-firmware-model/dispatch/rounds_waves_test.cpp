@@ -69,6 +69,23 @@ again:
   s_branch again
 )";
 
+/// Word 0 is how many such waves there are, word 2 the most others that one has met. It takes several turns.
+constexpr const char* kCountsItself = R"(
+  v_mov_b32 v1, 0
+  v_mov_b32 v2, 1
+  s_mov_b64 exec, 1
+  global_atomic_add v3, v1, v2, s[0:1] glc
+  s_waitcnt vmcnt(0)
+  global_atomic_umax v1, v3, s[0:1] offset:8
+  s_mov_b32 s8, 3000
+again:
+  s_sub_u32 s8, s8, 1
+  s_cmp_lg_u32 s8, 0
+  s_cbranch_scc1 again
+  global_atomic_sub v1, v2, s[0:1]
+  s_endpgm
+)";
+
 constexpr const char* kForEver = R"(
 again:
   s_add_u32 s8, s8, 1
@@ -152,6 +169,19 @@ TEST_F(Rounds, AGridThatIsLargerThanTheChipFillsIt) {
     }
     cp.run(100'000);
     EXPECT_EQ(cp.dispatcher().waves_live_total(), held);
+}
+
+TEST_F(Rounds, LimitsOfAGridHoldForEachOfItsGroups) {
+    ASSERT_READY();
+    ASSERT_TRUE(program(0, kCountsItself));
+    TestRing ring = start();
+    constexpr uint32_t kGroupsPerUnit = 2, kGroups = 400;
+    emit(ring, sh(0x215, {kGroupsPerUnit << 12}));  // COMPUTE_RESOURCE_LIMITS.TG_PER_CU
+    submit_grid(ring, 0, kGroups, 0);
+    finish(ring);
+    EXPECT_EQ(env.stats.get(Stat::workgroups), kGroups);
+    EXPECT_EQ(word(kData), 0u);
+    EXPECT_LT(word(kData + 8), 4 * kGroupsPerUnit) << "others that were there when one came";
 }
 
 TEST_F(Rounds, AGridThatFindsNoRoomLeavesTheDeviceIdle) {

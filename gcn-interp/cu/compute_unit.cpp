@@ -144,6 +144,20 @@ uint64_t run_straight(ExecContext& ctx, const CodeEntry* entry, uint64_t limit, 
 
 }  // namespace
 
+inline bool ComputeUnit::tracks_exceptions(const Wave& wave) const {
+    return env_.fp_exceptions == FpExceptions::Always || TrapstsBits::ReadsExcp::get(wave.trapsts) ||
+           (ModeBits::ExcpEn::get(wave.mode) & excp::kFloatingPoint) != 0;
+}
+
+/// What the last lookup found is what one for this wave would find. Most waves of a kernel are alike.
+inline bool ComputeUnit::is_last_code(const Wave& wave, uint64_t va) const {
+    const LastCode& last = storage_->last_code(va);
+    return last.generated != nullptr && storage_->code.is_current(*last.page, wave.vmid, va) &&
+           last.page->translated() == last.owner.get() && !last.page->reads_exceptions() &&
+           last.generated->config() == CodeConfig::of(wave) && !tracks_exceptions(wave) && watch_ == nullptr &&
+           exec_observer() == nullptr;
+}
+
 /// What was found for another wave of the kernel, which began like this one, has not changed.
 inline bool ComputeUnit::is_current(const FirstCode& code, const Wave& wave, uint64_t va) const {
     const LastCode& last = storage_->last_code(va);
@@ -153,7 +167,7 @@ inline bool ComputeUnit::is_current(const FirstCode& code, const Wave& wave, uin
 
 /// Most waves of a kernel are alike, and the next one is where the last one was. @return the answer holds for the next one that
 /// begins as this one did
-bool ComputeUnit::look_up_code(Wave& wave, uint64_t va, CodePage*& page, PageCode*& generated) {
+[[gnu::always_inline]] inline bool ComputeUnit::look_up_code(Wave& wave, uint64_t va, CodePage*& page, PageCode*& generated) {
     LastCode& last = storage_->last_code(va);
     if (!is_last_code(wave, va)) {
         page = code_page(wave, wave.pc);
@@ -263,15 +277,6 @@ void ComputeUnit::tell_counts() {
     translated_ = 0;
 }
 
-/// What the last lookup found is what one for this wave would find. Most waves of a kernel are alike.
-bool ComputeUnit::is_last_code(const Wave& wave, uint64_t va) const {
-    const LastCode& last = storage_->last_code(va);
-    return last.generated != nullptr && storage_->code.is_current(*last.page, wave.vmid, va) &&
-           last.page->translated() == last.owner.get() && !last.page->reads_exceptions() &&
-           last.generated->config() == CodeConfig::of(wave) && !tracks_exceptions(wave) && watch_ == nullptr &&
-           exec_observer() == nullptr;
-}
-
 /// Code that was generated from a page for waves like this one. nullptr where somebody looks at single instructions, and where
 /// a branch may leave the 48 bits of an address.
 PageCode* ComputeUnit::generated_code(const Wave& wave, CodePage& page, uint64_t pc) const {
@@ -296,11 +301,6 @@ void ComputeUnit::set_translator(Translator* translator) {
     storage_->last_codes = {};
     storage_->code.forget_translated();
     if (translator != nullptr && Shadow::wanted()) shadow_ = std::make_shared<Shadow>();
-}
-
-bool ComputeUnit::tracks_exceptions(const Wave& wave) const {
-    return env_.fp_exceptions == FpExceptions::Always || TrapstsBits::ReadsExcp::get(wave.trapsts) ||
-           (ModeBits::ExcpEn::get(wave.mode) & excp::kFloatingPoint) != 0;
 }
 
 /// Code is decoded twice, so that waves whose exceptions nobody can see do not know of them. The trap handler looks at TRAPSTS
