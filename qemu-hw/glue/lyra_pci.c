@@ -493,7 +493,7 @@ static const struct {
 } lyra_descriptions[] = {
     {"vram", "Size of the video memory, a power of two from 256M to 64G"},
     {"cus", "Number of compute units, 1 to 4 or a multiple of 4 up to 64"},
-    {"threads", "Host threads that run waves (default 0: as many as the host has processors, 8 at most); pump=virtual: 1"},
+    {"threads", "Host threads that run waves (default 0: as many as the host has processors); pump=virtual: 1"},
     {"chip", "Chip to be, a row of the chip table (default gfx900)"},
     {"pump", "free: a thread, as fast as it can; virtual: timers, everything takes the time of the timing parameters"},
     {"timing", "Timing parameters to replace, NAME=VALUE; needs pump=virtual"},

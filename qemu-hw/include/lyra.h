@@ -32,8 +32,6 @@ extern "C" {
 /** Grows when a struct below changes its layout or a function its meaning. Passed to lyra_create(), which refuses others. */
 #define LYRA_ABI_VERSION 7
 
-#define LYRA_DEFAULT_THREADS_MAX 8
-
 /** What lyra_create() takes at most and at least. */
 #define LYRA_VRAM_MIN (256ull << 20)
 #define LYRA_VRAM_MAX (64ull << 30)
@@ -100,8 +98,8 @@ typedef struct lyra_config {
     const char *timing;        /**< timing parameters to replace, "name=value,name=value", or NULL */
     /**
      * Host threads that run waves, that which does lyra_run() among them: 1..LYRA_THREADS_MAX. 0: as many as the process has
-     * processors, LYRA_DEFAULT_THREADS_MAX at most. What the device does is the same; which of two work-groups does it first is
-     * open. With virtual time, and while a trace or a commit log is written, one thread does everything.
+     * processors. There are no more threads than compute units. What the device does is the same; which of two work-groups does
+     * it first is open. With virtual time, and while a trace or a commit log is written, one thread does everything.
      */
     uint32_t threads;
     /**

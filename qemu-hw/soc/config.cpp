@@ -22,7 +22,7 @@ static_assert(kMaxComputeUnits == kShaderEngines * same_for_all_chips(&ChipFacts
 unsigned threads_of(const lyra_config& config) {
     if (config.virtual_time || config.commit_log_path || config.histogram || gcn::Shadow::wanted()) return 1;
     if (config.threads != 0) return config.threads;
-    return std::clamp(std::thread::hardware_concurrency(), 1u, unsigned{LYRA_DEFAULT_THREADS_MAX});
+    return std::clamp(std::thread::hardware_concurrency(), 1u, unsigned{LYRA_THREADS_MAX});
 }
 
 }  // namespace

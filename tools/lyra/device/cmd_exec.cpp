@@ -370,7 +370,7 @@ std::function<int()> set_up_exec(CLI::App& app) {
         ->check(CLI::Validator(check_compute_units, ""))
         ->type_name("N");
     app.add_option("--host-threads", options->host_threads,
-                   "threads that run the waves (default 1); 0: as many as there are processors, 8 at most")
+                   "threads that run the waves (default 1); 0: as many as there are processors")
         ->check(CLI::Range(0, 64))
         ->type_name("N");
     app.add_option("--fp-exceptions", options->fp_exceptions,
