@@ -31,8 +31,8 @@ static_assert(sizeof(TlbEntry) == 32 && offsetof(TlbEntry, start) == 0 && offset
 static_assert(kMaxRangeBytes < uint64_t{1} << 31);
 
 /// Two direct-mapped arrays: an address is looked up in the entry of its 64 KiB, which allocators align to, and then in that of
-/// its 2 MiB, where only ranges are that have as much. What the second one finds goes to the first one, too.
-/// Generated code may read the first one only. All of it is empty when PageCache::begin() has seen another generation.
+/// its 2 MiB, where the last range of more than 64 KiB is. What the second one finds goes to the first one, too.
+/// All of it is empty when PageCache::begin() has seen another generation.
 struct alignas(64) Tlb {
     static constexpr unsigned kNearBits = 5, kNearShift = 16, kLargeBits = 4, kLargeShift = 21;
     /// Buffers mostly begin at a multiple of 2 MiB, and kernels read several at the same offset: bits from there on up decide,
@@ -62,7 +62,7 @@ struct alignas(64) Tlb {
     /// @param va  for which range was asked
     void enter(uint64_t va, const TlbEntry& range) {
         near_of(va) = range;
-        if (range.size >= uint64_t{1} << kLargeShift) large_of(va) = range;
+        if (range.size > uint64_t{1} << kNearShift) large_of(va) = range;
     }
 };
 static_assert(offsetof(Tlb, near) == 0);
