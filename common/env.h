@@ -50,6 +50,8 @@ struct Env {
     Firmware firmware;
     FpExceptions fp_exceptions = FpExceptions::Auto;
     bool jit = true;  ///< waves may run generated code
+    /// Without virtual time: turns of waves depend on nothing that differs from host to host, generated code among it.
+    bool repeatable = false;
     /// Registers and LDS that nobody has initialized hold a pattern at launch, not 0. A device has it when it is asked for.
     bool poison = true;
     Strict strict;

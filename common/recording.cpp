@@ -18,11 +18,12 @@ namespace lyra {
 namespace {
 
 constexpr std::string_view kMagic = "lyra recording\n";
-constexpr uint64_t kFormat = 1;
+constexpr uint64_t kOldestFormat = 1, kFormat = 2;
 constexpr uint64_t kMaxHeaderTexts = 64, kMaxText = 64 << 10;
 constexpr uint64_t kMaxRuns = 512;  // of a page; the recorder joins those that are 8 bytes apart
 constexpr uint64_t kMaxRanges = 4096;
 constexpr uint64_t kMaxState = uint64_t{1} << 30;
+constexpr uint64_t kRunStates = 3;
 constexpr uint8_t kHasPages = 0x80, kHasCheckpoint = 0x40, kHasMsis = 0x20, kKind = 0x1f;
 /// What a process that dies may take with it.
 constexpr auto kFlushInterval = std::chrono::seconds(1);
@@ -146,6 +147,10 @@ void RecordingWriter::write(const RecordedCall& call) {
             put(to, call.state);
             put(to, call.result);
             break;
+        case CallKind::Run:
+            put(to, call.value);
+            put(to, call.result);
+            break;
         case CallKind::BusMaster:
         case CallKind::End: put(to, call.value); break;
         case CallKind::Reset: break;
@@ -205,8 +210,8 @@ bool RecordingReader::read_header() {
         }
     }
     const uint64_t format = number();
-    if (error_.empty() && format != kFormat)
-        refuse(fmt::format("a recording of format {}; this program reads format {}", format, kFormat));
+    if (error_.empty() && (format < kOldestFormat || format > kFormat))
+        refuse(fmt::format("a recording of format {}; this program reads formats {} to {}", format, kOldestFormat, kFormat));
     const uint64_t texts = number(kMaxHeaderTexts, "the header");
     for (uint64_t n = 0; n < texts && error_.empty(); ++n) {
         std::string text[2];
@@ -333,6 +338,10 @@ bool RecordingReader::next(RecordedCall& call) {
         case CallKind::Load:
             call.state = bytes(number(kMaxState, "a state"));
             call.result = number(1, "a flag");
+            break;
+        case CallKind::Run:
+            call.value = number(kMaxRunInstructions, "instructions of a run");
+            call.result = number(kRunStates - 1, "what a run found");
             break;
         case CallKind::BusMaster:
         case CallKind::End: call.value = number(1, "a flag"); break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The file of a recording: all calls of a host to a device with virtual time, and the memory that the device found.
+// The file of a recording: all calls of a host to a device, and the memory that the device found.
 // @source docs/spec/recording.md 2
 #pragma once
 
@@ -32,8 +32,9 @@ enum class CallKind : uint8_t {
     BarAddresses,
     BusMaster,
     Load,
+    Run,
 };
-inline constexpr unsigned kCallKinds = 13;
+inline constexpr unsigned kCallKinds = 14;
 
 /// A change of one page that the device did not make itself.
 struct PageChange {
@@ -44,6 +45,8 @@ struct PageChange {
 };
 /// Of one call: 1 GiB. A recording ends before one that has more.
 inline constexpr size_t kMaxChangedPages = size_t{1} << 18;
+/// Of one Run. A device is not asked for more while it is recorded.
+inline constexpr uint64_t kMaxRunInstructions = uint64_t{1} << 22;
 inline constexpr uint64_t kPlaceInVram = uint64_t{1} << 63;
 
 /// What the device has done since it was made.
@@ -62,7 +65,7 @@ struct RecordedCall {
     CallKind kind = CallKind::End;
     uint64_t now_ns = 0;  ///< the host's time; 0 where it has none
     uint64_t offset = 0;  ///< of an access, in bytes
-    uint64_t value = 0;  ///< that was written; BusMaster: enabled; RunUntil: until when; End: 1, the limit was reached
+    uint64_t value = 0;  ///< that was written; BusMaster: enabled; RunUntil: until when; Run: budget; End: 1, limit reached
     uint64_t result = 0;  ///< what the call returned
     uint8_t size = 0;  ///< of an access
     uint64_t msis = 0;  ///< interrupts that the device raised meanwhile

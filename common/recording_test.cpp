@@ -61,6 +61,7 @@ std::vector<RecordedCall> all_kinds() {
         {.kind = CallKind::BarAddresses, .bars = {UINT64_MAX, 1, 2}},
         {.kind = CallKind::BusMaster, .value = 1},
         {.kind = CallKind::Load, .result = 1, .state = {1, 2, 3}},
+        {.kind = CallKind::Run, .value = kMaxRunInstructions, .result = 2},
     };
     calls[1].pages = {{0x123000, 5, {{0, {1, 2, 3}}, {4095, {9}}}}, {kPlaceInVram | 0x7000, 0xffffffff, {}}};
     calls[6].checkpoint = Checkpoint{1, 2, 3, UINT64_MAX};
@@ -129,9 +130,9 @@ TEST_F(Recording, OtherFilesAreRefused) {
     std::ofstream(path_) << "";
     EXPECT_EQ(read(&why), nullptr);
     EXPECT_NE(why.find("not a recording"), std::string::npos) << why;
-    std::ofstream(path_) << "lyra recording\n" << '\x02';
+    std::ofstream(path_) << "lyra recording\n" << '\x03';
     EXPECT_EQ(read(&why), nullptr);
-    EXPECT_NE(why.find("format 2"), std::string::npos) << why;
+    EXPECT_NE(why.find("format 3"), std::string::npos) << why;
     path_ += ".none";
     EXPECT_EQ(read(&why), nullptr);
     EXPECT_NE(why.find("cannot read"), std::string::npos) << why;

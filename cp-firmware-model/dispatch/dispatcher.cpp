@@ -38,7 +38,7 @@ Dispatcher::Dispatcher(Env& env, CpBus& bus, const GpuShape& shape, const gcn::M
         }
         auto unit = std::make_unique<gcn::ComputeUnit>(env, memory, services, i, shape.chip);
         unit->set_translator(translator_.get());
-        unit->set_whole_blocks(free_running);
+        unit->set_whole_blocks(free_running && !env.repeatable);
         cus_.push_back(std::move(unit));
     }
 }

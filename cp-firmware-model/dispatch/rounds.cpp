@@ -271,7 +271,7 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
         fills_ = budget_ <= kWarmUp;
         budget_ = std::min(budget_, kWarmUp);
     }
-    const uint64_t most = d_.translator_ ? kTranslatedShare : kShare;
+    const uint64_t most = d_.translator_ && !d_.env_.repeatable ? kTranslatedShare : kShare;
     share_ = threads_ == 1 ? most : std::clamp(budget_ / todo_.size(), std::min(kLeastShare, budget_), most);
     next_ = 0;
     used_ = 0;

@@ -32,10 +32,12 @@ constexpr uint32_t kDiscoverySignature = 0x28211407;
 
 constexpr uint32_t kPages = 64;  ///< at the start of VRAM and of RAM, which page tables are made of
 
-enum class Mode : uint8_t { Plain, Strict, Recorded };
+enum class Mode : uint8_t { Plain, Strict, Recorded, RecordedInHostTime };
+
+bool is_recorded(Mode mode) { return mode == Mode::Recorded || mode == Mode::RecordedInHostTime; }
 
 struct Device {
-    /// @param record  file of Mode::Recorded
+    /// @param record  file of those that are recorded
     Device(Mode mode, const std::string& record) : ram(kRam) {
         vram = mmap(nullptr, kVram, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (vram == MAP_FAILED) __builtin_trap();
@@ -45,9 +47,10 @@ struct Device {
         config.compute_units = 4;
         config.poison = true;
         if (mode == Mode::Strict) config.strict = "tlb,hdp,l2";
-        if (mode == Mode::Recorded) {
+        if (is_recorded(mode)) {
             config.strict = "tlb,hdp";
-            config.virtual_time = true;
+            config.virtual_time = mode == Mode::Recorded;
+            config.repeatable = !config.virtual_time;
             config.record_path = record.c_str();
         }
         config.ih_overflow = true;  // where IH_RB_CNTL has it enabled
@@ -258,11 +261,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     static const int file = memfd_create("recording", MFD_CLOEXEC);
     static const std::string path = "/proc/self/fd/" + std::to_string(file);
     Input input(data, size);
-    const Mode mode = static_cast<Mode>(input.below(3));
+    const Mode mode = static_cast<Mode>(input.below(4));
     {
         Device d(mode, path);
         run(d, input);
     }
-    if (mode == Mode::Recorded) replay(path);
+    if (is_recorded(mode)) replay(path);
     return 0;
 }

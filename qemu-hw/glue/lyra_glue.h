@@ -55,9 +55,13 @@ struct LyraState {
 
     /* lyra_host.c */
     bool virtual_time; /* pump=virtual */
+    bool recorded;     /* pump=free and record=: slices on the processor's thread */
     uint64_t read_ns;  /* virtual time: what an access costs the processor */
     uint64_t write_ns;
-    QEMUTimer *timer;  /* virtual time: the device's next event */
+    QEMUTimer *timer;  /* virtual time: the device's next event; recorded: its next slice */
+    bool slice_queued;
+    uint64_t run_instructions;
+    int64_t slice_after_ns; /* QEMU_CLOCK_VIRTUAL: the guest's turn lasts until then */
     bool msi_pending;
     bool delivering;
     QEMUBH *msi_bh;
@@ -96,6 +100,12 @@ void lyra_glue_listen(LyraState *s);
  * call that gave it something. Nothing in the free-running mode.
  */
 void lyra_glue_advance(LyraState *s);
+
+/**
+ * The device was given something, by a call that may have made it busy: lyra_glue_advance() in virtual time, and a slice soon
+ * where it is recorded in the host's time. The pump of the free-running mode knows by itself.
+ */
+void lyra_glue_given(LyraState *s);
 
 /**
  * Virtual time: the processor that is accessing the device waits so long. Other virtual time does not pass meanwhile; there is

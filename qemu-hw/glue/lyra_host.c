@@ -21,6 +21,14 @@
 #include "system/runstate.h"
 
 enum {
+    LYRA_SLICE_NS = 4000000, /* as long as there is something to do; SDMA moves 1 MB in a run */
+    LYRA_SHORT_RUN_NS = 250000,
+    LYRA_LONG_RUN_NS = 1000000,
+    LYRA_RUN_MIN = 4000, /* instructions */
+    LYRA_RUN_MAX = 1 << 20,
+    LYRA_POLL_NS = 200000,
+    LYRA_IDLE_NS = 100000000, /* so that a device that should have been woken does not hang a guest */
+
     LYRA_MSI_AGAIN_NS = 1000,
     LYRA_AHEAD_NS = 1000000, /* bounds how long the host's own input waits */
 };
@@ -43,10 +51,96 @@ static void lyra_raise_msi(void *opaque)
 {
     LyraState *s = opaque;
 
-    if (s->virtual_time) {
+    if (s->virtual_time || s->recorded) {
         s->msi_pending = true; /* a bottom half would run at a moment that the host decides */
     } else {
         qemu_bh_schedule(s->msi_bh);
+    }
+}
+
+/* A guest may have pointed the MSI at our own doorbells; what that leads to waits for the timer. */
+static void lyra_deliver_msi(LyraState *s)
+{
+    if (!s->msi_pending || s->delivering) {
+        return;
+    }
+    s->msi_pending = false;
+    s->delivering = true;
+    lyra_msi_bh(s);
+    s->delivering = false;
+    if (s->msi_pending) {
+        timer_mod_anticipate(s->timer, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + LYRA_MSI_AGAIN_NS);
+    }
+}
+
+/* ---- a recording in the host's time ---- */
+
+/* What the host does besides makes no slice longer. */
+static int64_t lyra_thread_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * NANOSECONDS_PER_SECOND + now.tv_nsec;
+}
+
+/*
+ * What the device reads while it works has to be what the recording says, so nobody may change memory meanwhile. There is one
+ * processor, and the device works on its thread: in the processor's own accesses, and in slices that are queued for it with
+ * async_run_on_cpu(). TCG and KVM both leave the guest for queued work, also when the guest is halted or in an endless loop.
+ *
+ * All of this is under the big lock, as everything is that other devices do in the main loop. No thread waits for another one,
+ * so nothing can hang however the guest times its accesses: a slice is bounded, it is queued once at most, and after it the
+ * guest has the processor for about as long as it took. A slice that comes when the machine is stopped or the device is gone
+ * does nothing; it holds a reference. Only disks and 9p store into RAM without the lock, by threads of their own, and the guest
+ * does not give such a page to the GPU before it has come.
+ */
+static void lyra_slice(CPUState *cpu, run_on_cpu_data data)
+{
+    LyraState *s = data.host_ptr;
+    int64_t start, took, before, next;
+    lyra_run_state found;
+
+    s->slice_queued = false;
+    if (s->device && runstate_is_running()) {
+        start = lyra_thread_ns();
+        took = 0;
+        do {
+            before = took;
+            found = lyra_run(s->device, s->run_instructions);
+            took = lyra_thread_ns() - start;
+            if (took - before > LYRA_LONG_RUN_NS) {
+                s->run_instructions = MAX(s->run_instructions / 2, LYRA_RUN_MIN);
+            } else if (took - before < LYRA_SHORT_RUN_NS && found == LYRA_BUSY) {
+                s->run_instructions = MIN(s->run_instructions * 2, LYRA_RUN_MAX);
+            }
+        } while (found == LYRA_BUSY && took < LYRA_SLICE_NS);
+        next = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+        s->slice_after_ns = next + (cpu->halted ? 0 : took);
+        next += found == LYRA_BUSY ? 0 : found == LYRA_POLLING ? LYRA_POLL_NS : LYRA_IDLE_NS;
+        timer_mod(s->timer, MAX(next, s->slice_after_ns));
+        lyra_deliver_msi(s);
+    }
+    object_unref(OBJECT(s));
+}
+
+static void lyra_queue_slice(LyraState *s)
+{
+    if (!s->slice_queued && s->device) {
+        s->slice_queued = true;
+        object_ref(OBJECT(s));
+        async_run_on_cpu(first_cpu, lyra_slice, RUN_ON_CPU_HOST_PTR(s));
+    }
+}
+
+void lyra_glue_given(LyraState *s)
+{
+    if (!s->recorded) {
+        lyra_glue_advance(s);
+    } else if (qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) >= s->slice_after_ns) {
+        lyra_queue_slice(s);
+    } else {
+        timer_mod_anticipate(s->timer, s->slice_after_ns);
     }
 }
 
@@ -54,7 +148,7 @@ static void lyra_raise_msi(void *opaque)
 
 /*
  * Only from where the big lock is held: accesses of the guest and the timer. Under -icount both happen at the same instruction
- * in every run. A guest may have pointed the MSI at our own doorbells; what that leads to waits for the timer.
+ * in every run.
  */
 void lyra_glue_advance(LyraState *s)
 {
@@ -69,15 +163,7 @@ void lyra_glue_advance(LyraState *s)
     } else {
         timer_mod(s->timer, next);
     }
-    if (s->msi_pending && !s->delivering) {
-        s->msi_pending = false;
-        s->delivering = true;
-        lyra_msi_bh(s);
-        s->delivering = false;
-        if (s->msi_pending) {
-            timer_mod_anticipate(s->timer, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + LYRA_MSI_AGAIN_NS);
-        }
-    }
+    lyra_deliver_msi(s);
 }
 
 /*
@@ -131,6 +217,10 @@ static void lyra_timer(void *opaque)
 {
     LyraState *s = opaque;
 
+    if (s->recorded) {
+        lyra_glue_given(s);
+        return;
+    }
     lyra_glue_advance(s);
     if (timer_pending(s->timer) && !s->msi_pending && all_cpu_threads_idle()) {
         timer_del(s->timer);
@@ -167,6 +257,8 @@ static void lyra_run_state_changed(void *opaque, bool running, RunState state)
     if (!running) {
         lyra_stop(s->device);
         lyra_mark_dirty(s);
+    } else if (s->recorded) {
+        lyra_queue_slice(s);
     } else if (!s->virtual_time && !lyra_start(s->device)) {
         error_report("lyra: the thread of the device cannot be started");
     }
@@ -175,7 +267,7 @@ static void lyra_run_state_changed(void *opaque, bool running, RunState state)
 bool lyra_glue_follow_run_state(LyraState *s)
 {
     s->run_state = qdev_add_vm_change_state_handler(DEVICE(s), lyra_run_state_changed, s);
-    return s->virtual_time || !runstate_is_running() || lyra_start(s->device);
+    return s->virtual_time || s->recorded || !runstate_is_running() || lyra_start(s->device);
 }
 
 /* ---- time and log ---- */
@@ -351,6 +443,7 @@ void lyra_glue_host_init(LyraState *s)
 {
     s->msi_bh = qemu_bh_new(lyra_msi_bh, PCI_DEVICE(s));
     s->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, lyra_timer, s);
+    s->run_instructions = LYRA_RUN_MIN;
 }
 
 void lyra_glue_host_fini(LyraState *s)

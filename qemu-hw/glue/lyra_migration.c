@@ -51,7 +51,9 @@ static int lyra_post_load(void *opaque, int version)
         error_report("lyra: the state that was loaded: %s", message);
         return -EINVAL;
     }
-    if (!s->virtual_time) {
+    if (s->recorded) {
+        s->msi_pending = true; /* as below, with the first slice */
+    } else if (!s->virtual_time) {
         /* One that was on its way is told again; the driver finds nothing new if it was none. */
         qemu_bh_schedule(s->msi_bh);
     }

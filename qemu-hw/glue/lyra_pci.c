@@ -12,6 +12,11 @@
 #include "qemu/module.h"
 #include "qemu/units.h"
 
+#if __has_include("hw/core/boards.h") /* QEMU 11.0 and newer */
+#include "hw/core/boards.h"
+#else
+#include "hw/boards.h"
+#endif
 #include "hw/pci/msi.h"
 #include "hw/pci/pci_bridge.h"
 #include "hw/pci/pcie.h"
@@ -77,7 +82,7 @@ static void lyra_registers_write(void *opaque, hwaddr offset, uint64_t value, un
     if (s->device) {
         lyra_mmio_write(s->device, offset, value, size);
         lyra_glue_charge(s, s->write_ns);
-        lyra_glue_advance(s);
+        lyra_glue_given(s);
     }
 }
 
@@ -95,7 +100,7 @@ static void lyra_doorbells_write(void *opaque, hwaddr offset, uint64_t value, un
     if (s->device) {
         lyra_doorbell_write(s->device, offset, value, size);
         lyra_glue_charge(s, s->write_ns);
-        lyra_glue_advance(s);
+        lyra_glue_given(s);
     }
 }
 
@@ -167,7 +172,7 @@ static void lyra_tell_config(LyraState *s)
 {
     if (s->device) {
         lyra_describe_config(s);
-        lyra_glue_advance(s);
+        lyra_glue_given(s);
     }
 }
 
@@ -246,6 +251,12 @@ static bool lyra_check_properties(LyraState *s, Error **errp)
     }
     if (s->timing && !s->virtual_time) {
         error_setg(errp, "timing= needs pump=virtual");
+        return false;
+    }
+    s->recorded = s->record_path && !s->virtual_time;
+    if (s->recorded && MACHINE(qdev_get_machine())->smp.max_cpus > 1) {
+        /* Another processor would change memory while one waits for a register. */
+        error_setg(errp, "record= needs one processor (-smp 1)");
         return false;
     }
     return true;
@@ -327,6 +338,7 @@ static lyra_device *lyra_make(LyraState *s, Error **errp)
     config.ih_overflow = s->ih_overflow;
     config.strict = s->strict;
     config.record_path = s->record_path;
+    config.repeatable = s->recorded;
     config.record_limit_bytes = s->record_limit;
     device = lyra_create(&config, &lyra_glue_host_ops, s, memory_region_get_ram_ptr(s->vram), message, sizeof(message));
     if (!device) {
@@ -504,7 +516,7 @@ static const struct {
     {"jit", "on: waves run generated code where the host can (default); off: they are interpreted"},
     {"strict", "tlb, hdp, l2, divided by commas: kept until the driver flushes it, so that a forgotten flush shows"},
     {"ih-overflow", "on: a full interrupt ring is overwritten; off: interrupts wait in the device (default)"},
-    {"record", "File for a recording of everything that reaches the device (lyra replay); needs pump=virtual"},
+    {"record", "File for a recording of everything that reaches the device (lyra replay); needs one processor"},
     {"record-limit", "Size at which the recording ends (default 1G)"},
     {"stats", "File that gets all counters of the device when it ends"},
     {"memdev", "Memory backend of the size of vram, to be its memory"},

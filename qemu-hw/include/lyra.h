@@ -6,8 +6,8 @@
  *
  * Threads: every function may be called from any thread unless it says otherwise. Calls are short: none of them waits for
  * a kernel, a queue or a DMA to finish. The device's own work is done by lyra_run(), called either by the thread that
- * lyra_start() creates (free-running pump) or by the host itself (in process), never by both; with virtual time it is done
- * by lyra_run_until() (virtual-time pump) and at every register or doorbell access.
+ * lyra_start() creates (free-running pump) or by the host itself (in process, or a repeatable device), never by both; with
+ * virtual time it is done by lyra_run_until() (virtual-time pump) and at every register or doorbell access.
  *
  * Trust: everything that comes through lyra_mmio_*, lyra_doorbell_*, VRAM and bus memory is the guest's word and is
  * checked; the configuration and the callbacks are the host's and are only checked for ranges.
@@ -30,7 +30,7 @@ extern "C" {
 #endif
 
 /** Grows when a struct below changes its layout or a function its meaning. Passed to lyra_create(), which refuses others. */
-#define LYRA_ABI_VERSION 7
+#define LYRA_ABI_VERSION 8
 
 /** What lyra_create() takes at most and at least. */
 #define LYRA_VRAM_MIN (256ull << 20)
@@ -136,10 +136,19 @@ typedef struct lyra_config {
     const char *strict;
     /**
      * Recording to write: all calls, and the memory that the device found (docs/user/replay.md); or NULL. Needs
-     * virtual_time. What the device does is the same. It ends when the file has record_limit_bytes, and the device goes on.
+     * virtual_time or repeatable. What the device does is the same. It ends when the file has record_limit_bytes, and the
+     * device goes on.
      */
     const char *record_path;
     uint64_t record_limit_bytes;
+    /**
+     * Without virtual_time: what the device does depends on nothing but the calls, their times and the memory that it reads,
+     * as with it. Each call happens at one time of the host, beside which the device's clock moves by some ns whenever it is
+     * read; one thread runs the waves; their turns are the same with generated code and without; doorbells are not posted.
+     * lyra_run() is the host's to call, with memory that nobody changes meanwhile, and so is every other call that may read
+     * memory: lyra_start() is refused. "l2" of strict is not possible.
+     */
+    bool repeatable;
     /**
      * Waves run code that is generated from theirs, where this host can do that (AVX-512); what they do is the same. false:
      * they are interpreted.
@@ -244,7 +253,8 @@ typedef enum lyra_run_state {
 } lyra_run_state;
 
 /**
- * Do a bounded piece of work (about instruction_budget wave instructions at most). Not while lyra_start() is in force.
+ * Do a bounded piece of work (about instruction_budget wave instructions at most). Not while lyra_start() is in force. A
+ * repeatable device takes a budget of 2^22 at most.
  * With virtual time the piece is one of 1 us, or the jump over a time in which nothing happens.
  */
 LYRA_API lyra_run_state lyra_run(lyra_device *device, uint64_t instruction_budget);

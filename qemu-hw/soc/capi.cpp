@@ -56,16 +56,29 @@ constexpr auto kPollInterval = std::chrono::microseconds(20);
 /// A waiting device looks up by itself now and then, so that a missed wake-up can never hang a guest.
 constexpr auto kIdleInterval = std::chrono::milliseconds(100);
 
+/// A repeatable device: how far its clock moves when it looks. What it does between two looks takes longer.
+constexpr uint64_t kLookNs = 10;
+
 class CallbackHost : public Host {
 public:
-    CallbackHost(const lyra_host_ops* ops, void* opaque) : opaque_(opaque) {
+    /// @param repeatable  time is that of the call, begin_call()
+    CallbackHost(const lyra_host_ops* ops, void* opaque, bool repeatable) : opaque_(opaque), repeatable_(repeatable) {
         if (ops) ops_ = *ops;
+        if (repeatable) held_ns_ = real_ns();
     }
     uint64_t now_ns() override {
-        if (ops_.now_ns) return ops_.now_ns(opaque_);
-        const auto now = std::chrono::steady_clock::now().time_since_epoch();
-        return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+        if (!repeatable_) return real_ns();
+        // Others may look between calls, of which nobody knows at a replay.
+        return in_call_ ? held_ns_ += kLookNs : held_ns_.load();
     }
+    /// A load brings the time of what is loaded, which may be earlier. The end is the last call's. @return the time that it has
+    uint64_t begin_call(CallKind kind) {
+        if (kind != CallKind::End) held_ns_ = kind == CallKind::Load ? real_ns() : std::max(held_ns_.load(), real_ns());
+        in_call_ = true;
+        return held_ns_;
+    }
+    void end_call() { in_call_ = false; }
+    uint64_t held_ns() const { return held_ns_; }
     void raise_msi() override {
         ++msis_;
         if (ops_.raise_msi) ops_.raise_msi(opaque_);
@@ -82,8 +95,20 @@ public:
     }
 
 private:
+    uint64_t real_ns() {
+        if (ops_.now_ns) return ops_.now_ns(opaque_);
+        const auto now = std::chrono::steady_clock::now() - made_;
+        return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+    }
+
     lyra_host_ops ops_{};
     void* opaque_;
+    const bool repeatable_;
+    /// What a clock without a host begins with: of a recording it is the start.
+    const std::chrono::steady_clock::time_point made_ =
+        repeatable_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
+    std::atomic<uint64_t> held_ns_{0};
+    std::atomic<bool> in_call_{false};
     std::atomic<uint64_t> msis_{0};
     std::mutex log_lock_;
 };
@@ -111,9 +136,9 @@ RecordedCall access(CallKind kind, uint64_t offset, unsigned size, uint64_t valu
 
 struct lyra_device {
     lyra_device(const lyra_config& config, const lyra_host_ops* ops, void* opaque, void* vram)
-        : host(ops, opaque), has_clock(ops && ops->now_ns), env(host), timed(prepare(config)),
-          threads(shape_of(config).threads), soc(env, shape_of(config), static_cast<uint8_t*>(vram), config.vram_bytes),
-          rom(vbios_image()) {}
+        : repeatable(config.repeatable && !config.virtual_time), host(ops, opaque, repeatable),
+          has_clock(repeatable || (ops && ops->now_ns)), env(host), timed(prepare(config)), threads(shape_of(config).threads),
+          soc(env, shape_of(config), static_cast<uint8_t*>(vram), config.vram_bytes), rom(vbios_image()) {}
 
     /// What the chip finds when it is made. @return whether it has virtual time
     bool prepare(const lyra_config& config) {
@@ -122,6 +147,7 @@ struct lyra_device {
         env.jit = config.jit;
         env.ih_overflow = config.ih_overflow;
         env.log_packets = config.log_packets;
+        env.repeatable = repeatable;
         if (config.strict) env.strict.set(config.strict);
         if (config.timing) env.timing.set(config.timing);
         env.firmware = Firmware::defaults(config.virtual_time);
@@ -144,16 +170,25 @@ struct lyra_device {
     void catch_up() {
         if (timed && has_clock) run_until(recorder ? recorder->now_ns() : host.now_ns());
     }
-    Checkpoint checkpoint() const { return {hash->events(), hash->hash(), env.clock.ns(), env.stats.get(Stat::instructions)}; }
+    Checkpoint checkpoint() const { return {hash->events(), hash->hash(), now_ns(), env.stats.get(Stat::instructions)}; }
+    /// Of a device that has a hash, without moving its clock.
+    uint64_t now_ns() const { return timed ? env.clock.ns() : host.held_ns(); }
     /// A call of the host, which a recording has; f returns what it returns, as a number.
     template <class F>
     uint64_t call(RecordedCall what, F f) {
-        if (!recorder) return f();
-        const std::lock_guard hold(recorder_lock);
-        recorder->begin(has_clock ? host.now_ns() : 0);
+        if (!recorder && !repeatable) return f();
+        const std::lock_guard hold(call_lock);
+        const uint64_t now = repeatable ? host.begin_call(what.kind) : recorder && has_clock ? host.now_ns() : 0;
+        if (!recorder) {
+            const uint64_t result = f();
+            host.end_call();
+            return result;
+        }
+        recorder->begin(now);
         host.take_msis();
         what.result = f();
         what.msis = host.take_msis();
+        host.end_call();
         const uint64_t result = what.result;
         const bool went_on = !recorder->stopped();
         recorder->end(std::move(what), [this] { return checkpoint(); });
@@ -215,7 +250,7 @@ struct lyra_device {
             v.sparse("bytes", soc.bus().vram(), soc.bus().vram_bytes());
             v.end();
         }
-        if (hash) v("trace_hash", *hash);
+        if (timed) v("trace_hash", *hash);
         if (v.ok()) soc.visit(v);
     }
     void wake() {
@@ -228,10 +263,11 @@ struct lyra_device {
     }
     void pump();
 
+    const bool repeatable;
     CallbackHost host;
     const bool has_clock;
     Env env;
-    const bool timed;      ///< virtual time
+    const bool timed;  ///< virtual time
     const uint64_t threads;  ///< that run waves
     std::unique_ptr<TraceSink> trace;
     std::unique_ptr<TraceHash> hash;
@@ -239,7 +275,7 @@ struct lyra_device {
     std::unique_ptr<gcn::CommitLog> commit_log;
     Soc soc;
     std::unique_ptr<Recorder> recorder;  ///< watches the memory of soc
-    std::mutex recorder_lock;
+    std::mutex call_lock;  ///< before lock
     std::vector<uint8_t> rom;
     std::mutex lock;
     std::atomic<unsigned> waiters{0};
@@ -311,7 +347,7 @@ lyra_device* lyra_create(const lyra_config* config, const lyra_host_ops* ops, vo
     }
     auto device = std::make_unique<lyra_device>(*config, ops, opaque, vram);
     device->trace = std::move(trace);
-    if (config->virtual_time) device->hash = std::make_unique<TraceHash>(device->trace.get());
+    if (config->virtual_time || device->repeatable) device->hash = std::make_unique<TraceHash>(device->trace.get());
     device->env.tracer.set_sink(device->hash ? device->hash.get() : device->trace.get());
     if (config->histogram) device->histogram = std::make_unique<gcn::ExecHistogram>();
     if (commit_log) device->commit_log = std::make_unique<gcn::CommitLog>(commit_log, device->histogram.get());
@@ -442,6 +478,7 @@ bool lyra_load(lyra_device* device, const void* state, size_t bytes, char* error
         bool with_vram = false;
         device->visit(loader, with_vram);
         loader.finish();
+        if (with_vram && device->recorder) device->recorder->vram_replaced();
         if (loader.ok()) {
             // The reader of the trace has not seen how they were mapped. They are no events of the device: not in its hash.
             Tracer begins_here;
@@ -473,7 +510,7 @@ uint64_t lyra_doorbell_read(lyra_device* device, uint64_t offset, unsigned size)
 }
 
 void lyra_doorbell_write(lyra_device* device, uint64_t offset, uint64_t value, unsigned size) {
-    if (device->timed) {
+    if (device->timed || device->repeatable) {
         device->call(access(CallKind::DoorbellWrite, offset, size, value), [&]() -> uint64_t {
             device->locked([&] { device->soc.doorbell_write(offset, value, size); });
             return 0;
@@ -507,7 +544,7 @@ bool lyra_traps_vram(const lyra_device* device) { return device->env.strict.hdp;
 uint64_t lyra_timing(const lyra_device* device, const char* name) { return device->env.timing.get(name); }
 
 bool lyra_start(lyra_device* device) {
-    if (device->timed || device->thread.joinable()) return false;
+    if (device->timed || device->repeatable || device->thread.joinable()) return false;
     device->stop = false;
     device->thread = std::thread([device] { device->pump(); });
     return true;
@@ -529,7 +566,10 @@ lyra_run_state lyra_run(lyra_device* device, uint64_t instruction_budget) {
         if (next > now + 2 * kRunNs) lyra_run_until(device, next);
         return done() == before ? LYRA_POLLING : LYRA_BUSY;
     }
-    return device->locked([&] { return static_cast<lyra_run_state>(device->soc.run(instruction_budget)); });
+    if (device->repeatable) instruction_budget = std::min(instruction_budget, kMaxRunInstructions);
+    return static_cast<lyra_run_state>(device->call({.kind = CallKind::Run, .value = instruction_budget}, [&] {
+        return device->locked([&] { return static_cast<uint64_t>(device->soc.run(instruction_budget)); });
+    }));
 }
 
 uint64_t lyra_run_until(lyra_device* device, uint64_t now_ns) {
@@ -556,7 +596,7 @@ uint64_t lyra_stat(lyra_device* device, const char* name) {
         if (names[i] != name) continue;
         if (device->hash && i == static_cast<size_t>(Stat::trace_events)) return device->hash->events();
         if (device->hash && i == static_cast<size_t>(Stat::trace_hash)) return device->hash->hash();
-        if (device->timed && i == static_cast<size_t>(Stat::virtual_ns)) return device->env.clock.ns();
+        if (device->hash && i == static_cast<size_t>(Stat::virtual_ns)) return device->now_ns();
         return i < kStatCount ? device->env.stats.get(static_cast<Stat>(i))
                               : device->env.stats.get(static_cast<Fault>(i - kStatCount));
     }

@@ -20,7 +20,8 @@ static_assert(kShaderEngines == same_for_all_chips(&ChipFacts::engines));
 static_assert(kMaxComputeUnits == kShaderEngines * same_for_all_chips(&ChipFacts::cus_per_engine));
 
 unsigned threads_of(const lyra_config& config) {
-    if (config.virtual_time || config.commit_log_path || config.histogram || gcn::Shadow::wanted()) return 1;
+    if (config.virtual_time || config.repeatable || config.commit_log_path || config.histogram || gcn::Shadow::wanted())
+        return 1;
     if (config.threads != 0) return config.threads;
     return std::clamp(std::thread::hardware_concurrency(), 1u, unsigned{LYRA_THREADS_MAX});
 }
@@ -68,13 +69,15 @@ std::string check_config(const lyra_config& config) {
     Strict strict;
     if (config.strict)
         if (std::string wrong = strict.set(config.strict); !wrong.empty()) return wrong;
-    if (config.record_path && !config.virtual_time) return "a recording needs virtual time";
+    if (config.record_path && !config.virtual_time && !config.repeatable)
+        return "a recording needs virtual time or a repeatable device";
     // Memory is told from VRAM by host addresses, which copies do not have.
-    return strict.l2 && config.virtual_time ? "strict 'l2' has no virtual time" : std::string();
+    if (strict.l2 && config.virtual_time) return "strict 'l2' has no virtual time";
+    return strict.l2 && config.repeatable ? "strict 'l2' is not repeatable" : std::string();
 }
 
 /// Timing and assumptions in full: defaults change.
-RecordingHeader recording_header(const lyra_config& config, const Env& env, const char* version, bool has_clock) {
+RecordingHeader recording_header(const lyra_config& config, Env& env, const char* version, bool has_clock) {
     std::string timing;
     for (const TimingInfo& row : kTimings)
         timing += fmt::format("{}{}={}", timing.empty() ? "" : ",", row.name, env.timing.get(row.name));
@@ -90,7 +93,8 @@ RecordingHeader recording_header(const lyra_config& config, const Env& env, cons
             {"ih_overflow", config.ih_overflow ? "1" : "0"},
             {"strict", text(config.strict)},
             {"host_clock", has_clock ? "1" : "0"},
-            {"start_ns", fmt::to_string(env.clock.ns())}};
+            {"time", config.virtual_time ? "virtual" : "host"},
+            {"start_ns", fmt::to_string(env.now_ns())}};
 }
 
 }  // namespace lyra

@@ -20,6 +20,6 @@ GpuShape shape_of(const lyra_config& config);
 std::optional<FpExceptions> fp_exceptions_of(const lyra_config& config);
 
 /// What a device is made of, for a device that shall do the same. @param env  of the device, which is new
-RecordingHeader recording_header(const lyra_config& config, const Env& env, const char* version, bool has_clock);
+RecordingHeader recording_header(const lyra_config& config, Env& env, const char* version, bool has_clock);
 
 }  // namespace lyra

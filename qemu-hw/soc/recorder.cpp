@@ -6,6 +6,8 @@
 
 #include <zlib.h>
 
+#include "qemu-hw/soc/discovery.h"
+
 namespace lyra {
 
 namespace {
@@ -53,13 +55,21 @@ void Recorder::touched(uint64_t place, uint8_t* host, size_t bytes) {
     if (whole) shadow->turn = bus_.turn();
     touched_.push_back({shadow->bytes.data() + first, host, bytes});
     if (fresh && whole) {
-        changes_.push_back({place, 0, {{0, std::vector<uint8_t>(host, host + bytes)}}});
+        const bool zeros = begins_as_zeros(place) && std::memcmp(shadow->bytes.data(), host, bytes) == 0;
+        if (!zeros) changes_.push_back({place, 0, {{0, std::vector<uint8_t>(host, host + bytes)}}});
     } else if (std::memcmp(shadow->bytes.data() + first, host, bytes) != 0) {
         changes_.push_back(difference(place - first, shadow->bytes, first, host, bytes));
     } else {
         return;
     }
     std::memcpy(shadow->bytes.data() + first, host, bytes);
+}
+
+/// What nobody has told is 0 in the memory of a replay. A new device has written its discovery table.
+bool Recorder::begins_as_zeros(uint64_t place) const {
+    const uint64_t offset = place & ~BusMemory::kInVram;
+    const bool table = (place & BusMemory::kInVram) != 0 && offset + kDiscoveryOffset >= bus_.vram_bytes();
+    return !table && !replaced_ && !before_load_.contains(place);
 }
 
 void Recorder::write(RecordedCall call) {
@@ -72,7 +82,10 @@ void Recorder::write(RecordedCall call) {
     if (stopped_) return;
     const bool too_large = call.pages.size() > kMaxChangedPages;
     if (!too_large) writer_->write(call);
-    if (call.kind == CallKind::Load) shadows_.clear();  // it may have VRAM
+    if (call.kind == CallKind::Load) {  // it may have VRAM, and who loads has changed memory
+        for (const auto& [place, shadow] : shadows_) before_load_.insert(place);
+        shadows_.clear();
+    }
     if (!too_large && !writer_->full() && !writer_->failed()) return;
     // It ends here, and what it has can be replayed.
     if (!writer_->failed() && (too_large || call.kind != CallKind::End)) {

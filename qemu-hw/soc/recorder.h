@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes a recording while a device with virtual time works: what its host calls, and the memory that it finds changed.
+// Writes a recording while a device works that is a function of its calls: what its host calls, and the memory that it finds
+// changed.
 #pragma once
 
 #include <array>
@@ -7,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "common/recording.h"
@@ -14,9 +16,9 @@
 
 namespace lyra {
 
-/// The device is a function of its calls and of the memory that it reads. While a call lasts nobody else changes memory
-/// (virtual time), so a page that the call touches is compared with what the device left there, and the difference is written
-/// before the call; the first time, all of the page. One call at a time.
+/// The device is a function of its calls and of the memory that it reads. While a call lasts nobody else changes memory, so a
+/// page that the call touches is compared with what the device left there, and the difference is written before the call; the
+/// first time, all of the page. One call at a time.
 class Recorder final : public MemoryWatch {
 public:
     Recorder(std::unique_ptr<RecordingWriter> writer, BusMemory& bus) : writer_(std::move(writer)), bus_(bus) {
@@ -38,6 +40,8 @@ public:
     uint64_t bytes() const { return writer_->bytes(); }
     bool full() const { return writer_->full(); }
 
+    /// A load has brought VRAM.
+    void vram_replaced() { replaced_ = true; }
     void touched(uint64_t place, uint8_t* host, size_t bytes) override;
 
 private:
@@ -52,10 +56,13 @@ private:
         size_t bytes;
     };
     void write(RecordedCall call);
+    bool begins_as_zeros(uint64_t place) const;
 
     std::unique_ptr<RecordingWriter> writer_;
     BusMemory& bus_;
     std::unordered_map<uint64_t, std::unique_ptr<Shadow>> shadows_;  ///< by place
+    std::unordered_set<uint64_t> before_load_;  ///< places that have been told before a load
+    bool replaced_ = false;
     std::vector<Touched> touched_;
     std::vector<PageChange> changes_;
     uint64_t now_ns_ = 0, calls_ = 0;

@@ -51,6 +51,17 @@ class Replay(unittest.TestCase):
             out.write(change(gzip.decompress(file.read())))
         return path
 
+    def test_a_recording_in_the_hosts_time_is_replayed(self):
+        file = os.path.join(self.folder.name, "host.rec")
+        recorded = call("exec", KERNELS, "--kernel", "add", "--grid=8", "--block=64", "--arg=iota:f32:512",
+                        "--arg=fill:f32:512:0.5", "--arg=fill:f32:512:0", "--arg=i32:512", "--record", file)
+        self.assertEqual(recorded.returncode, 0, recorded.stderr)
+        result = self.json("--check", file=file)
+        self.assertTrue(result["complete"])
+        self.assertEqual(result["device"]["time"], "host")
+        self.assertRegex(recorded.stderr, r"trace hash [0-9a-f]{16}, \d+ events, device time 0\.\d{9} s")
+        self.assertIn("run 200000 instructions", self.replay("--print", file=file).stdout)
+
     def test_a_recording_is_replayed(self):
         self.assertRegex(self.replay("--check").stdout, r"\ntrace hash [0-9a-f]{16} after \d+ events: as recorded\n")
         result = self.json("--check")
@@ -119,8 +130,8 @@ class Replay(unittest.TestCase):
         self.assertIn("cannot read", self.replay(file="nowhere.rec", status=2).stderr)
         path = self.changed(lambda data: data.replace(b"gfx900", b"gfx901", 1))
         self.assertIn("unknown chip 'gfx901'", self.replay(file=path, status=2).stderr)
-        path = self.changed(lambda data: data.replace(b"lyra recording\n\1", b"lyra recording\n\2", 1))
-        self.assertIn("format 2", self.replay(file=path, status=2).stderr)
+        path = self.changed(lambda data: data.replace(b"lyra recording\n\2", b"lyra recording\n\3", 1))
+        self.assertIn("format 3", self.replay(file=path, status=2).stderr)
 
 
 if __name__ == "__main__":

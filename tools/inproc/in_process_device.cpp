@@ -52,6 +52,7 @@ bool InProcessDevice::power_on(std::string& error) {
     config.jit = options_.jit;
     config.trace_path = options_.trace_path.empty() ? nullptr : options_.trace_path.c_str();
     config.virtual_time = options_.virtual_time;
+    config.repeatable = options_.repeatable;
     config.timing = options_.timing.empty() ? nullptr : options_.timing.c_str();
     config.commit_log_path = options_.commit_log_path.empty() ? nullptr : options_.commit_log_path.c_str();
     config.record_path = options_.record_path.empty() ? nullptr : options_.record_path.c_str();

@@ -38,7 +38,8 @@ struct InProcessOptions {
     bool virtual_time = false;                   ///< its own clock: run() moves it
     std::string timing;                          ///< timing parameters to replace, "name=value,..."
     std::string commit_log_path;                 ///< empty: no commit log
-    std::string record_path;                     ///< empty: no recording; needs virtual_time
+    bool repeatable = false;                     ///< without virtual_time: lyra_config::repeatable
+    std::string record_path;                     ///< empty: no recording; needs virtual_time or repeatable
     bool histogram = false;                      ///< count wave instructions for lyra_histogram()
     std::function<void(lyra_log_level, const char*)> log;  ///< empty: errors and warnings go to standard error
     bool prepared = true;                        ///< false: registers as after power-on; the caller plays the driver

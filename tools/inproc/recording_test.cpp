@@ -30,6 +30,14 @@ protected:
         options.record_path = path_;
         return options;
     }
+    /// Without virtual time. @param time  moves by 1 us whenever it is asked for; empty: it is the host's
+    InProcessOptions in_host_time(uint64_t* time) {
+        InProcessOptions options = small(false);
+        options.repeatable = true;
+        if (time) options.now_ns = [time] { return *time += 1000; };
+        options.record_path = path_;
+        return options;
+    }
     /// Of a device without a driver.
     lyra_config bare() const {
         lyra_config config;
@@ -95,10 +103,59 @@ TEST_F(Recorded, WorkIsDoneAgain) {
     EXPECT_GT(end_.instructions, 1000u);
 }
 
-// Waves look at memory that the host changes between two calls.
-TEST_F(Recorded, ChangesOfTheHostAreSeen) {
+// A device with the host's time does the same whether it is recorded or not, with generated code and without.
+TEST_F(Recorded, WorkInTheHostsTimeIsDoneAgain) {
+    std::vector<uint64_t> hashes;
+    for (const bool recorded : {false, true, true}) {
+        uint64_t time = 0;
+        InProcessOptions options = in_host_time(&time);
+        if (!recorded) options.record_path.clear();
+        options.jit = hashes.size() != 1;
+        options.threads = 2;
+        TwoQueues work(options);
+        EXPECT_FALSE(lyra_start(work.runner.device().handle()));
+        EXPECT_GT(run_out(work.runner.device()), 100u);
+        work.check(work.runner.device());
+        hashes.push_back(work.runner.device().stat("trace_hash"));
+        EXPECT_EQ(work.runner.device().stat("virtual_ns") / 1000, time / 1000);
+    }
+    EXPECT_EQ(hashes[0], hashes[1]);
+    EXPECT_EQ(hashes[0], hashes[2]);
+    const std::vector<RecordedCall> recorded = calls();
+    EXPECT_EQ(std::count_if(recorded.begin(), recorded.end(), [](const auto& c) { return c.kind == CallKind::RunUntil; }), 0);
+    EXPECT_GT(std::count_if(recorded.begin(), recorded.end(), [](const auto& c) { return c.kind == CallKind::Run; }), 100);
+    EXPECT_EQ(replay(recorded), "");
+    EXPECT_EQ(end_, recorded.back().checkpoint.value_or(Checkpoint{}));
+    EXPECT_GT(end_.instructions, 1000u);
+    // Times and budgets are part of it.
+    for (const auto change : {+[](RecordedCall& c) { c.value = c.value * 2 + 1; }, +[](RecordedCall& c) { c.now_ns += 1; }}) {
+        std::vector<RecordedCall> changed = recorded;
+        for (RecordedCall& call : changed) {
+            if (call.kind == CallKind::Run) change(call);
+        }
+        EXPECT_NE(replay(changed), "");
+    }
+}
+
+// The clock of the host, whatever it is.
+TEST_F(Recorded, TheHostsClockIsRecorded) {
     {
-        KernelRunner runner(LYRA_TEST_KERNELS, options());
+        TwoQueues work(in_host_time(nullptr));
+        run_out(work.runner.device());
+        work.check(work.runner.device());
+    }
+    const std::vector<RecordedCall> recorded = calls();
+    EXPECT_LT(recorded.front().now_ns, recorded.back().now_ns);
+    EXPECT_LT(recorded.back().now_ns, uint64_t{3600} * 1'000'000'000) << "since the device was made";
+    EXPECT_EQ(replay(recorded), "");
+}
+
+// Waves look at memory that the host changes between two calls.
+class ChangesOfTheHost : public Recorded, public ::testing::WithParamInterface<bool> {};
+
+TEST_P(ChangesOfTheHost, AreSeen) {
+    {
+        KernelRunner runner(LYRA_TEST_KERNELS, GetParam() ? options() : in_host_time(nullptr));
         ASSERT_EQ(runner.error(), "");
         for (const Domain domain : {Domain::Vram, Domain::System}) {
             const GpuBuffer flag = runner.buffer(std::vector<int>(16, 0), domain);
@@ -122,6 +179,9 @@ TEST_F(Recorded, ChangesOfTheHostAreSeen) {
     EXPECT_GE(removed, 1u);
     EXPECT_NE(replay(recorded), "");
 }
+
+INSTANTIATE_TEST_SUITE_P(Recording, ChangesOfTheHost, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "VirtualTime" : "HostTime"; });
 
 TEST_F(Recorded, DifferencesAreFound) {
     {
@@ -203,6 +263,42 @@ TEST_F(Recorded, ALoadedStateReplacesMemory) {
     EXPECT_EQ(replay(calls()), "");
 }
 
+// Memory of a replay is zeros until somebody has told of it.
+TEST_F(Recorded, PagesOfZerosAreLeftOut) {
+    lyra_config config = bare();
+    HostMapping vram(config.vram_bytes);
+    lyra_device* const device = lyra_create(&config, nullptr, nullptr, vram.data(), nullptr, 0);
+    ASSERT_NE(device, nullptr);
+    constexpr uint32_t kPlace = 1 << 20;
+    const uint32_t table = static_cast<uint32_t>(config.vram_bytes) - (64 << 10);
+    const auto see = [&](uint32_t place) {
+        lyra_mmio_write(device, 0, place | 1u << 31, 4);  // MM_INDEX
+        return lyra_mmio_read(device, 4, 4);              // MM_DATA
+    };
+    EXPECT_EQ(see(kPlace), 0u);
+    // What a new device has written there itself.
+    EXPECT_NE(vram.data()[table], 0);
+    std::fill_n(vram.data() + table, kPageBytes, uint8_t{0});
+    EXPECT_EQ(see(table), 0u);
+    // A state that brings the page, which the host then clears.
+    vram.data()[2 * kPlace] = 2;
+    void* state = nullptr;
+    const size_t bytes = lyra_save(device, true, &state);
+    EXPECT_TRUE(lyra_load(device, state, bytes, nullptr, 0));
+    vram.data()[2 * kPlace] = 0;
+    EXPECT_EQ(see(2 * kPlace), 0u);
+    lyra_destroy(device);
+    std::free(state);
+    const std::vector<RecordedCall> recorded = calls();
+    std::vector<uint64_t> told;
+    for (const RecordedCall& call : recorded)
+        for (const PageChange& page : call.pages) told.push_back(page.place & ~kPlaceInVram);
+    EXPECT_EQ(std::count(told.begin(), told.end(), kPlace), 0);
+    EXPECT_EQ(std::count(told.begin(), told.end(), table), 1);
+    EXPECT_EQ(std::count(told.begin(), told.end(), 2 * kPlace), 1);
+    EXPECT_EQ(replay(recorded), "");
+}
+
 TEST_F(Recorded, AtItsLimitItEndsAndTheDeviceGoesOn) {
     lyra_config config = bare();
     config.record_limit_bytes = 4096;
@@ -245,12 +341,12 @@ TEST_F(Recorded, StoresInVramAreCalls) {
     EXPECT_EQ(replay(recorded), "");
 }
 
-TEST_F(Recorded, OnlyInVirtualTime) {
+TEST_F(Recorded, OnlyWhatCanBeRepeated) {
     InProcessOptions free = options();
     free.virtual_time = false;
     std::string error;
     EXPECT_EQ(InProcessDevice::create(free, error), nullptr);
-    EXPECT_EQ(error, "a recording needs virtual time");
+    EXPECT_EQ(error, "a recording needs virtual time or a repeatable device");
     InProcessOptions nowhere = options();
     nowhere.record_path = "/nowhere/recording";
     EXPECT_EQ(InProcessDevice::create(nowhere, error), nullptr);
@@ -269,6 +365,7 @@ TEST_F(Recorded, WhatNoHostMayDoIsRefused) {
     refused({.kind = CallKind::MmioRead, .size = 5});
     refused({.kind = CallKind::DoorbellWrite, .size = 2});
     refused({.kind = CallKind::RunUntil, .value = uint64_t{1} << 60});
+    refused({.kind = CallKind::Run, .value = 1});
     refused({.kind = CallKind::RamMap, .ranges = {{uint64_t{1} << 50, 4096, false}}});
     refused({.kind = CallKind::RamMap, .ranges = {{0, UINT64_MAX, false}}});
     refused({.kind = CallKind::Reset, .pages = {{kPlaceInVram | uint64_t{1} << 40, 0, {}}}});

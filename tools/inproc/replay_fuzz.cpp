@@ -15,7 +15,7 @@ namespace {
 
 /// What a device is made of, so that the input is calls. gzip's reader takes a file that is not compressed as it is.
 constexpr std::string_view kHead =
-    "lyra recording\n\x01\x04"
+    "lyra recording\n\x02\x05"
     "\x04"
     "chip\x06gfx900"
     "\x0avram_bytes\x09"
@@ -24,7 +24,9 @@ constexpr std::string_view kHead =
     "compute_units\x01"
     "4"
     "\x0ahost_clock\x01"
-    "1";
+    "1"
+    "\x04time";
+constexpr std::string_view kTimes[] = {"\x07virtual", "\x04host"};
 
 void replay(const std::string& path) {
     std::string error;
@@ -51,6 +53,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const bool whole = size != 0 && data[0] == 'l';  // the input has a head of its own
     if (ftruncate(file, 0) != 0 || lseek(file, 0, SEEK_SET) != 0) __builtin_trap();
     if (!whole && write(file, kHead.data(), kHead.size()) < 0) __builtin_trap();
+    const std::string_view time = kTimes[size != 0 ? data[size - 1] % 2 : 0];
+    if (!whole && write(file, time.data(), time.size()) < 0) __builtin_trap();
     if (write(file, data, size) < 0) __builtin_trap();
     replay(path);
     return 0;

@@ -59,7 +59,8 @@ std::unique_ptr<Replayer> Replayer::create(const RecordingReader& recording, con
     config.vram_bytes = number_of(recording, "vram_bytes", 0);
     config.compute_units = static_cast<uint32_t>(
         std::min<uint64_t>(number_of(recording, "compute_units", 0), std::numeric_limits<uint32_t>::max()));
-    config.virtual_time = true;
+    config.repeatable = text("time") == "host";
+    config.virtual_time = !config.repeatable;
     config.timing = timing.c_str();
     config.firmware = firmware.c_str();
     config.fp_exceptions = fp_exceptions.empty() ? nullptr : fp_exceptions.c_str();
@@ -76,7 +77,8 @@ std::unique_ptr<Replayer> Replayer::create(const RecordingReader& recording, con
         error = "the host gives no memory for VRAM";
         return nullptr;
     }
-    made->host_clock_ = text("host_clock") == "1";
+    made->host_clock_ = config.repeatable || text("host_clock") == "1";
+    made->host_time_ = config.repeatable;
     made->now_ns_ = made->last_ns_ = std::min(number_of(recording, "start_ns", 0), kMaxNs);
     lyra_host_ops ops{};
     ops.raise_msi = [](void* opaque) { ++static_cast<Replayer*>(opaque)->msis_; };
@@ -113,9 +115,16 @@ void Replayer::check(const RecordedCall& call) const {
         case CallKind::DoorbellWrite:
             if (call.size != 4 && call.size != 8) refuse(fmt::format("an access to a doorbell of {} bytes", call.size));
             break;
+        case CallKind::RunUntil:
+            if (host_time_) refuse("a time to run until in the host's time");
+            break;
+        case CallKind::Run:
+            if (!host_time_) refuse("a run without a time in virtual time");
+            break;
         default: break;
     }
-    if (host_clock_ && call.now_ns < now_ns_) refuse("time goes backwards");
+    const bool may_go_back = host_time_ && call.kind == CallKind::Load;
+    if (host_clock_ && !may_go_back && call.now_ns < now_ns_) refuse("time goes backwards");
     const uint64_t then = std::max(call.now_ns, call.kind == CallKind::RunUntil ? call.value : 0);
     if (then > kMaxNs || (then > last_ns_ && then - last_ns_ > options_.most_ns_per_call))
         refuse(fmt::format("a call that lasts until {} ns", then));
@@ -171,6 +180,7 @@ std::string Replayer::perform(const RecordedCall& call) {
         case CallKind::VramRead: result = lyra_vram_read(device_, call.offset, call.size); break;
         case CallKind::VramWrite: lyra_vram_write(device_, call.offset, call.value, call.size); break;
         case CallKind::RunUntil: result = lyra_run_until(device_, call.value); break;
+        case CallKind::Run: result = lyra_run(device_, call.value); break;
         case CallKind::Reset: lyra_reset(device_); break;
         case CallKind::RamMap: set_ram_map(call); break;
         case CallKind::BarAddresses: lyra_set_bar_addresses(device_, call.bars[0], call.bars[1], call.bars[2]); break;

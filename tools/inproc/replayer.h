@@ -64,7 +64,7 @@ private:
     BusImage ram_;
     lyra_device* device_ = nullptr;
     uint64_t now_ns_ = 0, last_ns_ = 0, msis_ = 0;
-    bool host_clock_ = false;
+    bool host_clock_ = false, host_time_ = false;
 };
 
 }  // namespace lyra::inproc

@@ -30,10 +30,12 @@ WRONG = (
     ({"firmware": "mood=on"}, "'mood'"),
     ({"strict": "tlb,l3"}, "'l3'"),
     ({"strict": "l2", "virtual_time": True}, "virtual time"),
+    ({"strict": "l2", "repeatable": True}, "not repeatable"),
     ({"trace_path": NOWHERE}, NOWHERE),
     ({"commit_log_path": NOWHERE}, NOWHERE),
-    ({"record_path": NOWHERE}, "a recording needs virtual time"),
+    ({"record_path": NOWHERE}, "a recording needs virtual time or a repeatable device"),
     ({"record_path": NOWHERE, "virtual_time": True}, NOWHERE),
+    ({"record_path": NOWHERE, "repeatable": True}, NOWHERE),
 )
 # Every value of these is right.
 ANY_VALUE = {"virtual_time", "histogram", "poison", "jit", "ih_overflow", "log_packets", "record_limit_bytes"}
@@ -62,7 +64,8 @@ def test_the_default_configuration(library):
     assert config.abi_version == library.constant("LYRA_ABI_VERSION")
     assert (config.chip, config.vram_bytes, config.compute_units, config.threads) == (b"gfx900", 2 * GIB, 8, 1)
     assert config.jit
-    assert not (config.virtual_time or config.histogram or config.poison or config.ih_overflow or config.log_packets)
+    assert not (config.virtual_time or config.repeatable or config.histogram or config.poison)
+    assert not (config.ih_overflow or config.log_packets)
     assert not (config.trace_path or config.timing or config.firmware or config.strict or config.record_path)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The device as a part of a machine: properties, plugging, migration, memory of its own."""
+import gzip
 import re
 
 import pytest
@@ -28,7 +29,7 @@ WRONG = (
     ("firmware=foo", "firmware assumption 'foo'"),
     ("fp-exceptions=foo", "floating-point exceptions 'foo'"),
     ("trace=/nonexistent/file", "/nonexistent/file"),
-    ("record=/nonexistent/file", "a recording needs virtual time"),
+    ("record=/nonexistent/file", "/nonexistent/file"),
     ("memdev=foo", "foo"),
     ("no-such=1", "'lyra.no-such'"),
 )
@@ -40,6 +41,13 @@ def test_a_wrong_property_ends_qemu(qemu, words, text):
     status, errors = qtest.run_to_the_end(*qemu, "-device", device)
     assert status == 1, errors
     assert text in errors
+
+
+def test_a_guest_with_two_processors_is_not_recorded(qemu, tmp_path):
+    status, errors = qtest.run_to_the_end(*qemu, "-smp", "2", "-device", f"{qtest.GPU},record={tmp_path}/recording")
+    assert status == 1
+    assert "record= needs one processor" in errors
+    assert not (tmp_path / "recording").exists()
 
 
 def test_each_property_has_a_description(start):
@@ -163,8 +171,11 @@ def test_it_can_be_unplugged_and_another_one_plugged_in(start, register, tmp_pat
     unplug(machine, port)
 
 
-def test_it_can_be_unplugged_with_an_interrupt_on_its_way(start, register):
-    machine = start(*PLUG, "-device", "lyra,id=gpu,bus=root,vram=256M")
+@pytest.mark.parametrize("recorded", (False, True))
+def test_it_can_be_unplugged_with_an_interrupt_on_its_way(start, register, tmp_path, recorded):
+    recording = tmp_path / "recording"
+    words = f",record={recording}" if recorded else ""
+    machine = start(*PLUG, "-device", f"lyra,id=gpu,bus=root,vram=256M{words}")
     port = Port(machine)
     gpu = qtest.Gpu(machine, slot=0, bus=1)
     gpu.set_msi(MESSAGE, 0x4321)
@@ -173,6 +184,9 @@ def test_it_can_be_unplugged_with_an_interrupt_on_its_way(start, register):
         interrupts.cause()
     unplug(machine, port)
     assert machine.qmp("query-status")["running"]
+    if recorded:
+        with gzip.open(recording) as file:
+            assert file.read().startswith(b"lyra recording\n")
 
 
 def test_the_memory_of_an_unplugged_device_is_free_again(start, tmp_path):

@@ -23,9 +23,9 @@ std::string check_compute_units(const std::string& text) {
     return "the number of compute units is 1 to 4, or a multiple of 4 up to 64, not " + text;
 }
 
-std::string trace_summary(uint64_t hash, uint64_t events, uint64_t virtual_ns) {
-    return fmt::format("trace hash {:016x}, {} events, virtual time {}.{:09} s", hash, events, virtual_ns / 1'000'000'000,
-                       virtual_ns % 1'000'000'000);
+std::string trace_summary(uint64_t hash, uint64_t events, uint64_t ns, bool virtual_time) {
+    return fmt::format("trace hash {:016x}, {} events, {} time {}.{:09} s", hash, events, virtual_time ? "virtual" : "device",
+                       ns / 1'000'000'000, ns % 1'000'000'000);
 }
 
 void talk(const std::string& text) {

@@ -76,8 +76,8 @@ void complain(const std::string& text);
 /// For CLI::Validator: numbers of compute units that the device can have. @return what is wrong
 std::string check_compute_units(const std::string& text);
 
-/// What a run in virtual time was, in one line: equal for equal runs.
-std::string trace_summary(uint64_t hash, uint64_t events, uint64_t virtual_ns);
+/// What a run in virtual time was, in one line: equal for equal runs. Or one that was recorded in the host's time.
+std::string trace_summary(uint64_t hash, uint64_t events, uint64_t ns, bool virtual_time = true);
 
 /// Set by SIGINT, SIGTERM and SIGHUP once catch_signals() was called.
 extern volatile bool interrupted;

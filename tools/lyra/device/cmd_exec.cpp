@@ -120,8 +120,9 @@ public:
             print_text();
         if (options_.histogram && !options_.json) print_histogram(stderr, histogram_of(device_->handle()));
         if (options_.stats) print_stats();
-        if (options_.deterministic)
-            talk(trace_summary(device_->stat("trace_hash"), device_->stat("trace_events"), device_->stat("virtual_ns")));
+        if (options_.deterministic || !options_.record.empty())
+            talk(trace_summary(device_->stat("trace_hash"), device_->stat("trace_events"), device_->stat("virtual_ns"),
+                               options_.deterministic));
         return code;
     }
 
@@ -161,6 +162,7 @@ private:
         options.commit_log_path = options_.commit_log == "-" ? "/dev/stdout" : options_.commit_log;
         options.histogram = options_.histogram;
         options.virtual_time = options_.deterministic;
+        options.repeatable = !options_.record.empty();
         for (const std::string& word : options_.timing) options.timing += (options.timing.empty() ? "" : ",") + word;
         options.log = [](lyra_log_level level, const char* text) {
             if (level < LYRA_LOG_INFO || verbosity > 0) talk(text);
@@ -388,7 +390,7 @@ std::function<int()> set_up_exec(CLI::App& app) {
     CLI::Option* deterministic = app.add_flag(
         "--deterministic", options->deterministic,
         "virtual time: the same events at the same device times in every run; prints a hash of them on standard error");
-    app.add_option("--record", options->record, "write a recording for lyra replay")->needs(deterministic)->type_name("FILE");
+    app.add_option("--record", options->record, "write a recording for lyra replay")->type_name("FILE");
     app.add_option("--timing", options->timing, "a timing parameter of virtual time (docs/design/timing.md)")
         ->needs(deterministic)
         ->allow_extra_args(false)

@@ -61,6 +61,7 @@ std::string call_text(const RecordedCall& call) {
         case CallKind::VramRead: return fmt::format("read VRAM {:#x}{} = {:#x}", call.offset, bytes(), call.result);
         case CallKind::VramWrite: return fmt::format("write VRAM {:#x}{} = {:#x}", call.offset, bytes(), call.value);
         case CallKind::RunUntil: return fmt::format("until {} ns", call.value);
+        case CallKind::Run: return fmt::format("run {} instructions", call.value);
         case CallKind::Reset: return "reset";
         case CallKind::RamMap: {
             std::string text = "memory map:";

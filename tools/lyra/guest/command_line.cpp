@@ -158,7 +158,7 @@ std::vector<std::string> GuestMachine::machine(const fs::path& work, const fs::p
              "-device",
              kRootPort,
              "-device",
-             device_words(memory),
+             device_words(memory) + (record_.empty() ? "" : ",stats=" + comma_safe((work / "stats").string())),
         // A guest that goes on from a saved one is told, and its random numbers are others.
              "-device",
              "vmgenid,guid=auto",

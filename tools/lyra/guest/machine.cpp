@@ -113,6 +113,10 @@ GuestMachine::GuestMachine(const GuestOptions& options) : options_(options) {
         throw UserError(
             "--deterministic is with --accel tcg, one processor and without --share: the others depend on the host's speed");
     }
+    if (!options.record.empty()) {
+        if (options.smp > 1) throw UserError("--record is with one processor: nobody may change memory while the GPU reads it");
+        options_.smp = 1;
+    }
     if (!options.kfd.empty()) {
         if (options.stock_driver) throw UserError("--kfd and --stock-driver are two different drivers");
         if (options.kfd == "lyra" && !fs::is_directory(source_dir() / "kfd-patches" / ("linux-" + options.kernel)))
@@ -150,10 +154,10 @@ fs::path GuestMachine::log_path() const {
 }
 
 /// Nothing that is different each time may be in the machine before the job comes. What a boot says is of interest when it is
-/// traced, logged or debugged.
+/// traced, logged or debugged, and in virtual time when it is recorded.
 bool GuestMachine::can_go_on(const GuestJob& job) const {
-    const bool boot_matters =
-        !job.base && (!tree_.empty() || !options_.trace.empty() || !options_.record.empty() || !options_.log.empty());
+    const bool recorded = options_.deterministic && !options_.record.empty();
+    const bool boot_matters = !job.base && (!tree_.empty() || !options_.trace.empty() || recorded || !options_.log.empty());
     const bool plain = !boot_matters && options_.qemu_words.empty() && !options_.gdb;
     const auto& device = options_.device_options;
     const bool files =
@@ -400,7 +404,8 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
         if (end == GuestResult::End::Finished) child.wait(10);
         child.stop();
         read_control(control, result);
-        if (timed) result.trace = read_stats(work.path() / "stats");
+        if (timed || !record_.empty()) result.trace = read_stats(work.path() / "stats");
+        if (result.trace) result.trace->virtual_time = timed;
         take_kernel_events(kernel_trace, options_.trace, result);
         if (result.end != GuestResult::End::Finished)
             result.end = end == GuestResult::End::Finished ? GuestResult::End::Died : end;
@@ -438,7 +443,8 @@ GuestResult GuestMachine::run(const GuestJob& job, const OutputSink& out, const 
 
 void report_trace(const GuestResult& result) {
     if (!result.trace || result.end != GuestResult::End::Finished) return;
-    talk(trace_summary(result.trace->hash, result.trace->events, result.trace->virtual_ns));
+    const GuestResult::Trace& trace = *result.trace;
+    talk(trace_summary(trace.hash, trace.events, trace.virtual_ns, trace.virtual_time));
 }
 
 int report(const GuestResult& result, const GuestOptions& options) {

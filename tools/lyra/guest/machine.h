@@ -42,8 +42,9 @@ struct GuestResult {
     std::filesystem::path vmcore;  ///< its memory, when it has panicked
     struct Trace {
         uint64_t hash = 0, events = 0, virtual_ns = 0;
+        bool virtual_time = true;  ///< false: virtual_ns is the device's time, which is the host's
     };
-    std::optional<Trace> trace;  ///< of a deterministic run
+    std::optional<Trace> trace;  ///< of a deterministic run, or one that was recorded
     std::vector<KernelEvent> kernel_events;  ///< those that were asked for; a Perfetto trace has them too
     std::vector<std::pair<std::string, double>> times;  ///< stage, seconds since the kernel started, or since `resumed`
     double start_s = 0, total_s = 0;  ///< host: QEMU's start to the first stage is unknown, to the end is total_s

@@ -89,8 +89,9 @@ void add_guest_options(CLI::App& app, GuestOptions& options) {
         ->check(CLI::Validator(check_mem, ""))
         ->capture_default_str()
         ->type_name("SIZE");
-    app.add_option("--smp", options.smp,
-                   "number of the guest's processors (default: those of the host, 4 at most; 1 with --deterministic)")
+    app.add_option(
+           "--smp", options.smp,
+           "number of the guest's processors (default: those of the host, 4 at most; 1 with --deterministic or --record)")
         ->check(CLI::Range(1, 64))
         ->type_name("N");
     add_kernel_options(app, options);
@@ -141,8 +142,8 @@ void add_guest_options(CLI::App& app, GuestOptions& options) {
     app.add_option("--log", options.log, "write the boot log there")->type_name("FILE");
     CLI::Option* trace =
         app.add_option("--trace", options.trace, "write a Perfetto trace of the GPU")->type_name("FILE.pftrace");
-    app.add_option("--record", options.record, "write a recording of everything that reaches the GPU, for lyra replay")
-        ->needs(deterministic)
+    app.add_option("--record", options.record,
+                   "write a recording of everything that reaches the GPU, for lyra replay; the guest has one processor")
         ->type_name("FILE");
     app.add_option("--kernel-events", options.kernel_events,
                    "into it trace events of the guest's kernel too, such as amdkfd or sched:sched_switch")

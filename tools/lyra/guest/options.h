@@ -17,7 +17,7 @@ struct GuestOptions {
     std::string kernel = guest_table().kernels.front(), release = guest_table().releases.front();   ///< rows of guests.tsv
     std::vector<std::string> packages;    ///< Debian packages that the compiler's root and the guest have beside their own
     unsigned cus = 8;
-    unsigned smp = 0;                     ///< 0: as many as suit the host, in a deterministic guest 1
+    unsigned smp = 0;                     ///< 0: as many as suit the host, in a deterministic or recorded guest 1
     bool stock_driver = false;            ///< Debian's amdgpu.ko itself; with KVM always
     std::string kernel_tree;  ///< the user's own kernel, a source tree; kernel is the row of guests.tsv that is nearest
     std::vector<std::string> debug;  ///< what that kernel is to look for, parts of tools/guest/kernel

@@ -13,6 +13,7 @@ namespace fs = std::filesystem;
 
 int GuestMachine::shell() {
     if (options_.deterministic) throw UserError("--deterministic: what is typed into a shell comes at any time");
+    record_ = options_.record;
     const SavedAs as{kJobDiskBytes};
     const bool saved = can_go_on({}) && has_snapshot(snapshot_of(as), as);
     termios terminal{};

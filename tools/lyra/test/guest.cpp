@@ -7,6 +7,8 @@
 #include <map>
 #include <sstream>
 
+#include <nlohmann/json.hpp>
+
 #include "common/trace_read.h"
 #include "tools/lyra/cli/side_by_side.h"
 #include "tools/lyra/guest/checks.h"
@@ -202,6 +204,28 @@ void test_saved_machine(const GuestOptions& options, Report& report) {
                forks.out + forks.err);
 }
 
+/// Guests in the host's time, with a process and with several: what the device did is done again without them.
+void test_recording(const GuestOptions& options, Report& report) {
+    WorkDir work;
+    for (const char* name : {"vector_add", "multiprocess"}) {
+        const std::string file = (work.path() / name).string();
+        const Captured recorded = capture({own_program().string(), "run", "--kernel", options.kernel, "--record", file,
+                                           (source_dir() / "examples" / (std::string(name) + ".hip")).string()},
+                                          true);
+        const Captured replayed = capture({own_program().string(), "replay", "--check", "--json", file}, true);
+        const auto again = nlohmann::json::parse(replayed.out, nullptr, false);
+        std::string why = recorded.status != 0 || recorded.out.find("PASSED") == std::string::npos ? "not recorded\n" : "";
+        if (replayed.status != 0 || again.is_discarded())
+            why += "not replayed\n";
+        else if (again["device"]["time"] != "host" || again["instructions"] == 0 ||
+                 recorded.err.find("trace hash " + again["trace_hash"].get<std::string>()) == std::string::npos)
+            why += "another trace\n";
+        report.add(kGroup, fmt::format("{} in the host's time is recorded, and replayed to the same trace", name),
+                   why.empty() ? Verdict::Passed : Verdict::Failed,
+                   why.empty() ? why : why + recorded.out + recorded.err + replayed.out + replayed.err);
+    }
+}
+
 }  // namespace
 
 void test_packages(const GuestOptions& options, Report& report) {
@@ -229,7 +253,10 @@ void test_guest(const GuestOptions& options, Report& report) {
             test_timing_program(options, report);
             test_savevm(options, report);
         },
-        [&] { test_saved_machine(options, report); });
+        [&] {
+            test_saved_machine(options, report);
+            test_recording(options, report);
+        });
 }
 
 }  // namespace lyra::cli
