@@ -39,6 +39,7 @@ void Emitter::set_whole(bool whole) {
     whole_ = whole;
     first_mask_ = whole ? 1 : 2;
     last_mask_ = 7;
+    registers_ = kScratch;
     rows_noted_ = false;
     has_wide_ = false;
     held_ = {};
@@ -245,7 +246,7 @@ void Emitter::whole_block(const BasicBlock& block) {
     set_whole(true);
     held_ = {};
     if (!here.begins_with) here.begins_with = here.begins_loop ? loop_registers(here) : Registers{};
-    align(16);
+    align(64);
     L(here.code);
     held_ = *here.begins_with;
     if (const unsigned count = block.count(); count != 0) {

@@ -27,6 +27,13 @@ size_t masks_of(const std::vector<VectorOp>& ops) {
     return pairs.count();
 }
 
+bool has_wide_operands(const VectorOp& op) {
+    const InstInfo& row = info(op.inst->op);
+    bool wide = row.dst_dwords() > 1;
+    for (unsigned n = 0; n < row.profile->sources(); ++n) wide |= row.src_dwords(n) > 1;
+    return wide;
+}
+
 bool has_no_effect(const Inst& inst) { return inst.op == Op::s_nop || inst.op == Op::s_waitcnt; }
 
 }  // namespace
@@ -184,6 +191,7 @@ void Emitter::go_on(const BasicBlock& block, int32_t offset) {
 }
 
 void Emitter::block(const BasicBlock& block) {
+    align(64);
     L(block_labels_[static_cast<int32_t>(block.offset)]);
     const unsigned count = block.count();
     if (count != 0) {
@@ -297,6 +305,7 @@ void Emitter::vector_segment(const std::vector<VectorOp>& ops) {
     now_ = together(std::move(pointers));
     written_masks_.clear();
     bool writes_exec = false;
+    registers_ = std::ranges::any_of(ops, has_wide_operands) ? kScratch : static_cast<unsigned>(held_.size());
     for (const VectorOp& op : ops) {
         if (op.mask_out < 0) continue;
         const auto pair = static_cast<unsigned>(op.mask_out);
@@ -369,7 +378,7 @@ void Emitter::write_back(unsigned reg) {
         parts[held.kind == Kind::Second] = static_cast<int>(other);
         held.dirty = false;
     }
-    const Xbyak::Zmm half(kScratch);
+    const Xbyak::Zmm half(static_cast<int>(kScratch));
     for (unsigned n = 0; n < 2; ++n) {
         vshufps(half, Xbyak::Zmm(parts[0]), Xbyak::Zmm(parts[1]), n == 0 ? 0x88 : 0xdd);
         vmovdqa32(row(vgpr + n, strip) | exec_of(strip), half);
@@ -406,7 +415,7 @@ Emitter::Together Emitter::together(std::vector<const VectorOp*> ops) {
 Xbyak::Zmm Emitter::take_register() {
     int best = -1;
     size_t farthest = 0;
-    for (unsigned reg = 0; reg < kScratch; ++reg) {
+    for (unsigned reg = 0; reg < registers_; ++reg) {
         if (held_[reg].kind == Kind::None) {
             best = static_cast<int>(reg);
             break;
@@ -498,10 +507,10 @@ void Emitter::fill(unsigned number) {
         case Kind::First:
         case Kind::Second: {
             const unsigned strip = held_[number].strip;
-            vmovdqa32(Xbyak::Zmm(kScratch), row(static_cast<unsigned>(key), strip));
+            vmovdqa32(Xbyak::Zmm(static_cast<int>(kScratch)), row(static_cast<unsigned>(key), strip));
             const Xbyak::Address high = row(static_cast<unsigned>(key) + 1, strip);
-            held_[number].kind == Kind::First ? vpunpckldq(reg, Xbyak::Zmm(kScratch), high)
-                                              : vpunpckhdq(reg, Xbyak::Zmm(kScratch), high);
+            held_[number].kind == Kind::First ? vpunpckldq(reg, Xbyak::Zmm(static_cast<int>(kScratch)), high)
+                                              : vpunpckhdq(reg, Xbyak::Zmm(static_cast<int>(kScratch)), high);
             break;
         }
         case Kind::Scalar: vpbroadcastd(reg, scalar32(static_cast<unsigned>(key))); break;

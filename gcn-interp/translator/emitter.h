@@ -297,7 +297,8 @@ private:
     Together now_;
     size_t at_ = 0;  ///< instruction of now_ that is emitted
     Registers held_{};
-    static constexpr int kScratch = 31;  ///< no register of held_: for what is between two instructions
+    static constexpr unsigned kScratch = 31;  ///< where something may be 64-bit lanes: for what is between two instructions
+    unsigned registers_ = kScratch;  ///< that held_ may use
     struct Mask {
         int pair = -1;  ///< -1: free, -2: temporary
         bool dirty = false, pinned = false;
