@@ -136,6 +136,41 @@ bool add_plain(fuzz::Bytes& bytes, std::vector<uint32_t>& code, const CodeConfig
     return false;
 }
 
+/// Few registers, so that each instruction depends on those before: lane masks as masks and as values, SGPRs that change, EXEC,
+/// pairs of VGPRs that overlap.
+const std::vector<std::vector<uint32_t>> kDependent = {
+    {0x7d920501},  // v_cmp_lt_u32_e32 vcc, v1, v2
+    {0x7d880303},  // v_cmp_gt_i32_e32 vcc, v3, v1
+    {0xd0410006, 0x00020901},  // v_cmp_lt_f32_e64 s[6:7], v1, v4
+    {0x32020702},  // v_add_co_u32_e32 v1, vcc, v2, v3
+    {0x38040903},  // v_addc_co_u32_e32 v2, vcc, v3, v4, vcc
+    {0x3a080501},  // v_subb_co_u32_e32 v4, vcc, v1, v2, vcc
+    {0xd11c0603, 0x001a0501},  // v_addc_co_u32_e64 v3, s[6:7], v1, v2, s[6:7]
+    {0x00040903},  // v_cndmask_b32_e32 v2, v3, v4, vcc
+    {0xd1000001, 0x001a0702},  // v_cndmask_b32_e64 v1, v2, v3, s[6:7]
+    {0x7e06026a},  // v_mov_b32_e32 v3, vcc_lo
+    {0x6802026b},  // v_add_u32_e32 v1, vcc_hi, v1
+    {0x8688066a},  // s_and_b64 s[8:9], vcc, s[6:7]
+    {0xbeea0108},  // s_mov_b64 vcc, s[8:9]
+    {0xbeea0004},  // s_mov_b32 vcc_lo, s4
+    {0x88070406},  // s_xor_b32 s7, s6, s4
+    {0x68020204},  // v_add_u32_e32 v1, s4, v1
+    {0x2a040404},  // v_xor_b32_e32 v2, s4, v2
+    {0x0a060804},  // v_mul_f32_e32 v3, s4, v4
+    {0x80040804},  // s_add_u32 s4, s4, s8
+    {0x8e048309},  // s_lshl_b32 s4, s9, 3
+    {0xbefe016a},  // s_mov_b64 exec, vcc
+    {0x87fe087e},  // s_or_b64 exec, exec, s[8:9]
+    {0xbefe01c1},  // s_mov_b64 exec, -1
+    {0xbe8a206a},  // s_and_saveexec_b64 s[10:11], vcc
+    {0x7db20501},  // v_cmpx_lt_u32_e32 vcc, v1, v2
+    {0xd2800000, 0x00020902},  // v_add_f64 v[0:1], v[2:3], v[4:5]
+    {0xd2810001, 0x00020900},  // v_mul_f64 v[1:2], v[0:1], v[4:5]
+    {0xd1cc0003, 0x040e0101},  // v_fma_f64 v[3:4], v[1:2], v[0:1], v[3:4]
+    {0xd2900002, 0x00020287},  // v_lshrrev_b64 v[2:3], 7, v[1:2]
+    {0x7e020300},  // v_mov_b32_e32 v1, v0
+};
+
 /// One instruction; a branch goes to another one by number.
 struct Piece {
     std::vector<uint32_t> words;
@@ -209,11 +244,13 @@ TEST_F(TranslatorTest, RandomProgramsDoWhatTheInterpreterDoes) {
         fuzz::Bytes bytes(reinterpret_cast<const uint8_t*>(&seed), sizeof seed);
         Program program;
         const unsigned length = 1 + bytes.below(bytes.one_in(2) ? 4 : 40);
-        const bool branches = bytes.one_in(2);
+        const bool branches = bytes.one_in(2), dependent = bytes.one_in(2);
         for (unsigned n = 0; n < length; ++n) {
             std::vector<uint32_t> words;
             if (branches && bytes.one_in(5))
                 program.push_back(branch(bytes, length));
+            else if (dependent)
+                program.push_back({kDependent[bytes.below(static_cast<unsigned>(kDependent.size()))]});
             else if (add_plain(bytes, words, {kSgprs, kVgprs}))
                 program.push_back({words});
         }
@@ -237,11 +274,11 @@ TEST_F(TranslatorTest, RandomProgramsDoWhatTheInterpreterDoes) {
 
 TEST_F(TranslatorTest, ALoopThatCrossesAPageIsOneRegion) {
     constexpr uint32_t kLoop = kPageBytes - 8;
-    const uint32_t words[] = {0x80008100,              // s_add_u32 s0, s0, 1
+    const uint32_t words[] = {0x80008100,  // s_add_u32 s0, s0, 1
                               0x680000ff, 0x00012345,  // v_add_u32 v0, 0x12345, v0: half of it in each page
-                              0xbf078a00,              // s_cmp_lg_u32 s0, 10
-                              0xbf85fffb,              // s_cbranch_scc1 back to the first
-                              0xbf8f0000};             // s_setprio: the interpreter's
+                              0xbf078a00,  // s_cmp_lg_u32 s0, 10
+                              0xbf85fffb,  // s_cbranch_scc1 back to the first
+                              0xbf8f0000};  // s_setprio: the interpreter's
     std::vector<uint8_t> code(2 * kPageBytes);
     std::memcpy(code.data() + kLoop, words, sizeof words);
     const std::span<const uint8_t> both(code);
