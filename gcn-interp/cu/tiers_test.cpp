@@ -170,7 +170,7 @@ TEST_F(Tiers, OtherRoundingIsInterpreted) {
 
 /// Loads and stores of every order of lanes, with all of them on and some: what the interpreter does to memory and LDS.
 TEST_F(Tiers, LanesInEveryOrderMoveWhatTheInterpreterMoves) {
-    constexpr uint64_t kWords = 0x300;
+    constexpr uint64_t kWords = 0x340;
     ComputeUnit interpreted{env, memory, services, 4};
     // v4: offset of the lane, bytes; v0 is the lane
     const char* const orders[] = {"v_lshlrev_b32 v4, 2, v0", "v_lshlrev_b32 v4, 3, v0", "v_mov_b32 v4, 24",
@@ -205,14 +205,17 @@ TEST_F(Tiers, LanesInEveryOrderMoveWhatTheInterpreterMoves) {
         "v_lshlrev_b32 v5, 3, v0\n v_mul_u32_u24 v6, 77, v0\n ds_write_b64 v5, v[5:6]\n s_waitcnt lgkmcnt(0)\n";
     const std::string end =
         "\n s_waitcnt 0\n s_mov_b64 exec, -1\n v_lshlrev_b32 v5, 4, v0\n v_lshlrev_b32 v6, 3, v0\n ds_read_b64 v[12:13], v6\n"
-        "s_waitcnt lgkmcnt(0)\n global_store_dwordx4 v5, v[10:13], s[6:7]";
+        "s_waitcnt lgkmcnt(0)\n global_store_dwordx4 v5, v[10:13], s[6:7]\n"
+        "v_lshlrev_b32 v5, 2, v0\n global_store_dword v5, v14, s[6:7] offset:1024";
+    // A lane mask outlives the move.
+    const std::string before = "\n v_mov_b32 v14, 3\n v_cmp_gt_u32 vcc, 20, v0\n", after = "\n v_cndmask_b32 v14, v0, v1, vcc";
     for (const char* order : orders) {
         for (const char* on : lanes) {
             for (const char* move : moves) {
                 WorkgroupLaunch launch = simple(begin + order +
                                                 "\n v_mov_b32 v3, s1\n v_add_co_u32 v2, vcc, s0, v4\n"
                                                 "v_addc_co_u32 v3, vcc, 0, v3, vcc\n" +
-                                                on + "\n" + move + end);
+                                                on + before + move + after + end);
                 launch.rsrc1 |= 0xf0u << 12;
                 launch.lds_bytes = 1024;
                 const auto outcome = [&](ComputeUnit& on_unit) {
@@ -270,6 +273,8 @@ std::vector<std::array<uint64_t, kLanes>> nearly_alike(uint64_t data) {
         add(MemoryAt4GiB::kLimit - 0x1000, step, false);
         add(MemoryAt4GiB::kLimit - 128, step, false);
         add(MemoryAt4GiB::kLimit - 128, step, true);
+        add(MemoryAt4GiB::kLimit - 24 * step, step, true);  // within the second 16 lanes
+        add(MemoryAt4GiB::kLimit - 24 * step, step, false);
     }
     return tables;
 }
