@@ -331,6 +331,37 @@ TEST_F(Tiers, WholeWavesMoveWhatTheInterpreterMoves) {
     }
 }
 
+/// Whoever looks at a wave that has faulted finds every register as the interpreter leaves it, also a carry that the next
+/// instructions replace, and VGPRs that generated code had in registers.
+TEST_F(Tiers, AFaultLeavesTheStateOfTheInterpreter) {
+    for (const char* access : {"global_load_dword v6, v[8:9], off", "global_store_dwordx4 v[8:9], v[0:3], off"}) {
+        WorkgroupLaunch launch = simple(std::string("v_mov_b32 v1, -9\n v_add_co_u32 v2, vcc, v1, v0\n v_mov_b32 v8, 0\n"
+                                                    "v_mov_b32 v9, 0x77\n v_cvt_f64_i32 v[4:5], v0\n") +
+                                        access + "\n v_add_co_u32 v2, vcc, 1, v0\n v_mov_b32 v4, 0\n v_mov_b32 v5, 0");
+        launch.rsrc1 |= 0xf0u << 12;
+        ComputeUnit interpreted{env, memory, services, 4};
+        std::vector<Wave> waves;
+        std::vector<std::vector<VgprRow>> rows;
+        for (ComputeUnit* unit : {&interpreted, &cu}) {
+            unit->invalidate_code();
+            unit->launch(launch);
+            for (unsigned n = 0; n < 4; ++n) unit->run(1000);
+            ASSERT_EQ(unit->waves_live(), 1u);
+            const Wave& wave = unit->wave(0);
+            EXPECT_EQ(wave.state, WaveState::Halted);
+            waves.push_back(wave);
+            rows.emplace_back(wave.vgpr, wave.vgpr + wave.vgpr_count);
+            unit->kill_dispatch(launch.dispatch);
+        }
+        EXPECT_EQ(waves[0].sgpr, waves[1].sgpr) << access;
+        EXPECT_NE(waves[0].sgpr[CodeConfig::of(waves[0]).physical(kVccLo)], 0u);
+        EXPECT_EQ(waves[0].pc, waves[1].pc);
+        EXPECT_EQ(waves[0].instructions, waves[1].instructions);
+        EXPECT_EQ(std::memcmp(rows[0].data(), rows[1].data(), rows[0].size() * sizeof(VgprRow)), 0) << access;
+    }
+    EXPECT_GT(generated(), 0u);
+}
+
 /// More code than fits: the rest is interpreted, and what is not used any more makes room.
 TEST_F(Tiers, AFullCodeMemoryIsNoFault) {
     Translator little(Chip::gfx900, {size_t{8} << 10, 0, false});
