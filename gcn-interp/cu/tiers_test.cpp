@@ -94,7 +94,8 @@ TEST_F(Tiers, AStartedGroupFindsCodeThatHasChanged) {
 /// a function of the interpreter, by a store that is not in place, by code for some lanes, by the interpreter.
 TEST_F(Tiers, AStartedGroupBeginsAsTheFirstOne) {
     const char* const lefts[] = {"", "v_readfirstlane_b32 s5, v5", "s_movk_i32 s6, 0x4000\n global_load_dword v6, v5, s[0:1]",
-                                 "s_mov_b64 exec, 5\n v_mov_b32 v6, 9", "s_setprio 1\n v_mov_b32 v6, 9"};
+                                 "s_mov_b64 exec, 5\n v_mov_b32 v6, 9",
+                                 "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 1\n v_mov_b32 v6, 9"};
     for (const char* left : lefts) {
         WorkgroupLaunch launch =
             simple(std::string("v_add_u32 v7, v5, v6\n v_lshlrev_b32 v2, 2, v0\n global_store_dword v2, v7, s[0:1]\n"
