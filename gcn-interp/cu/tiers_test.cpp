@@ -93,14 +93,17 @@ TEST_F(Tiers, AStartedGroupFindsCodeThatHasChanged) {
 /// A wave finds what all waves begin with in VGPRs where the one before it left something: in registers only, written back for
 /// a function of the interpreter, by a store that is not in place, by code for some lanes, by the interpreter.
 TEST_F(Tiers, AStartedGroupBeginsAsTheFirstOne) {
-    const char* const lefts[] = {"", "v_readfirstlane_b32 s5, v5", "s_movk_i32 s6, 0x4000\n global_load_dword v6, v5, s[0:1]",
-                                 "s_mov_b64 exec, 5\n v_mov_b32 v6, 9",
-                                 "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 1\n v_mov_b32 v6, 9"};
-    for (const char* left : lefts) {
+    // Rounding in another way: all of it is interpreted.
+    const std::string interpreted = "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 1\n";
+    const std::string lefts[] = {interpreted, "", "v_readfirstlane_b32 s5, v5",
+                                 "s_movk_i32 s6, 0x4000\n global_load_dword v6, v5, s[0:1]",
+                                 "s_mov_b64 exec, 5\n v_mov_b32 v6, 9"};
+    for (const std::string& left : lefts) {
         WorkgroupLaunch launch =
-            simple(std::string("v_add_u32 v7, v5, v6\n v_lshlrev_b32 v2, 2, v0\n global_store_dword v2, v7, s[0:1]\n"
+            simple((left == interpreted ? left : "") +
+                   std::string("v_add_u32 v7, v5, v6\n v_lshlrev_b32 v2, 2, v0\n global_store_dword v2, v7, s[0:1]\n"
                                "v_mov_b32 v5, 7\n") +
-                   left);
+                   (left == interpreted ? "" : left));
         launch.rsrc1 |= 0xf0u << 12;
         ASSERT_TRUE(env.poison);
         cu.invalidate_code();
@@ -274,8 +277,11 @@ std::vector<std::array<uint64_t, kLanes>> nearly_alike(uint64_t data) {
         add(MemoryAt4GiB::kLimit - 0x1000, step, false);
         add(MemoryAt4GiB::kLimit - 128, step, false);
         add(MemoryAt4GiB::kLimit - 128, step, true);
-        add(MemoryAt4GiB::kLimit - 24 * step, step, true);  // within the second 16 lanes
         add(MemoryAt4GiB::kLimit - 24 * step, step, false);
+        // Low halves overflow within the second 16 lanes only.
+        auto& second = add(MemoryAt4GiB::kLimit - 0x1000, step, false);
+        for (unsigned lane = 16; lane < 32; ++lane)
+            second[lane] = (MemoryAt4GiB::kLimit - 8 * step + (lane - 16) * step) & 0xffffffff;
     }
     return tables;
 }
