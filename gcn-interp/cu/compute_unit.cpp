@@ -292,7 +292,9 @@ PageCode* ComputeUnit::generated_code(const Wave& wave, CodePage& page, uint64_t
 std::shared_ptr<Translator> make_translator(Chip chip) {
     const char* const wanted = std::getenv("LYRA_JIT");
     if (wanted != nullptr && std::string_view(wanted) == "off") return nullptr;
-    auto translator = Translator::supported() ? std::make_shared<Translator>(chip) : nullptr;
+    Translator::Options options;
+    if (Shadow::wanted()) options.hot = 0;  // all that runs is compared
+    auto translator = Translator::supported() ? std::make_shared<Translator>(chip, options) : nullptr;
     return translator && translator->usable() ? translator : nullptr;
 }
 

@@ -203,7 +203,6 @@ void Emitter::move_line(const Routine& routine, Xbyak::Label& other) {
 
 /// The same for global memory, where the window is looked up behind what the addresses are. Arguments: see find_window().
 void Emitter::move_whole(const Routine& routine, Xbyak::Label& other) {
-    constexpr uint8_t kOrDifferent = 0xf6;  // A | (B ^ C)
     const auto bytes = static_cast<int>(routine.words * 4);
     const auto row = [this](const Xbyak::Reg64& rows, unsigned strip, unsigned word = 0) {
         return ptr[rows + static_cast<int>(word * sizeof(VgprRow) + strip * 64)];

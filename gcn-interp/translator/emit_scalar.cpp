@@ -9,8 +9,6 @@ namespace {
 using Xbyak::Reg32;
 using Xbyak::Reg64;
 
-constexpr int kScc = static_cast<int>(offsetof(Wave, scc));
-
 bool is_constant(unsigned operand) {
     return operand == kSrcLiteral || (operand >= 128 && operand <= 208) || (operand >= 240 && operand <= 248);
 }

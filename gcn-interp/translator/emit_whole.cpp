@@ -15,14 +15,11 @@
 namespace lyra::gcn {
 namespace {
 
-constexpr int kScc = static_cast<int>(offsetof(Wave, scc));
 /// VGPRs that a loop keeps: four registers each. The others are for what instructions need in between.
 constexpr unsigned kLoopVgprs = 7;
 /// A calculation with more VGPRs than stay in registers, and so long that it pays to write them before and read them after,
 /// is done strip by strip.
 constexpr unsigned kManyVgprs = 7, kLongCalculation = 12;
-
-bool has_no_effect(const Inst& inst) { return inst.op == Op::s_nop || inst.op == Op::s_waitcnt; }
 
 bool touches(const ScalarSet& set, int pair) {
     return set.test(static_cast<size_t>(pair)) || set.test(static_cast<size_t>(pair) + 1);
@@ -425,12 +422,7 @@ void Emitter::whole_end(const BasicBlock& block) {
     if (block.branch.op == Op::s_cbranch_execz) return whole_go(block.next);
     if (block.branch.op == Op::s_cbranch_execnz) return whole_go(block.target);
     Xbyak::Label taken;
-    switch (block.branch.op) {
-        case Op::s_cbranch_scc0: cmp(byte[rbx + kScc], 0), je(taken, T_NEAR); break;
-        case Op::s_cbranch_scc1: cmp(byte[rbx + kScc], 0), jne(taken, T_NEAR); break;
-        case Op::s_cbranch_vccz: cmp(qword[scalar64(kVccLo).getRegExp()], 0), je(taken, T_NEAR); break;
-        default: cmp(qword[scalar64(kVccLo).getRegExp()], 0), jne(taken, T_NEAR); break;
-    }
+    jump_if_taken(block.branch.op, taken);
     const Registers held = held_;
     const bool noted = rows_noted_;
     whole_go(block.next);

@@ -8,12 +8,6 @@
 #include "gcn-interp/translator/emit_whole.h"
 
 namespace lyra::gcn {
-namespace {
-
-constexpr uint8_t kOrDifferent = 0xf6;  // A | (B ^ C)
-
-}  // namespace
-
 /// The step as it is for waves of any lanes; afterwards registers hold what they do at `end`.
 void Emitter::slow_path(const BasicBlock& block, const Step& step, unsigned done, const Registers& before,
                         const Masks& masks_before, Xbyak::Label slow, Xbyak::Label end) {

@@ -41,6 +41,9 @@ struct CodeFrame {
 using GeneratedFn = uint64_t (*)(CodeFrame* frame, Wave* wave, uint64_t budget, const uint8_t* target);
 
 inline constexpr int kExec = static_cast<int>(offsetof(Wave, exec));  ///< where generated code finds it
+inline constexpr int kScc = static_cast<int>(offsetof(Wave, scc));
+/// vpternlogd: A | (B ^ C)
+inline constexpr uint8_t kOrDifferent = 0xf6;
 inline constexpr unsigned kStripLanes = 16, kStrips = kLanes / kStripLanes;
 inline constexpr unsigned kMaxMasks = 3;  ///< lane masks that one segment may write
 
@@ -179,6 +182,7 @@ private:
     void go(int32_t offset);
     void go_on(const BasicBlock& block, int32_t offset);
     void choose(const BasicBlock& block);
+    void jump_if_taken(Op branch, const Xbyak::Label& taken);
 
     // All lanes on: see emit_whole.cpp
     struct WholeBlock;
@@ -310,6 +314,8 @@ private:
                    Xbyak::Label slow, Xbyak::Label end);
     std::vector<unsigned> written_masks_;  ///< pairs that the segment writes: r8, r9, ...
 };
+
+inline bool has_no_effect(const Inst& inst) { return inst.op == Op::s_nop || inst.op == Op::s_waitcnt; }
 
 /// How to emit a vector instruction, with what it touches; emit is nullptr when only the interpreter can.
 VectorOp vector_op(const Inst& inst, const CodeConfig& config);

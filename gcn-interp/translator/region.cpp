@@ -44,6 +44,9 @@ bool writes_exec(const Inst& inst) {
     }
 }
 
+/// Loads and stores become some 2 KB in all their ways, most calculations a few hundred bytes.
+size_t cost(const Inst& inst) { return inst.format == Format::FLAT || inst.format == Format::DS ? 4 : 1; }
+
 class Finder {
 public:
     Finder(const CodeBytes& code, Chip chip, const std::function<bool(uint32_t)>& is_known)
@@ -52,11 +55,10 @@ public:
     Region find(uint32_t entry) {
         Region region;
         std::vector<uint32_t> todo{entry};
-        size_t steps = 0;
-        for (size_t i = 0; i < todo.size() && region.blocks.size() < kMaxRegionBlocks && steps < kMaxRegionSteps; ++i) {
+        for (size_t i = 0; i < todo.size() && region.blocks.size() < kMaxRegionBlocks && region.cost < kMaxRegionCost; ++i) {
             region.blocks.push_back(block(todo[i]));
             const BasicBlock& added = region.blocks.back();
-            steps += added.steps.size();
+            for (const Step& step : added.steps) region.cost += cost(step.inst);
             const auto want = [&](int32_t offset) {
                 if (offset < 0 || offset >= static_cast<int32_t>(code_.bytes.size())) return;
                 const auto at = static_cast<uint32_t>(offset);

@@ -47,9 +47,10 @@ struct BasicBlock {
 
 struct Region {
     std::vector<BasicBlock> blocks;  ///< the first one holds the entry
+    size_t cost = 0;  ///< in calculations: how much code it becomes, and how long generating that takes
 };
 
-inline constexpr unsigned kMaxRegionBlocks = 64, kMaxBlockSteps = 256, kMaxRegionSteps = 1024;
+inline constexpr unsigned kMaxRegionBlocks = 64, kMaxBlockSteps = 256, kMaxRegionCost = 1024;
 
 struct CodeBytes {
     std::span<const uint8_t> bytes;  ///< one page, or two that follow each other: a loop that crosses is one region

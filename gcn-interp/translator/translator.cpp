@@ -68,14 +68,12 @@ void PageCode::generate(uint32_t offset) {
     };
     unit->region = discover({page_.bytes_, page_.crosses_within_}, offset, translator_.chip_,
                             [&](uint32_t at) { return existing(at) != nullptr; });
-    size_t steps = 0;
-    for (const BasicBlock& block : unit->region.blocks) steps += block.steps.size();
     // A block without an instruction of its own would hand every wave back at once.
     if (unit->region.blocks.front().count() == 0) {
         code_[offset / 4].store(kNever, std::memory_order_release);
         return;
     }
-    if (!translator_.may_generate(steps)) {
+    if (!translator_.may_generate(unit->region.cost)) {
         heat_[offset / 4].store(0, std::memory_order_relaxed);  // ask again later
         return;
     }
@@ -168,10 +166,10 @@ uint64_t Translator::run(const uint8_t* code, ExecContext& ctx, uint64_t page_va
     return budget - left;
 }
 
-bool Translator::may_generate(size_t steps) {
-    const uint64_t allowed = kFreeSteps + counters_.executed.load(std::memory_order_relaxed) / kRunPerStep;
-    if (options_.limited && steps_.load(std::memory_order_relaxed) + steps > allowed) return false;
-    steps_.fetch_add(steps, std::memory_order_relaxed);
+bool Translator::may_generate(size_t cost) {
+    const uint64_t allowed = kFreeCost + counters_.executed.load(std::memory_order_relaxed) / kRunPerCost;
+    if (options_.limited && generated_.load(std::memory_order_relaxed) + cost > allowed) return false;
+    generated_.fetch_add(cost, std::memory_order_relaxed);
     return true;
 }
 
@@ -196,7 +194,8 @@ void Translator::erase_unused() {
 }
 
 std::shared_ptr<TranslatedPage> Translator::page(const PagesOfCode& from) {
-    const uint64_t hash = hash_of(from.page);
+    // Of both: the guest decides how many next pages one page has.
+    const uint64_t hash = hash_of(from.page) * 31 + hash_of(from.next);
     const std::lock_guard lock(mutex_);
     const auto [first, last] = pages_.equal_range(hash);
     for (auto at = first; at != last; ++at) {

@@ -121,23 +121,23 @@ public:
 
 private:
     friend class PageCode;
-    bool may_generate(size_t steps);
+    bool may_generate(size_t cost);
     void count_generated(size_t blocks, uint64_t ns);
     /// Give up the pages that no compute unit has any more.
     void drop_unused();
     void erase_unused();
 
     static constexpr size_t kMaxPages = 1024;
-    /// Instructions that may be generated at once, and one more for each so many that ran: a guest that writes its code anew
-    /// all the time is interpreted.
-    static constexpr uint64_t kFreeSteps = 50'000, kRunPerStep = 16;
+    /// What may be generated at once (Region::cost), and one more for each so many instructions that ran: a guest that writes
+    /// its code anew all the time is interpreted.
+    static constexpr uint64_t kFreeCost = 50'000, kRunPerCost = 16;
 
     Chip chip_;
     Options options_;
     std::shared_ptr<CodeArena> arena_;  ///< also of pages that outlive this
     const uint8_t* entry_ = nullptr;
     Counters counters_;
-    std::atomic<uint64_t> steps_{0};
+    std::atomic<uint64_t> generated_{0};
     std::mutex mutex_;
     std::unordered_multimap<uint64_t, std::shared_ptr<TranslatedPage>> pages_;
 };

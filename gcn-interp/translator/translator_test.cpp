@@ -304,6 +304,20 @@ TEST_F(TranslatorTest, ALoopThatCrossesAPageIsOneRegion) {
     }
 }
 
+/// Two pages of what takes most code: the buffer holds it, with all that stands behind.
+TEST_F(TranslatorTest, TheLongestRegionIsGenerated) {
+    static constexpr uint32_t kMoves[][2] = {{0xdc5c8000, 0x047f0000},  // global_load_dwordx4 v[4:7], v[0:1], off
+                                             {0xdc7c8000, 0x007f0400},  // global_store_dwordx4 v[0:1], v[4:7], off
+                                             {0xdc548000, 0x04040002}};  // global_load_dwordx2 v[4:5], v2, s[4:5]
+    for (const auto& words : kMoves) {
+        std::vector<uint8_t> code(2 * kPageBytes);
+        for (size_t at = 0; at < code.size(); at += sizeof words) std::memcpy(code.data() + at, words, sizeof words);
+        const std::span<const uint8_t> both(code);
+        const auto shared = translator.page({both.first(kPageBytes), both.subspan(kPageBytes), true});
+        EXPECT_NE(shared->code({kSgprs, kVgprs})->at(0), nullptr) << std::hex << words[0];
+    }
+}
+
 TEST_F(TranslatorTest, BlocksAndTheTimeThatTheyTookAreCounted) {
     const Translator::Generated before = Translator::generated_by_process();
     const auto shared = translator.page({page_of({0x7e000280, 0xbf810000}), {}, false});  // v_mov_b32 v0, 0; s_endpgm

@@ -18,7 +18,6 @@ constexpr uint32_t kOther = 0x7fb5a5a5, kStale = 0xdead5678;
 class Begin : public ::testing::TestWithParam<Backend> {
 protected:
     void SetUp() override {
-        if (GetParam() > kWidest || !supported(GetParam())) GTEST_SKIP() << "not on this host";
         fill_row(others.lane, kOther);
         for (VgprRow& row : rows) fill_row(row.lane, kStale);
         image.sgpr_count = 32;
@@ -95,7 +94,14 @@ TEST_P(Begin, RowsThatHoldTheOthersAreNotWritten) {
     for (unsigned n = 2; n <= 8; ++n) EXPECT_TRUE(holds(n, kStale)) << n;
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, Begin, ::testing::ValuesIn(kAllBackends),
+/// Those that this build has and this host can run.
+std::vector<Backend> host_backends() {
+    std::vector<Backend> found;
+    std::copy_if(std::begin(kAllBackends), std::end(kAllBackends), std::back_inserter(found),
+                 [](Backend each) { return each <= kWidest && supported(each); });
+    return found;
+}
+INSTANTIATE_TEST_SUITE_P(Backends, Begin, ::testing::ValuesIn(host_backends()),
                          [](const auto& each) { return kBackendNames[static_cast<size_t>(each.param)]; });
 
 }  // namespace
