@@ -204,7 +204,7 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit, FirstCode* first) {
             page_va = page ? va : 1;
         }
         if (generated != nullptr && may_run_translated(wave)) {
-            if (const uint8_t* code = generated->at(pc % kPageBytes)) {
+            if (const uint8_t* code = generated->at(pc % kPageBytes, wave)) {
                 uint64_t stopped_at = pc;
                 const uint64_t ran = shadow_
                                          ? shadow_->run(*translator_, *generated, ctx, *page, page_va, limit - done, stopped_at)

@@ -163,7 +163,7 @@ uint64_t Shadow::run(Translator& translator, PageCode& generated, ExecContext& c
     ctx.request = Request::None;
     uint64_t ran = 0;
     while (ran < done && !ctx.yield && ctx.fault == Fault::None) {
-        const uint8_t* const code = generated.at(ctx.wave.pc % kPageBytes);
+        const uint8_t* const code = generated.at(ctx.wave.pc % kPageBytes, ctx.wave);
         uint64_t n = code != nullptr ? translator.run(code, ctx, page_va, done - ran, stopped_at) : 0;
         if (n == 0) n = interpret(ctx, page, page_va, 1, stopped_at);
         ran += n;

@@ -20,6 +20,15 @@ void Emitter::write_back(unsigned reg) {
     note_rows_written();
     const auto vgpr = static_cast<unsigned>(held_[reg].key);
     const unsigned strip = held_[reg].strip;
+    if (strip == kFirstLanes) {
+        const Xbyak::Zmm lanes(static_cast<int>(kScratch));
+        for (unsigned each = 0; each < kStrips; ++each) {
+            lanes_from_first(lanes, reg, each);
+            vmovdqa32(row(vgpr, each), lanes);
+        }
+        held_[reg].dirty = false;
+        return;
+    }
     if (held_[reg].kind == Kind::Vgpr) {
         vmovdqa32(row(vgpr, strip) | exec_of(strip), Xbyak::Zmm(static_cast<int>(reg)));
         held_[reg].dirty = false;
@@ -42,6 +51,7 @@ void Emitter::write_back(unsigned reg) {
 size_t Emitter::next_use(const Held& held) const {
     const bool wide = held.kind == Kind::First || held.kind == Kind::Second;
     if (held.kind != Kind::Vgpr && !wide) return held.kind == Kind::None ? ~size_t{0} : at_ + 8;
+    if (held.strip == kFirstLanes) return at_ + (held.dirty ? 1 : 8);  // to write rows from it takes long
     const size_t next = held.strip > strip_ ? at_ : at_ + 1;
     const size_t never = now_.ops.size();
     size_t first = never;
@@ -146,9 +156,16 @@ Xbyak::Zmm Emitter::load(Kind kind, uint64_t key) {
         held_[static_cast<unsigned>(reg)].pinned = true;
         return Xbyak::Zmm(reg);
     }
+    const int first_lanes = kind == Kind::Vgpr ? find_first_lanes(static_cast<unsigned>(key)) : -1;
+    if (first_lanes >= 0) held_[static_cast<unsigned>(first_lanes)].pinned = true;
     const Xbyak::Zmm reg = take_register();
     held_[static_cast<unsigned>(reg.getIdx())] = {kind, false, true, key, strip_};
-    fill(static_cast<unsigned>(reg.getIdx()));
+    if (kind == Kind::Vgpr && strip_ == kFirstLanes)
+        held_[static_cast<unsigned>(reg.getIdx())].distance = affine_.at(static_cast<unsigned>(key));
+    if (first_lanes >= 0 && held_[static_cast<unsigned>(first_lanes)].dirty)
+        lanes_from_first(reg, static_cast<unsigned>(first_lanes), strip_);
+    else
+        fill(static_cast<unsigned>(reg.getIdx()));
     return reg;
 }
 
@@ -157,7 +174,12 @@ void Emitter::fill(unsigned number) {
     const Xbyak::Zmm reg(static_cast<int>(number));
     const uint64_t key = held_[number].key;
     switch (held_[number].kind) {
-        case Kind::Vgpr: vmovdqa32(reg, row(static_cast<unsigned>(key), held_[number].strip)); break;
+        case Kind::Vgpr:
+            if (held_[number].strip == kFirstLanes)
+                first_lanes_of_rows(reg, static_cast<unsigned>(key));
+            else
+                vmovdqa32(reg, row(static_cast<unsigned>(key), held_[number].strip));
+            break;
         case Kind::First:
         case Kind::Second: {
             const unsigned strip = held_[number].strip;
@@ -393,8 +415,20 @@ Xbyak::Opmask Emitter::mask(unsigned pair) {
     }
     const Xbyak::Opmask k = take_mask();
     masks_[static_cast<unsigned>(k.getIdx())] = {static_cast<int>(pair), false, true, strip_};
-    kmovw(k, ptr[(scalar32(pair).getRegExp() + static_cast<int>(strip_) * 2)]);
+    load_mask(k, pair, strip_);
     return k;
+}
+
+/// From its pair of SGPRs.
+void Emitter::load_mask(const Xbyak::Opmask& to, unsigned pair, unsigned strip) {
+    if (strip != kFirstLanes) {
+        kmovw(to, ptr[(scalar32(pair).getRegExp() + static_cast<int>(strip) * 2)]);
+        return;
+    }
+    mov(rcx, scalar64(pair));
+    mov(rax, kFirstLaneBits);
+    pext(rax, rcx, rax);
+    kmovw(to, eax);
 }
 
 void Emitter::define_mask(unsigned pair, const Xbyak::Opmask& value) {

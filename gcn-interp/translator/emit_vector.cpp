@@ -214,6 +214,7 @@ VectorOp vector_op(const Inst& inst, const CodeConfig& config) {
         note(set, config.physical(pair), 2);
         return true;
     };
+    ScalarSet values;
     for (unsigned n = 0; n < row.profile->sources(); ++n) {
         unsigned number = inst.src[n];
         if (info(row.profile->src[n]).kind == Kind::Mask) {
@@ -225,9 +226,13 @@ VectorOp vector_op(const Inst& inst, const CodeConfig& config) {
             if (!vectors(op.uses.vector_reads, number - kSrcVgpr0, dwords)) return {};
         } else if (!constant_of(inst, number, dwords, row.float_source(n)).is_constant) {
             if (!are_scalar_registers(number, dwords, config)) return {};
-            note(op.uses.reads, config.physical(number), dwords);
+            note(values, config.physical(number), dwords);
         }
     }
+    // One pair as a lane mask and as a value: emitters look for it in one place.
+    if (op.mask_in >= 0 && (values.test(static_cast<size_t>(op.mask_in)) || values.test(static_cast<size_t>(op.mask_in) + 1)))
+        return {};
+    op.uses.reads |= values;
     const bool through_dpp = is_dpp(inst.format);
     if (through_dpp && (row.has(flag::CarryOut) || row.dst_dwords() != 1)) return {};
     if ((through_dpp || row.has(flag::ReadsDst)) && !vectors(op.uses.vector_reads, inst.dst, row.dst_dwords())) return {};

@@ -15,8 +15,11 @@
 namespace lyra::gcn {
 namespace {
 
-/// VGPRs that a loop keeps: four registers each. The others are for what instructions need in between.
-constexpr unsigned kLoopVgprs = 7;
+/// VGPRs that a loop keeps: four registers each, or one each of those that are affine. The others are for what instructions
+/// need in between.
+constexpr unsigned kLoopVgprs = 7, kLoopAffine = 10;
+/// Versions of one block.
+constexpr size_t kVersions = 3;
 /// A calculation with more VGPRs than stay in registers, and so long that it pays to write them before and read them after,
 /// is done strip by strip.
 constexpr unsigned kManyVgprs = 7, kLongCalculation = 12;
@@ -45,13 +48,15 @@ void Emitter::set_whole(bool whole) {
 
 // Blocks and loops --------------------------------------------------------------------------------------------------------
 
-/// Steps from `first` on that calculate, without memory or functions of the interpreter. @return the first one that does not
+/// Steps from `first` on that calculate, without memory, addresses or functions of the interpreter. @return the first one that
+/// does not
 size_t Emitter::calculation_end(const BasicBlock& block, size_t first) const {
     size_t i = first;
     for (; i < block.steps.size(); ++i) {
         const Step& step = block.steps[i];
         if (has_no_effect(step.inst)) continue;
         const StepPlan& plan = plan_of(block, i);
+        if (plan.feeds_address) break;
         if (step.writes_exec || (plan.vector.emit == nullptr && plan.scalar.emit == nullptr)) break;
     }
     return i;
@@ -87,7 +92,7 @@ bool Emitter::stays_whole(const BasicBlock& block) const {
             continue;
         }
         const StepPlan& plan = plan_of(block, i);
-        if (plan.scalar.emit == nullptr && !plan.move && !plan.scalar_load) return false;
+        if (plan.scalar.emit == nullptr && !plan.move && !plan.scalar_load && !plan.feeds_address) return false;
     }
     return true;
 }
@@ -130,6 +135,7 @@ void Emitter::keep_in_loop(WholeBlock& head, const std::map<int32_t, const Basic
     for (const int32_t each : head.loop) {
         for (const StepPlan& plan : plans_[blocks.at(each)]) {
             const VectorSet both = plan.vectors(), &reads = plan.vector.uses.vector_reads;
+            if (!plan.feeds_address && !plan.move) head.lanes_read |= reads;
             for (size_t n = both._Find_first(); n < both.size(); n = both._Find_next(n)) {
                 Use& use = all[static_cast<unsigned>(n)];
                 use.vgpr = static_cast<unsigned>(n);
@@ -142,15 +148,19 @@ void Emitter::keep_in_loop(WholeBlock& head, const std::map<int32_t, const Basic
     std::vector<Use> best;
     for (const auto& [vgpr, use] : all) best.push_back(use);
     std::ranges::stable_sort(best, std::greater{}, [](const Use& use) { return std::pair(use.worth(), use.uses); });
-    for (size_t i = 0; i < std::min<size_t>(best.size(), kLoopVgprs); ++i) head.keeps.push_back(best[i].vgpr);
+    for (const Use& use : best) head.keeps.push_back(use.vgpr);
 }
 
 /// Which blocks begin loops, and what those keep in registers.
 void Emitter::plan_whole(const Region& region) {
     std::map<int32_t, const BasicBlock*> blocks;
     for (const BasicBlock& each : region.blocks) blocks[static_cast<int32_t>(each.offset)] = &each;
-    for (const BasicBlock& each : region.blocks)
-        whole_blocks_[static_cast<int32_t>(each.offset)].any_lanes = is_mostly_calculation(each);
+    for (const BasicBlock& each : region.blocks) {
+        WholeBlock& whole = whole_blocks_[static_cast<int32_t>(each.offset)];
+        whole.block = &each;
+        whole.any_lanes = is_mostly_calculation(each);
+        whole.versions.emplace_back();
+    }
     const auto next_of = [&](const BasicBlock& block) {
         std::vector<int32_t> next;
         if (block.end == BlockEnd::Next || block.end == BlockEnd::Choice) next.push_back(block.next);
@@ -207,42 +217,80 @@ void Emitter::plan_whole(const Region& region) {
         if (std::ranges::all_of(head.loop, [&](int32_t each) { return stays_whole(*blocks[each]); }))
             keep_in_loop(head, blocks);
     }
-    // In an order in which most blocks follow one that jumps to them.
-    for (auto block = finished.rbegin(); block != finished.rend(); ++block) {
-        if (!whole_blocks_[static_cast<int32_t>((*block)->offset)].any_lanes) whole_block(**block);
+    for (size_t i = 0; i < finished.size(); ++i)
+        whole_blocks_[static_cast<int32_t>(finished[i]->offset)].order = finished.size() - i;
+    entered_at_ = static_cast<int32_t>(region.blocks.front().offset);
+    WholeBlock& entry = whole_blocks_[entered_at_];
+    if (const Affine affine = affine_rows(); !affine.empty() && !entry.any_lanes) add_version(entry, affine);
+    whole_versions();
+}
+
+/// Emits all versions, and those that they jump to.
+void Emitter::whole_versions() {
+    while (true) {
+        WholeBlock* first = nullptr;
+        Version* version = nullptr;
+        for (auto& [offset, whole] : whole_blocks_) {
+            if (whole.any_lanes || (first != nullptr && whole.order >= first->order)) continue;
+            const auto next = std::ranges::find(whole.versions, false, &Version::emitted);
+            if (next != whole.versions.end()) first = &whole, version = &*next;
+        }
+        if (first == nullptr) return;
+        version->emitted = true;
+        whole_block(*first->block, *version);
     }
+}
+
+Emitter::Version& Emitter::add_version(WholeBlock& to, const Affine& affine) {
+    Version& version = to.versions.emplace_back();
+    version.affine = affine;
+    return version;
+}
+
+/// The version of a block to jump to with these affine VGPRs: made where there is none, unless there are many already.
+Emitter::Version& Emitter::version_for(WholeBlock& to, const Affine& affine) {
+    if (const auto same = std::ranges::find(to.versions, affine, &Version::affine); same != to.versions.end()) return *same;
+    if (to.versions.size() < kVersions) return add_version(to, affine);
+    Version* best = &to.versions.front();
+    for (Version& each : to.versions) {
+        const bool are_here = std::ranges::includes(affine, each.affine);
+        if (are_here && each.affine.size() > best->affine.size()) best = &each;
+    }
+    return *best;
 }
 
 /// What registers hold where a loop begins: what is there already stays where it is.
-Emitter::Registers Emitter::loop_registers(const WholeBlock& head) const {
+Emitter::Registers Emitter::loop_registers(const WholeBlock& head, const Affine& affine) const {
     Registers wanted{};
-    std::vector<std::pair<unsigned, unsigned>> missing;
+    std::vector<Held> missing;
+    const auto want = [&](unsigned vgpr, unsigned strip, uint32_t distance, bool may_differ) {
+        const auto same = [&](const Held& held) { return held.kind == Kind::Vgpr && held.key == vgpr && held.strip == strip; };
+        const auto found = std::ranges::find_if(held_, same);
+        const Held held{Kind::Vgpr, may_differ, false, vgpr, strip, distance};
+        found == held_.end() ? missing.push_back(held) : void(wanted[static_cast<size_t>(found - held_.begin())] = held);
+    };
+    unsigned first_lanes = 0, vgprs = 0;
+    for (const auto& [vgpr, distance] : affine) {
+        if (first_lanes++ < kLoopAffine) want(vgpr, kFirstLanes, distance, true);
+    }
+    const unsigned room = (kLoopVgprs * kStrips - std::min(first_lanes, kLoopAffine)) / kStrips;
     for (const unsigned vgpr : head.keeps) {
-        for (unsigned strip = 0; strip < kStrips; ++strip) {
-            const auto same = [&](const Held& held) {
-                return held.kind == Kind::Vgpr && held.key == vgpr && held.strip == strip;
-            };
-            const auto found = std::ranges::find_if(held_, same);
-            if (found == held_.end()) {
-                missing.emplace_back(vgpr, strip);
-            } else {
-                wanted[static_cast<size_t>(found - held_.begin())] = {Kind::Vgpr, true, false, vgpr, strip};
-            }
-        }
+        const bool is_affine = affine.contains(vgpr);
+        if ((is_affine && !head.lanes_read.test(vgpr)) || vgprs++ >= room) continue;
+        for (unsigned strip = 0; strip < kStrips; ++strip) want(vgpr, strip, 0, !is_affine);
     }
-    for (const auto& [vgpr, strip] : missing) {
-        const auto free = std::ranges::find(wanted, Kind::None, &Held::kind);
-        *free = {Kind::Vgpr, true, false, vgpr, strip};
-    }
+    for (const Held& held : missing) *std::ranges::find(wanted, Kind::None, &Held::kind) = held;
     return wanted;
 }
 
-void Emitter::whole_block(const BasicBlock& block) {
+void Emitter::whole_block(const BasicBlock& block, Version& here) {
     const auto offset = static_cast<int32_t>(block.offset);
-    WholeBlock& here = whole_blocks_[offset];
+    const WholeBlock& all = whole_blocks_[offset];
     set_whole(true);
-    held_ = {};
-    if (!here.begins_with) here.begins_with = here.begins_loop ? loop_registers(here) : Registers{};
+    affine_ = here.affine;
+    no_wrap_.reset();
+    affine_masks_.reset();
+    if (!here.begins_with) here.begins_with = all.begins_loop ? loop_registers(all, affine_) : Registers{};
     align(64);
     L(here.code);
     held_ = *here.begins_with;
@@ -273,9 +321,16 @@ void Emitter::whole_entry(const BasicBlock& block) {
     cmp(qword[rbx + kExec], -1);
     jne(block_labels_[offset], T_NEAR);
     kxnorq(k0, k0, k0);
-    held_ = *whole.begins_with;
-    for (unsigned reg = 0; reg < held_.size(); ++reg) fill(reg);
-    jmp(whole.code, T_NEAR);
+    const bool may_stay_long = whole.begins_loop || offset == entered_at_;
+    for (auto version = whole.versions.rbegin(); version != whole.versions.rend(); ++version) {
+        if (!may_stay_long && !version->affine.empty()) continue;  // to look at rows takes longer than that saves
+        Xbyak::Label other;
+        check_affine_rows(version->affine, other);
+        held_ = *version->begins_with;
+        for (unsigned reg = 0; reg < held_.size(); ++reg) fill(reg);
+        jmp(version->code, T_NEAR);
+        L(other);
+    }
 }
 
 void Emitter::whole_steps(const BasicBlock& block) {
@@ -287,6 +342,7 @@ void Emitter::whole_steps(const BasicBlock& block) {
         const Step& step = block.steps[i];
         if (has_no_effect(step.inst)) continue;
         at_ = i;
+        if (emit_affine(block, i)) continue;
         if (i >= in_place) {
             in_place = calculation_end(block, i);
             if (is_long_calculation(block, i, in_place)) {
@@ -332,19 +388,28 @@ void Emitter::whole_general(const BasicBlock& block, size_t first, size_t last) 
     now_ = std::move(before);
     set_whole(true);
     kxnorq(k0, k0, k0);
+    for (size_t i = first; i < last; ++i) forget_affine_of(block, i);
 }
 
 /// @param step  adds or subtracts with carry
 bool Emitter::is_dead_mask(const BasicBlock& block, size_t step) const {
     const int pair = plan_of(block, step).vector.mask_out;
-    for (size_t i = step + 1; i < block.steps.size(); ++i) {
+    // VGPRs that may be affine and not the same in all lanes: at what is computed from those a wave may give up.
+    VectorSet varying;
+    for (const auto& [vgpr, distance] : affine_) varying.set(vgpr, distance != 0);
+    for (size_t i = step; i < block.steps.size(); ++i) {
         const StepPlan& plan = plan_of(block, i);
         if (has_no_effect(block.steps[i].inst)) continue;
-        if (plan.vector.emit == nullptr && plan.scalar.emit == nullptr) return false;
-        const Uses& uses = plan.vector.emit != nullptr ? plan.vector.uses : plan.scalar.uses;
-        if (touches(uses.reads, pair)) return false;
-        if (plan.vector.emit != nullptr && plan.vector.mask_out == pair) return true;
-        if (touches(uses.writes, pair) || block.steps[i].writes_exec) return false;
+        const bool varies = (plan.vector.uses.vector_reads & varying).any();
+        if (i != step) {
+            if (plan.vector.emit == nullptr && plan.scalar.emit == nullptr) return false;
+            if (varies && plan.feeds_address) return false;
+            const Uses& uses = plan.vector.emit != nullptr ? plan.vector.uses : plan.scalar.uses;
+            if (touches(uses.reads, pair)) return false;
+            if (plan.vector.emit != nullptr && plan.vector.mask_out == pair) return true;
+            if (touches(uses.writes, pair) || block.steps[i].writes_exec) return false;
+        }
+        varying = varies ? varying | plan.writes : varying & ~plan.writes;
     }
     return false;
 }
@@ -355,20 +420,37 @@ void Emitter::whole_vector(const BasicBlock& block, size_t step) {
     // One pair has a mask for each strip. What reads its SGPRs as values finds them in memory.
     ScalarSet values = op.uses.reads;
     if (op.mask_in >= 0) values.reset(static_cast<size_t>(op.mask_in)).reset(static_cast<size_t>(op.mask_in) + 1);
-    for (const Mask& mask : masks_) {
-        if (mask.pair < 0 || !mask.dirty) continue;
-        const bool other = op.mask_out >= 0 && op.mask_out != mask.pair;
-        if (other || touches(values, mask.pair)) {
-            write_back_masks();
-            break;
-        }
-    }
+    masks_for(op, values, kStrips);
+    forget_other_masks(op, kStrips);
+    forget_affine(plan_of(block, step).writes, op.uses.vector_reads);
     for (strip_ = 0; strip_ < kStrips; ++strip_) {
         op.emit(*this, op);
         release_pins();
     }
-    if (op.mask_out >= 0) forget_scalars(op.uses.writes);
+    if (op.mask_out >= 0) {
+        forget_scalars(op.uses.writes);
+        affine_masks_.reset(static_cast<size_t>(op.mask_out));
+    }
     mask_is_dead_ = false;
+}
+
+/// Masks that the instruction reads as values, or as the other kind of mask, and those of other pairs that it would make dirty
+/// beside its own are written to their SGPRs. @param strips  kStrips: it has a mask for each strip; 1: of first lanes
+void Emitter::masks_for(const VectorOp& op, const ScalarSet& values, unsigned strips) {
+    const auto is_other_kind = [&](const Mask& mask) { return (mask.strip == kFirstLanes) == (strips == kStrips); };
+    const auto must_be_written = [&](const Mask& mask) {
+        if (mask.pair < 0 || !mask.dirty) return false;
+        if (op.mask_out >= 0 && op.mask_out != mask.pair) return true;
+        return touches(values, mask.pair) || (mask.pair == op.mask_in && is_other_kind(mask));
+    };
+    if (std::ranges::any_of(masks_, must_be_written)) write_back_masks();
+}
+
+/// The instruction writes all of a pair's mask, as the one kind: what is held of the other kind is nobody's any more.
+void Emitter::forget_other_masks(const VectorOp& op, unsigned strips) {
+    for (Mask& mask : masks_) {
+        if (mask.pair >= 0 && mask.pair == op.mask_out && (mask.strip == kFirstLanes) == (strips == kStrips)) mask = {};
+    }
 }
 
 void Emitter::whole_scalar(const Inst& inst, const ScalarOp& op) {
@@ -379,10 +461,17 @@ void Emitter::whole_scalar(const Inst& inst, const ScalarOp& op) {
         }
     }
     op.emit(*this, inst);
-    for (Mask& mask : masks_) {
-        if (mask.pair >= 0 && touches(op.uses.writes, mask.pair)) mask = {};
-    }
+    forget_masks(op.uses.writes);
     forget_scalars(op.uses.writes);
+}
+
+void Emitter::forget_masks(const ScalarSet& written) {
+    for (Mask& mask : masks_) {
+        if (mask.pair >= 0 && touches(written, mask.pair)) mask = {};
+    }
+    for (unsigned pair = 0; pair < kSccBit; ++pair) {
+        if (affine_masks_.test(pair) && touches(written, static_cast<int>(pair))) affine_masks_.reset(pair);
+    }
 }
 
 void Emitter::forget_scalars(const ScalarSet& written) {
@@ -438,13 +527,14 @@ void Emitter::whole_go(int32_t offset) {
         write_back_all();
         return go(offset);
     }
-    WholeBlock& to = found->second;
+    Version& to = version_for(found->second, affine_);
     if (!to.begins_with) {
         to.begins_with = held_;
         for (Held& held : *to.begins_with) {
-            if (held.kind != Kind::Vgpr) held = {};
+            const bool as_affine = held.strip == kFirstLanes, is_affine = to.affine.contains(static_cast<unsigned>(held.key));
+            if (held.kind != Kind::Vgpr || as_affine != is_affine) held = {};
         }
-        if (to.begins_loop) to.begins_with = loop_registers(to);
+        if (found->second.begins_loop) to.begins_with = loop_registers(found->second, to.affine);
     }
     conform(*to.begins_with);
     jmp(to.code, T_NEAR);
@@ -452,6 +542,12 @@ void Emitter::whole_go(int32_t offset) {
 
 /// Registers become what a block begins with.
 void Emitter::conform(const Registers& wanted) {
+    for (const Held& held : wanted) {
+        if (held.kind != Kind::Vgpr || held.strip == kFirstLanes || !affine_.contains(static_cast<unsigned>(held.key)))
+            continue;
+        strip_ = held.strip;
+        if (find(Kind::Vgpr, held.key) < 0) rows_of_affine(static_cast<unsigned>(held.key));
+    }
     const auto wanted_in = [&](const Held& held) {
         const auto same = [&](const Held& other) {
             return other.kind == Kind::Vgpr && other.key == held.key && other.strip == held.strip;
@@ -489,6 +585,7 @@ void Emitter::conform(const Registers& wanted) {
         });
         if (ready != moves.end()) {
             vmovdqa32(Xbyak::Zmm(static_cast<int>(ready->to)), Xbyak::Zmm(static_cast<int>(ready->from)));
+            used[ready->from] = wanted[ready->from].kind == Kind::Vgpr;
             moves.erase(ready);
             continue;
         }
@@ -513,12 +610,21 @@ void Emitter::write_back_all() {
     write_back_masks();
 }
 
-/// A pair that is dirty is so in all strips, and no other one is.
+/// A pair that is dirty is so in all strips, or as a mask of first lanes, and no other one is.
 void Emitter::write_back_masks() {
     std::array<int, kStrips> of{-1, -1, -1, -1};
     int pair = -1;
     for (unsigned k = 1; k < masks_.size(); ++k) {
         if (masks_[k].pair < 0 || !masks_[k].dirty) continue;
+        if (masks_[k].strip == kFirstLanes) {
+            kmovw(eax, Xbyak::Opmask(static_cast<int>(k)));
+            mov(rcx, kFirstLaneBits);
+            pdep(rax, rax, rcx);
+            imul(rax, rax, 0xffff);
+            mov(scalar64(static_cast<unsigned>(masks_[k].pair)), rax);
+            masks_[k].dirty = false;
+            return;
+        }
         of[masks_[k].strip] = static_cast<int>(k);
         pair = masks_[k].pair;
         masks_[k].pinned = true;

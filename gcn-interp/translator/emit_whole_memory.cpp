@@ -26,9 +26,7 @@ void Emitter::slow_path(const BasicBlock& block, const Step& step, unsigned done
             for (unsigned reg = 0; reg < held_.size(); ++reg) fill(reg);
             for (unsigned k = 1; k < masks_after.size(); ++k) {
                 const Mask& mask = masks_after[k];
-                if (mask.pair < 0) continue;
-                kmovw(Xbyak::Opmask(static_cast<int>(k)),
-                      ptr[(scalar32(static_cast<unsigned>(mask.pair)).getRegExp() + static_cast<int>(mask.strip) * 2)]);
+                if (mask.pair >= 0) load_mask(Xbyak::Opmask(static_cast<int>(k)), static_cast<unsigned>(mask.pair), mask.strip);
             }
             jmp(end, T_NEAR);
         });
@@ -58,21 +56,15 @@ void Emitter::whole_scalar_load(const BasicBlock& block, const Step& step, unsig
     scalar_memory(inst, slow, scratch);
     L(end);
     release_pins();
-    for (Mask& mask : masks_) {
-        if (mask.pair >= 0 &&
-            (written.test(static_cast<size_t>(mask.pair)) || written.test(static_cast<size_t>(mask.pair) + 1)))
-            mask = {};
-    }
+    forget_masks(written);
     forget_scalars(written);
     slow_path(block, step, done, before, masks_before, slow, end);
 }
 
-void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned done, const PlainMove& move) {
-    const Inst& inst = step.inst;
+/// A register for each value that is loaded, and what the move needs beside.
+Emitter::WholeMove Emitter::begin_move(const Inst& inst, const PlainMove& move, bool is_affine) {
     const Routine& kind = move.routine;
-    const auto bytes = static_cast<int>(kind.words * 4);
-    Xbyak::Label slow, end, not_lines, miss, found;
-    // Where the rows are: in a register, or -1
+    WholeMove m{inst, move, kind, static_cast<int>(kind.words * 4), Xbyak::Zmm(0), Xbyak::Zmm(0), {}, {}, {}, {}, {}};
     const auto place = [this](unsigned vgpr, unsigned strip) {
         strip_ = strip;
         narrow_held(vgpr);
@@ -80,27 +72,148 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
         if (reg >= 0) held_[static_cast<unsigned>(reg)].pinned = true;
         return reg;
     };
-    std::array<int, kStrips> low{}, high{};
-    std::array<std::array<int, kStrips>, 4> data{};
+    if (!is_affine) {
+        rows_of_affine(inst.vaddr);
+        if (kind.high) rows_of_affine(inst.vaddr + 1u);
+    }
+    for (unsigned w = 0; w < kind.words && !kind.loads; ++w) rows_of_affine(move.rows[0] + w);
     for (unsigned s = 0; s < kStrips; ++s) {
-        low[s] = place(inst.vaddr, s);
-        if (kind.high) high[s] = place(inst.vaddr + 1u, s);
-        for (unsigned w = 0; w < kind.words && !kind.loads; ++w) data[w][s] = place(move.rows[0] + w, s);
+        if (!is_affine) {
+            m.low[s] = place(inst.vaddr, s);
+            if (kind.high) m.high[s] = place(inst.vaddr + 1u, s);
+        }
+        for (unsigned w = 0; w < kind.words && !kind.loads; ++w) m.data[w][s] = place(move.rows[0] + w, s);
     }
     strip_ = 0;
-    const Xbyak::Zmm t = temporary(), different = temporary();
-    const Xbyak::Opmask k = temporary_mask();
-    std::array<std::array<std::array<int, kStrips>, 4>, 2> values{};  ///< by element, word, strip
+    m.t = temporary();
+    m.different = temporary();
     for (unsigned e = 0; e < kind.elements && kind.loads; ++e) {
         for (unsigned w = 0; w < kind.words; ++w) {
-            for (unsigned s = 0; s < kStrips; ++s) values[e][w][s] = temporary().getIdx();
+            for (unsigned s = 0; s < kStrips; ++s) m.values[e][w][s] = temporary().getIdx();
         }
     }
-    std::array<int, 4> quads{};
-    for (unsigned w = 0; w < 4 && !kind.loads && kind.words == 4; ++w) quads[w] = temporary().getIdx();
+    for (unsigned w = 0; w < 4 && !kind.loads && kind.words == 4; ++w) m.quads[w] = temporary().getIdx();
+    return m;
+}
+
+Xbyak::Address Emitter::memory_of(const WholeMove& m, unsigned e, unsigned s, int plus) {
+    return ptr[rsi + WholeMove::at[s] + (static_cast<int>(m.move.plus[e]) + plus)];
+}
+
+/// Dwords w and w + 1 of elements that are 8 bytes apart.
+void Emitter::load_pairs(const WholeMove& m, unsigned e, unsigned first, unsigned s) {
+    const int plus = static_cast<int>(4 * first);
+    vmovdqu32(m.t, memory_of(m, e, s, plus));
+    for (unsigned w = 0; w < 2; ++w) {
+        vmovdqa32(m.value(e, first + w, s), ptr[rip + pool_lanes(2, w)]);
+        vpermi2d(m.value(e, first + w, s), m.t, memory_of(m, e, s, plus + 64));
+    }
+}
+
+/// Four registers of which each has a dword of 16 lanes, or all four dwords of 4 lanes: from either to the other, but for the
+/// order within.
+void Emitter::transpose(const WholeMove& m, const std::array<Xbyak::Zmm, 4>& x) {
+    vshufi32x4(m.t, x[0], x[1], 0x44);
+    vshufi32x4(m.different, x[0], x[1], 0xee);
+    vshufi32x4(x[0], x[2], x[3], 0x44);
+    vshufi32x4(x[1], x[2], x[3], 0xee);
+    vshufi32x4(x[2], m.different, x[1], 0x88);
+    vshufi32x4(x[3], m.different, x[1], 0xdd);
+    vshufi32x4(x[1], m.t, x[0], 0xdd);
+    vshufi32x4(x[0], m.t, x[0], 0x88);
+}
+
+/// Lanes of each strip are side by side.
+void Emitter::move_lines(const WholeMove& m) {
+    const Routine& kind = m.kind;
+    const auto with_data = [&](unsigned w, unsigned s, const auto& emit) {
+        m.data[w][s] >= 0 ? emit(static_cast<const Xbyak::Operand&>(Xbyak::Zmm(m.data[w][s])))
+                          : emit(static_cast<const Xbyak::Operand&>(row(m.move.rows[0] + w, s)));
+    };
+    for (unsigned s = 0; s < kStrips; ++s) {
+        for (unsigned e = 0; e < kind.elements; ++e) {
+            if (kind.loads && kind.words == 4) {
+                const std::array<Xbyak::Zmm, 4> x{m.value(e, 0, s), m.value(e, 1, s), m.value(e, 2, s), m.value(e, 3, s)};
+                vmovdqa32(m.t, ptr[rip + pool_quads()]);
+                for (unsigned part = 0; part < 4; ++part) vpermd(x[part], m.t, memory_of(m, e, s, static_cast<int>(64 * part)));
+                transpose(m, x);
+            } else if (kind.words == 4) {
+                const std::array<Xbyak::Zmm, 4> x{Xbyak::Zmm(m.quads[0]), Xbyak::Zmm(m.quads[1]), Xbyak::Zmm(m.quads[2]),
+                                                  Xbyak::Zmm(m.quads[3])};
+                for (unsigned w = 0; w < 4; ++w) with_data(w, s, [&](const Xbyak::Operand& op) { vmovdqa32(x[w], op); });
+                transpose(m, x);
+                vmovdqa32(m.t, ptr[rip + pool_quads()]);
+                for (unsigned part = 0; part < 4; ++part) {
+                    vpermd(x[part], m.t, x[part]);
+                    vmovdqu32(memory_of(m, e, s, static_cast<int>(64 * part)), x[part]);
+                }
+            } else if (kind.loads && kind.words == 1) {
+                vmovdqu32(m.value(e, 0, s), memory_of(m, e, s, 0));
+            } else if (kind.loads) {
+                load_pairs(m, e, 0, s);
+            } else {
+                const Xbyak::Zmm first = m.data[0][s] < 0 ? m.t : Xbyak::Zmm(m.data[0][s]);
+                if (m.data[0][s] < 0) vmovdqa32(m.t, row(m.move.rows[0], s));
+                if (kind.words == 1) {
+                    vmovdqu32(memory_of(m, 0, s, 0), first);
+                    continue;
+                }
+                for (unsigned half = 0; half < 2; ++half) {
+                    vmovdqa32(m.different, ptr[rip + pool_interleave(half)]);
+                    with_data(1, s, [&](const Xbyak::Operand& op) { vpermi2d(m.different, first, op); });
+                    vmovdqu32(memory_of(m, 0, s, static_cast<int>(64 * half)), m.different);
+                }
+            }
+        }
+    }
+}
+
+/// All lanes of a strip load the same.
+void Emitter::load_same(const WholeMove& m) {
+    for (unsigned e = 0; e < m.kind.elements; ++e) {
+        for (unsigned w = 0; w < m.kind.words; ++w) {
+            for (unsigned s = 0; s < kStrips; ++s) vpbroadcastd(m.value(e, w, s), memory_of(m, e, s, static_cast<int>(4 * w)));
+        }
+    }
+}
+
+/// Each lane loads its own 8 bytes and the next one's.
+void Emitter::load_overlapping(const WholeMove& m) {
+    for (unsigned s = 0; s < kStrips; ++s) {
+        load_pairs(m, 0, 0, s);
+        load_pairs(m, 0, 2, s);
+    }
+}
+
+void Emitter::define_loaded(const WholeMove& m) {
+    VectorSet written;
+    for (unsigned e = 0; e < m.kind.elements && m.kind.loads; ++e) {
+        for (unsigned w = 0; w < m.kind.words; ++w) written.set(m.move.rows[e] + w);
+    }
+    forget_affine(written, {});
+    for (unsigned e = 0; e < m.kind.elements && m.kind.loads; ++e) {
+        for (unsigned w = 0; w < m.kind.words; ++w) {
+            for (strip_ = 0; strip_ < kStrips; ++strip_) define(m.move.rows[e] + w, m.value(e, w, strip_));
+        }
+    }
+    release_pins();
+}
+
+void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned done, const PlainMove& move) {
+    if (affine_move(block, step, done, move)) return;
+    const Inst& inst = step.inst;
+    const Routine& kind = move.routine;
+    const auto bytes = static_cast<int>(kind.words * 4);
+    Xbyak::Label slow, end, not_lines, miss, found;
+    const WholeMove m = begin_move(inst, move, false);
+    const Xbyak::Zmm t = m.t, different = m.different;
+    const Xbyak::Opmask k = temporary_mask();
     // From here on no register changes its meaning.
     const Registers before = held_;
     const Masks masks_before = masks_;
+    const auto& low = m.low;
+    const auto& high = m.high;
+    const auto& at = WholeMove::at;
     const auto with = [this](int reg, unsigned vgpr, unsigned strip, const auto& emit) {
         reg >= 0 ? emit(static_cast<const Xbyak::Operand&>(Xbyak::Zmm(reg)))
                  : emit(static_cast<const Xbyak::Operand&>(row(vgpr, strip)));
@@ -111,9 +224,8 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
     const auto broadcast_first = [this](const Xbyak::Zmm& to, int reg, unsigned vgpr, unsigned strip) {
         reg >= 0 ? vpbroadcastd(to, Xbyak::Xmm(reg)) : vpbroadcastd(to, row(vgpr, strip));
     };
-    const std::array<Xbyak::Reg64, kStrips> at{r8, r9, r10, r11};
     /// Jumps unless the lanes of each strip are so many bytes apart.
-    const auto compare = [=, this](unsigned apart, const Xbyak::Label& otherwise) {
+    const auto compare = [=, this, &step](unsigned apart, const Xbyak::Label& otherwise) {
         for (unsigned s = 0; s < kStrips; ++s) {
             broadcast_first(t, low[s], inst.vaddr, s);
             if (apart != 0) vpaddd(t, t, ptr[rip + pool_lanes(apart, 0)]);
@@ -176,32 +288,6 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
             ja(slow, T_NEAR);
         }
     };
-    const auto memory_of = [=, this](unsigned e, unsigned s, int plus) {
-        return ptr[rsi + at[s] + (static_cast<int>(move.plus[e]) + plus)];
-    };
-    const auto value = [=](unsigned e, unsigned w, unsigned s) { return Xbyak::Zmm(values[e][w][s]); };
-
-    /// Dwords w and w + 1 of elements that are 8 bytes apart.
-    const auto load_pairs = [=, this](unsigned e, unsigned first, unsigned s) {
-        const int plus = static_cast<int>(4 * first);
-        vmovdqu32(t, memory_of(e, s, plus));
-        for (unsigned w = 0; w < 2; ++w) {
-            vmovdqa32(value(e, first + w, s), ptr[rip + pool_lanes(2, w)]);
-            vpermi2d(value(e, first + w, s), t, memory_of(e, s, plus + 64));
-        }
-    };
-    /// Four registers of which each has a dword of 16 lanes, or all four dwords of 4 lanes: from either to the other, but for
-    /// the order within.
-    const auto transpose = [=, this](const std::array<Xbyak::Zmm, 4>& x) {
-        vshufi32x4(t, x[0], x[1], 0x44);
-        vshufi32x4(different, x[0], x[1], 0xee);
-        vshufi32x4(x[0], x[2], x[3], 0x44);
-        vshufi32x4(x[1], x[2], x[3], 0xee);
-        vshufi32x4(x[2], different, x[1], 0x88);
-        vshufi32x4(x[3], different, x[1], 0xdd);
-        vshufi32x4(x[1], t, x[0], 0xdd);
-        vshufi32x4(x[0], t, x[0], 0x88);
-    };
 
     if (kind.global) unless_translations_changed(slow);
     if (kind.loads) {
@@ -216,43 +302,7 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
     compare(kind.words * 4, slow);
     look_up(static_cast<int>(kStripLanes) * bytes, slow, kind.global ? miss : slow);
     L(found);
-    for (unsigned s = 0; s < kStrips; ++s) {
-        for (unsigned e = 0; e < kind.elements; ++e) {
-            if (kind.loads && kind.words == 4) {
-                const std::array<Xbyak::Zmm, 4> x{value(e, 0, s), value(e, 1, s), value(e, 2, s), value(e, 3, s)};
-                vmovdqa32(t, ptr[rip + pool_quads()]);
-                for (unsigned part = 0; part < 4; ++part) vpermd(x[part], t, memory_of(e, s, static_cast<int>(64 * part)));
-                transpose(x);
-            } else if (kind.words == 4) {
-                const std::array<Xbyak::Zmm, 4> x{Xbyak::Zmm(quads[0]), Xbyak::Zmm(quads[1]), Xbyak::Zmm(quads[2]),
-                                                  Xbyak::Zmm(quads[3])};
-                for (unsigned w = 0; w < 4; ++w)
-                    with(data[w][s], move.rows[0] + w, s, [&](const Xbyak::Operand& op) { vmovdqa32(x[w], op); });
-                transpose(x);
-                vmovdqa32(t, ptr[rip + pool_quads()]);
-                for (unsigned part = 0; part < 4; ++part) {
-                    vpermd(x[part], t, x[part]);
-                    vmovdqu32(memory_of(e, s, static_cast<int>(64 * part)), x[part]);
-                }
-            } else if (kind.loads && kind.words == 1) {
-                vmovdqu32(value(e, 0, s), memory_of(e, s, 0));
-            } else if (kind.loads) {
-                load_pairs(e, 0, s);
-            } else if (kind.words == 1) {
-                if (data[0][s] < 0) vmovdqa32(t, row(move.rows[0], s));
-                vmovdqu32(memory_of(0, s, 0), data[0][s] < 0 ? t : Xbyak::Zmm(data[0][s]));
-            } else {
-                for (unsigned half = 0; half < 2; ++half) {
-                    vmovdqa32(different, ptr[rip + pool_interleave(half)]);
-                    if (data[0][s] < 0) vmovdqa32(t, row(move.rows[0], s));
-                    with(data[1][s], move.rows[0] + 1, s, [&](const Xbyak::Operand& op) {
-                        vpermi2d(different, data[0][s] < 0 ? t : Xbyak::Zmm(data[0][s]), op);
-                    });
-                    vmovdqu32(memory_of(0, s, static_cast<int>(64 * half)), different);
-                }
-            }
-        }
-    }
+    move_lines(m);
     L(end);
     if (kind.global) {
         elsewhere_.push_back([=, this]() mutable {
@@ -268,36 +318,22 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
         elsewhere_.push_back([=, this]() mutable {
             L(not_lines);
             if (kind.words == 4) {
-                // Each lane has its own 8 bytes and the next one's.
                 Xbyak::Label not_overlapping;
                 cmp(eax, 8);
                 jne(not_overlapping, T_NEAR);
                 compare(8, slow);
                 look_up(static_cast<int>(kStripLanes) * 8 + 8, slow, slow);
-                for (unsigned s = 0; s < kStrips; ++s) {
-                    load_pairs(0, 0, s);
-                    load_pairs(0, 2, s);
-                }
+                load_overlapping(m);
                 jmp(end, T_NEAR);
                 L(not_overlapping);
             }
             compare(0, slow);
             look_up(bytes, slow, slow);
-            for (unsigned e = 0; e < kind.elements; ++e) {
-                for (unsigned w = 0; w < kind.words; ++w) {
-                    for (unsigned s = 0; s < kStrips; ++s)
-                        vpbroadcastd(value(e, w, s), memory_of(e, s, static_cast<int>(4 * w)));
-                }
-            }
+            load_same(m);
             jmp(end, T_NEAR);
         });
     }
-    for (unsigned e = 0; e < kind.elements && kind.loads; ++e) {
-        for (unsigned w = 0; w < kind.words; ++w) {
-            for (strip_ = 0; strip_ < kStrips; ++strip_) define(move.rows[e] + w, value(e, w, strip_));
-        }
-    }
-    release_pins();
+    define_loaded(m);
     slow_path(block, step, done, before, masks_before, slow, end);
 }
 

@@ -89,14 +89,16 @@ void Emitter::generate_entry() {
     jmp(rcx);
 }
 
-Emitter::Output Emitter::generate(const Region& region, const Existing& existing) {
+Emitter::Output Emitter::generate(const Region& region, const Existing& existing, const Circumstances& circumstances) {
     existing_ = &existing;
+    circumstances_ = circumstances;
     for (const BasicBlock& each : region.blocks) {
         block_labels_[static_cast<int32_t>(each.offset)];
         entry_labels_[static_cast<int32_t>(each.offset)];
         std::vector<StepPlan>& plans = plans_[&each];
         for (const Step& step : each.steps) plans.push_back(plan_step(step));
     }
+    plan_affine(region);
     plan_whole(region);
     for (const BasicBlock& each : region.blocks) block(each);
     for (const BasicBlock& each : region.blocks) {

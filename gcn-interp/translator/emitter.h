@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,18 @@
 #include "gcn-interp/translator/scalar_use.h"
 
 namespace lyra::gcn {
+
+/// VGPRs of which each strip holds a first value and the same distance from one lane to the next, and that distance. What
+/// addresses are computed from mostly is so.
+using Affine = std::map<unsigned, uint32_t>;
+
+/// What is known when a region is generated, beside its instructions.
+struct Circumstances {
+    const VgprRow* rows = nullptr;  ///< VGPRs of a wave that enters it; nullptr: not known
+    uint32_t* gave_up =
+        nullptr;  ///< counts waves whose values were not what code with affine VGPRs can do; nullptr: no such code
+    bool all_affine = false;  ///< for tests: also VGPRs that no address is computed from
+};
 
 /// What generated code and its caller exchange. Generated code knows the offsets.
 struct CodeFrame {
@@ -45,6 +58,9 @@ inline constexpr int kScc = static_cast<int>(offsetof(Wave, scc));
 /// vpternlogd: A | (B ^ C)
 inline constexpr uint8_t kOrDifferent = 0xf6;
 inline constexpr unsigned kStripLanes = 16, kStrips = kLanes / kStripLanes;
+/// In place of a strip: a register with the first lane of each of the four strips, of an affine VGPR; or a mask of those.
+inline constexpr unsigned kFirstLanes = kStrips;
+inline constexpr uint64_t kFirstLaneBits = 0x0001'0001'0001'0001;  ///< of an EXEC
 inline constexpr unsigned kMaxMasks = 3;  ///< lane masks that one segment may write
 
 struct VectorOp;
@@ -81,7 +97,7 @@ public:
     /// Code of a block that is not part of the region, as it is entered from outside; nullptr where there is none.
     using Existing = std::function<const uint8_t*(uint32_t offset)>;
     /// Generate a region. Its steps must live as long as the code.
-    Output generate(const Region& region, const Existing& existing);
+    Output generate(const Region& region, const Existing& existing, const Circumstances& circumstances = {});
     /// Generate the function through which all code is entered, a GeneratedFn.
     void generate_entry();
 
@@ -186,15 +202,26 @@ private:
 
     // All lanes on: see emit_whole.cpp
     struct WholeBlock;
+    struct Version;
     void set_whole(bool whole);
     void plan_whole(const Region& region);
     void keep_in_loop(WholeBlock& head, const std::map<int32_t, const BasicBlock*>& blocks);
-    void whole_block(const BasicBlock& block);
+    void whole_versions();
+    void whole_block(const BasicBlock& block, Version& here);
     void whole_steps(const BasicBlock& block);
     void whole_vector(const BasicBlock& block, size_t step);
     bool is_dead_mask(const BasicBlock& block, size_t step) const;
     void whole_scalar(const Inst& inst, const ScalarOp& op);
     void whole_general(const BasicBlock& block, size_t first, size_t last);
+    struct WholeMove;
+    WholeMove begin_move(const Inst& inst, const PlainMove& move, bool is_affine);
+    Xbyak::Address memory_of(const WholeMove& m, unsigned e, unsigned s, int plus);
+    void load_pairs(const WholeMove& m, unsigned e, unsigned first, unsigned s);
+    void transpose(const WholeMove& m, const std::array<Xbyak::Zmm, 4>& x);
+    void move_lines(const WholeMove& m);
+    void load_same(const WholeMove& m);
+    void load_overlapping(const WholeMove& m);
+    void define_loaded(const WholeMove& m);
     void whole_move(const BasicBlock& block, const Step& step, unsigned done, const PlainMove& move);
     void whole_scalar_load(const BasicBlock& block, const Step& step, unsigned done);
     void whole_end(const BasicBlock& block);
@@ -204,6 +231,12 @@ private:
     bool is_mostly_calculation(const BasicBlock& block) const;
     bool is_long_calculation(const BasicBlock& block, size_t first, size_t end) const;
     void forget_scalars(const ScalarSet& written);
+    void forget_masks(const ScalarSet& written);
+    void masks_for(const VectorOp& op, const ScalarSet& values, unsigned strips);
+    void forget_other_masks(const VectorOp& op, unsigned strips);
+    Version& version_for(WholeBlock& to, const Affine& affine);
+    Version& add_version(WholeBlock& to, const Affine& affine);
+
     size_t calculation_end(const BasicBlock& block, size_t first) const;
     /// How a step is emitted.
     struct StepPlan {
@@ -212,10 +245,30 @@ private:
         std::optional<PlainMove> move;
         bool scalar_load = false;
         VectorSet writes;  ///< VGPRs; vector.uses has what it reads, also of loads and stores
+        bool feeds_address = false;  ///< an address of a load or store is computed from the result
         VectorSet vectors() const { return vector.uses.vector_reads | writes; }
     };
     StepPlan plan_step(const Step& step) const;
     const StepPlan& plan_of(const BasicBlock& block, size_t step) const { return plans_.at(&block)[step]; }
+
+    // Affine VGPRs: see emit_affine.cpp
+    struct AffineStep;
+    void plan_affine(const Region& region);
+    Affine affine_rows() const;
+    std::optional<AffineStep> affine_step(const BasicBlock& block, size_t step) const;
+    bool emit_affine(const BasicBlock& block, size_t step);
+    void give_up_unless(const AffineStep& how, const VectorOp& op, const BasicBlock& block, size_t step);
+    void give_up(const BasicBlock& block, size_t step, Xbyak::Label where);
+    bool affine_move(const BasicBlock& block, const Step& step, unsigned done, const PlainMove& move);
+    void check_affine_rows(const Affine& affine, const Xbyak::Label& otherwise);
+    void lanes_from_first(const Xbyak::Zmm& to, unsigned first, unsigned strip);
+    void forget_lanes(unsigned vgpr);
+    void forget_affine(const VectorSet& written, const VectorSet& read);
+    void forget_affine_of(const BasicBlock& block, size_t step);
+    void rows_of_affine(unsigned vgpr);
+    int find_first_lanes(unsigned vgpr) const;
+    void first_lanes_of_rows(const Xbyak::Zmm& to, unsigned vgpr);
+    void load_mask(const Xbyak::Opmask& to, unsigned pair, unsigned strip);
 
     // Registers of a strip
     enum class Kind : uint8_t {
@@ -233,6 +286,7 @@ private:
         bool dirty = false, pinned = false;
         uint64_t key = 0;
         unsigned strip = 0;  ///< of VGPRs; the others are the same in all
+        uint32_t distance = 0;  ///< strip kFirstLanes: see Affine
     };
     using Registers = std::array<Held, 32>;
     void fill(unsigned reg);
@@ -240,7 +294,7 @@ private:
     void write_back_all();
     void write_back_masks();
     void conform(const Registers& wanted);
-    Registers loop_registers(const WholeBlock& head) const;
+    Registers loop_registers(const WholeBlock& head, const Affine& affine) const;
     Xbyak::Zmm take_register();
     int find(Kind kind, uint64_t key) const;
     bool is_dirty_wide(unsigned vgpr) const;
@@ -270,8 +324,14 @@ private:
 
     CodeConfig config_;
     const Existing* existing_ = nullptr;
+    Circumstances circumstances_;
+    VectorSet feeds_addresses_;  ///< where the region is entered
+    Affine affine_;  ///< at the instruction that is emitted
+    VectorSet no_wrap_;  ///< affine ones of which no strip passes 2^32
+    ScalarSet affine_masks_;  ///< pairs of SGPRs that hold the same bit for all lanes of a strip; SCC's place is not used
     std::map<int32_t, Xbyak::Label> block_labels_, entry_labels_;
     std::map<int32_t, WholeBlock> whole_blocks_;
+    int32_t entered_at_ = 0;  ///< the block that the region was generated for
     std::map<const BasicBlock*, std::vector<StepPlan>> plans_;
     Xbyak::Label exit_;
     std::vector<std::function<void()>> elsewhere_;

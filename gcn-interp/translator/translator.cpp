@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "gcn-interp/exec/page_cache.h"
@@ -48,18 +49,27 @@ PageCode::~PageCode() {
     for (const auto& unit : units_) arena_->remove(unit->code);
 }
 
-const uint8_t* PageCode::warm(uint32_t offset) {
+/// Code for the waves that came first is not good for those of now. Who is in it may stay there.
+void PageCode::forget_affine() {
+    uses_affine_ = false;
+    for (std::atomic<const uint8_t*>& code : code_) {
+        if (code.load(std::memory_order_relaxed) != kNever) code.store(nullptr, std::memory_order_release);
+    }
+}
+
+const uint8_t* PageCode::warm(uint32_t offset, const Wave& wave) {
     std::atomic<uint8_t>& heat = heat_[offset / 4];
     const uint8_t now = heat.load(std::memory_order_relaxed);
     heat.store(static_cast<uint8_t>(now + 1), std::memory_order_relaxed);  // a lost count does not matter
     if (now < translator_.options_.hot) return nullptr;
     const std::lock_guard lock(mutex_);
-    if (code_[offset / 4].load(std::memory_order_relaxed) == nullptr) generate(offset);
+    if (uses_affine_ && std::atomic_ref(gave_up_).load(std::memory_order_relaxed) > Translator::kMayGiveUp) forget_affine();
+    if (code_[offset / 4].load(std::memory_order_relaxed) == nullptr) generate(offset, wave);
     const uint8_t* code = code_[offset / 4].load(std::memory_order_relaxed);
     return code == kNever ? nullptr : code;
 }
 
-void PageCode::generate(uint32_t offset) {
+void PageCode::generate(uint32_t offset, const Wave& wave) {
     const uint64_t start = thread_ns();
     auto unit = std::make_unique<Unit>();
     const auto existing = [this](uint32_t at) {
@@ -79,29 +89,36 @@ void PageCode::generate(uint32_t offset) {
     }
     static thread_local std::vector<VgprRow> room(kBufferBytes / sizeof(VgprRow));  // aligned as code in the arena is
     uint8_t* const buffer = reinterpret_cast<uint8_t*>(room.data());
-    Emitter::Output output;
-    try {
-        Emitter emitter(buffer, kBufferBytes, config_);
-        output = emitter.generate(unit->region, existing);
-    } catch (const Xbyak::Error&) {
+    std::optional<Emitter::Output> output;
+    // Versions of blocks may take more room than there is.
+    for (uint32_t* const gave_up : {uses_affine_ ? &gave_up_ : nullptr, static_cast<uint32_t*>(nullptr)}) {
+        try {
+            Emitter emitter(buffer, kBufferBytes, config_);
+            output = emitter.generate(unit->region, existing, {wave.vgpr, gave_up, translator_.options_.all_affine});
+            break;
+        } catch (const Xbyak::Error&) {
+            output.reset();
+        }
+    }
+    if (!output) {
         code_[offset / 4].store(kNever, std::memory_order_release);
         return;
     }
-    unit->code = arena_->add(buffer, output.bytes);
+    unit->code = arena_->add(buffer, output->bytes);
     if (unit->code == nullptr) {
         heat_[offset / 4].store(0, std::memory_order_relaxed);  // there may be room later
         translator_.drop_unused();
         return;
     }
-    for (size_t i = 0; i < output.entries.size(); ++i) {
+    for (size_t i = 0; i < output->entries.size(); ++i) {
         if (unit->region.blocks[i].count() == 0) continue;
-        const auto [at, code] = output.entries[i];
+        const auto [at, code] = output->entries[i];
         if (at >= kPageBytes) continue;  // the next page has code of its own
         std::atomic<const uint8_t*>& slot = code_[at / 4];
         if (slot.load(std::memory_order_relaxed) == nullptr) slot.store(unit->code + code, std::memory_order_release);
     }
     units_.push_back(std::move(unit));
-    translator_.count_generated(output.entries.size(), thread_ns() - start);
+    translator_.count_generated(output->entries.size(), thread_ns() - start);
 }
 
 TranslatedPage::TranslatedPage(Translator& translator, const PagesOfCode& from)

@@ -40,15 +40,17 @@ public:
     ~PageCode();
 
     /// Where the block at an offset of the page begins, nullptr while there is none. Counts the calls that find none.
-    const uint8_t* at(uint32_t offset) {
+    /// @param wave  is there: what its VGPRs hold decides for which ones the code is good
+    const uint8_t* at(uint32_t offset, const Wave& wave) {
         const uint8_t* code = code_[offset / 4].load(std::memory_order_acquire);
-        return code != nullptr ? (code != kNever ? code : nullptr) : warm(offset);
+        return code != nullptr ? (code != kNever ? code : nullptr) : warm(offset, wave);
     }
     const CodeConfig& config() const { return config_; }
 
 private:
-    const uint8_t* warm(uint32_t offset);
-    void generate(uint32_t offset);
+    const uint8_t* warm(uint32_t offset, const Wave& wave);
+    void generate(uint32_t offset, const Wave& wave);
+    void forget_affine();
 
     static const uint8_t* const kNever;  ///< the interpreter's for good
     static constexpr size_t kDwords = kPageBytes / 4;
@@ -60,6 +62,8 @@ private:
     std::array<std::atomic<const uint8_t*>, kDwords> code_{};
     std::array<std::atomic<uint8_t>, kDwords> heat_{};
     std::mutex mutex_;
+    uint32_t gave_up_ = 0;  ///< counted by generated code
+    bool uses_affine_ = true;  ///< until too many waves gave up
     struct Unit;
     std::vector<std::unique_ptr<Unit>> units_;
 };
@@ -90,6 +94,7 @@ public:
         size_t code_bytes = size_t{64} << 20;  ///< for all code that is generated
         uint8_t hot = 50;  ///< entries after which a block is generated
         bool limited = true;  ///< how much is generated depends on how much runs
+        bool all_affine = false;  ///< see Circumstances
     };
     explicit Translator(Chip chip) : Translator(chip, Options{}) {}
     Translator(Chip chip, const Options& options);
@@ -130,6 +135,7 @@ private:
     static constexpr size_t kMaxPages = 1024;
     /// What may be generated at once (Region::cost), and one more for each so many instructions that ran: a guest that writes
     /// its code anew all the time is interpreted.
+    static constexpr uint32_t kMayGiveUp = 256;  ///< waves, until code without affine VGPRs is generated for the page
     static constexpr uint64_t kFreeCost = 50'000, kRunPerCost = 16;
 
     Chip chip_;

@@ -45,9 +45,13 @@ void randomize(fuzz::Bytes& bytes, State& state) {
     state.wave.vgpr = state.rows.data();
     for (unsigned n = 0; n < kSgprs; ++n) state.wave.sgpr[n] = any_value(bytes);
     for (VgprRow& row : state.rows) {
-        const unsigned kind = bytes.below(3);
-        const uint32_t one = any_value(bytes);
-        for (uint32_t& lane : row.lane) lane = kind == 0 ? one : any_value(bytes);
+        const unsigned kind = bytes.below(4);
+        const uint32_t one = any_value(bytes), distance = bytes.one_in(3) ? 0 : bytes.below(300);
+        std::array<uint32_t, 4> firsts{};  // of strips
+        for (uint32_t& first : firsts) first = bytes.one_in(3) ? any_value(bytes) : one;
+        for (unsigned lane = 0; lane < kLanes; ++lane) {
+            row.lane[lane] = kind == 0 ? one : kind == 1 ? firsts[lane / 16] + distance * (lane % 16) : any_value(bytes);
+        }
     }
     state.wave.exec = bytes.one_in(3) ? ~uint64_t{0} : bytes.one_in(8) ? 0 : bytes.one_in(4) ? 0xffff : bytes.u64();
     state.wave.scc = bytes.one_in(2);
@@ -113,7 +117,7 @@ protected:
         return text;
     }
 
-    Translator translator{Chip::gfx900, {size_t{4} << 20, 0, false}};
+    Translator translator{Chip::gfx900, {size_t{4} << 20, 0, false, true}};
 };
 
 /// A random instruction without memory, messages or jumps; mostly one that has an emitter.
@@ -169,6 +173,29 @@ const std::vector<std::vector<uint32_t>> kDependent = {
     {0xd1cc0003, 0x040e0101},  // v_fma_f64 v[3:4], v[1:2], v[0:1], v[3:4]
     {0xd2900002, 0x00020287},  // v_lshrrev_b64 v[2:3], 7, v[1:2]
     {0x7e020300},  // v_mov_b32_e32 v1, v0
+    // Addresses
+    {0x2204029f},  // v_ashrrev_i32_e32 v2, 31, v1
+    {0xd28f0001, 0x00020282},  // v_lshlrev_b64 v[1:2], 2, v[1:2]
+    {0xd28f0003, 0x00020283},  // v_lshlrev_b64 v[3:4], 3, v[1:2]
+    {0xd2000002, 0x04051004},  // v_lshl_or_b32 v2, s4, 8, v1
+    {0x28060204},  // v_or_b32_e32 v3, s4, v1
+    {0xd1fd0001, 0x040d0502},  // v_lshl_add_u32 v1, v2, 2, v3
+    {0xd1fe0004, 0x02080901},  // v_add_lshl_u32 v4, v1, s4, 2
+    {0xd1ff0001, 0x00120702},  // v_add3_u32 v1, v2, v3, s4
+    {0xd2850002, 0x00011901},  // v_mul_lo_u32 v2, v1, 12
+    {0xd2850003, 0x00000904},  // v_mul_lo_u32 v3, v4, s4
+    {0xd1c30004, 0x04050604},  // v_mad_u32_u24 v4, s4, 3, v1
+    {0xd1350001, 0x00000901},  // v_sub_u32_e64 v1, v1, s4
+    {0x6c040404},  // v_subrev_u32_e32 v2, s4, v2
+    {0x24060282},  // v_lshlrev_b32_e32 v3, 2, v1
+    {0x32020404},  // v_add_co_u32_e32 v1, vcc, s4, v2
+    {0x38040480},  // v_addc_co_u32_e32 v2, vcc, 0, v2, vcc
+    {0x34060501},  // v_sub_co_u32_e32 v3, vcc, v1, v2
+    {0x36060204},  // v_subrev_co_u32_e32 v3, vcc, s4, v1
+    {0x7e080204},  // v_mov_b32_e32 v4, s4
+    {0x7e040280},  // v_mov_b32_e32 v2, 0
+    {0x10020485},  // v_mul_u32_u24_e32 v1, 5, v2
+    {0x26060404},  // v_and_b32_e32 v3, s4, v2
 };
 
 /// One instruction; a branch goes to another one by number.
@@ -228,8 +255,8 @@ TEST_F(TranslatorTest, RandomProgramsDoWhatTheInterpreterDoes) {
         uint64_t ran = 0, stopped_at = 0;
         for (uint64_t more = 1; more != 0; ran += more) {
             const auto pc = static_cast<uint32_t>(second.wave.pc);
-            const uint8_t* at = generated->at(pc);
-            if (at == nullptr) at = generated->at(pc);  // code of programs before has made room
+            const uint8_t* at = generated->at(pc, second.wave);
+            if (at == nullptr) at = generated->at(pc, second.wave);  // code of programs before has made room
             if (at == nullptr && pc == 0) return interpret(page, third, 1) == 0 ? "" : "nothing was generated";
             more = at != nullptr ? translator.run(at, ctx, 0, kBudget - ran, stopped_at) : 0;
         }
@@ -283,7 +310,7 @@ TEST_F(TranslatorTest, ALoopThatCrossesAPageIsOneRegion) {
     std::memcpy(code.data() + kLoop, words, sizeof words);
     const std::span<const uint8_t> both(code);
     const auto shared = translator.page({both.first(kPageBytes), both.subspan(kPageBytes), true});
-    const uint8_t* const at = shared->code({kSgprs, kVgprs})->at(kLoop);
+    const uint8_t* const at = shared->code({kSgprs, kVgprs})->at(kLoop, State().wave);
     ASSERT_NE(at, nullptr);
     State state;
     state.wave.vgpr = state.rows.data();
@@ -299,7 +326,7 @@ TEST_F(TranslatorTest, ALoopThatCrossesAPageIsOneRegion) {
         const auto other = translator.page({both.first(kPageBytes), next, false});
         EXPECT_NE(other, shared);
         state.wave.pc = kLoop;
-        EXPECT_EQ(translator.run(other->code({kSgprs, kVgprs})->at(kLoop), ctx, 0, 1000, stopped_at), 1u);
+        EXPECT_EQ(translator.run(other->code({kSgprs, kVgprs})->at(kLoop, state.wave), ctx, 0, 1000, stopped_at), 1u);
         EXPECT_EQ(state.wave.pc, kLoop + 4);
     }
 }
@@ -314,21 +341,22 @@ TEST_F(TranslatorTest, TheLongestRegionIsGenerated) {
         for (size_t at = 0; at < code.size(); at += sizeof words) std::memcpy(code.data() + at, words, sizeof words);
         const std::span<const uint8_t> both(code);
         const auto shared = translator.page({both.first(kPageBytes), both.subspan(kPageBytes), true});
-        EXPECT_NE(shared->code({kSgprs, kVgprs})->at(0), nullptr) << std::hex << words[0];
+        EXPECT_NE(shared->code({kSgprs, kVgprs})->at(0, State().wave), nullptr) << std::hex << words[0];
     }
 }
 
 TEST_F(TranslatorTest, BlocksAndTheTimeThatTheyTookAreCounted) {
     const Translator::Generated before = Translator::generated_by_process();
     const auto shared = translator.page({page_of({0x7e000280, 0xbf810000}), {}, false});  // v_mov_b32 v0, 0; s_endpgm
-    ASSERT_NE(shared->code({kSgprs, kVgprs})->at(0), nullptr);
+    ASSERT_NE(shared->code({kSgprs, kVgprs})->at(0, State().wave), nullptr);
     const uint64_t blocks = translator.counters().blocks, ns = translator.counters().generating_ns;
     EXPECT_GT(blocks, 0u);
     EXPECT_GT(ns, 0u);
     EXPECT_EQ(Translator::generated_by_process().blocks, before.blocks + blocks);
     EXPECT_EQ(Translator::generated_by_process().ns, before.ns + ns);
     // The same page is not generated again.
-    ASSERT_NE(translator.page({page_of({0x7e000280, 0xbf810000}), {}, false})->code({kSgprs, kVgprs})->at(0), nullptr);
+    ASSERT_NE(translator.page({page_of({0x7e000280, 0xbf810000}), {}, false})->code({kSgprs, kVgprs})->at(0, State().wave),
+              nullptr);
     EXPECT_EQ(translator.counters().blocks, blocks);
 }
 
