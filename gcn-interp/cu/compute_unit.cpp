@@ -179,8 +179,8 @@ inline bool ComputeUnit::is_current(const FirstCode& code, const Wave& wave, uin
     return generated != nullptr;
 }
 
-/// @param first  for a wave that begins as the last one did
-uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit, FirstCode* first) {
+/// @param first  for a wave that begins as the last one did @param ids  what its VGPRs hold then
+uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit, FirstCode* first, const WorkItemIds* ids) {
     ExecContext ctx{wave, &env_, &memory_, &services_, storage_->lds.data()};
     ctx.pages = &storage_->pages;
     ctx.watch = watch_;
@@ -206,9 +206,9 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit, FirstCode* first) {
         if (generated != nullptr && may_run_translated(wave)) {
             if (const uint8_t* code = generated->at(pc % kPageBytes, wave)) {
                 uint64_t stopped_at = pc;
-                const uint64_t ran = shadow_
-                                         ? shadow_->run(*translator_, *generated, ctx, *page, page_va, limit - done, stopped_at)
-                                         : translator_->run(code, ctx, page_va, limit - done, stopped_at);
+                const uint64_t ran =
+                    shadow_ ? shadow_->run(*translator_, *generated, ctx, *page, page_va, limit - done, stopped_at)
+                            : translator_->run(code, ctx, page_va, limit - done, stopped_at, std::exchange(ids, nullptr));
                 if (ran != 0) {
                     done += ran;
                     translated += ran;
@@ -245,6 +245,7 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit, FirstCode* first) {
         }
         uint64_t last_pc = pc, ran = 1;
         ctx.rows_written = true;
+        ids = nullptr;
         if (!ModeBits::Vskip::get(wave.mode)) {
             ran = run_straight(ctx, entry, limit - done, last_pc);
         } else {

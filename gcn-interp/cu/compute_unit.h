@@ -109,7 +109,7 @@ private:
     bool outranked(const Wave& wave, uint64_t clk) const;
     uint64_t step_debugged(Wave& wave);
     bool step_trap(Wave& wave);
-    uint64_t execute(Wave& wave, uint64_t limit, FirstCode* first = nullptr);
+    uint64_t execute(Wave& wave, uint64_t limit, FirstCode* first = nullptr, const WorkItemIds* ids = nullptr);
     bool look_up_code(Wave& wave, uint64_t va, CodePage*& page, PageCode*& generated);
     PageCode* generated_code(const Wave& wave, CodePage& page, uint64_t pc) const;
     bool wake_next_sleeper();

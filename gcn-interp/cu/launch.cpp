@@ -210,7 +210,8 @@ uint64_t ComputeUnit::start_on(Plan& plan, const GroupLaunch& group, bool whole,
                                                             : ~uint64_t{0};
         if (lanes == 0) continue;
         bool& rows_as_begun = plan.rows_as_begun[number];
-        Wave& wave = take_wave(p.image, plan, number, p.ids(position), rows_as_begun);
+        const WorkItemIds ids = p.ids(position);
+        Wave& wave = take_wave(p.image, plan, number, ids, rows_as_begun);
         rows_as_begun = false;
         wave.exec = lanes;
         wave.scratch_slot = group.scratch_slot[number];
@@ -222,7 +223,7 @@ uint64_t ComputeUnit::start_on(Plan& plan, const GroupLaunch& group, bool whole,
             if (ModeBits::DebugEn::get(wave.mode)) {
                 done += step(wave, limit - done);
             } else {
-                done += execute(wave, limit - done, &p.first_code);
+                done += execute(wave, limit - done, &p.first_code, &ids);
                 const bool ended = wave.state == WaveState::Free || wave.state == WaveState::Ended;
                 rows_as_begun = ended && !p.first_code.rows_written;
             }

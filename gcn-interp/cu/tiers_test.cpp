@@ -346,6 +346,113 @@ TEST_F(Tiers, WholeWavesMoveWhatTheInterpreterMoves) {
     }
 }
 
+/// Addresses that generated code computes once for the 16 lanes of a strip: where that does not hold for all of them, because
+/// the index changes its sign, a half passes 2^32 or bits meet, the wave goes on as the interpreter would.
+TEST_F(Tiers, AddressesOfStripsAreThoseOfTheirLanes) {
+    constexpr uint64_t kLimit = MemoryAt4GiB::kLimit, kResults = kData + 0x20000;
+    constexpr std::pair<uint64_t, size_t> kParts[] = {
+        {kData, 0x2000},
+        {kResults, 0x2000},
+        {TestMemory::kBase + MemoryAt4GiB::kAt + MemoryAt4GiB::kPages - 0x1000, 0x2000},
+        {TestMemory::kReadOnly - 0x1000, 0x2000}};
+    MemoryAt4GiB mapped;
+    ComputeUnit interpreted{env, mapped, services, 4}, generating{env, mapped, services, 5};
+    generating.set_translator(&translator);
+    // s[2:3]: address of index 0; s4: index of lane 0. Each leaves an address in v[2:3] and the last carry in VCC.
+    struct Form {
+        const char* text;
+        unsigned bytes;
+        const char* move;
+    };
+    const char* const pair =
+        "v_add_u32 v2, s4, v0\n v_ashrrev_i32 v3, 31, v2\n v_lshlrev_b64 v[2:3], 2, v[2:3]\n v_mov_b32 v4, s3\n"
+        "v_add_co_u32 v2, vcc, s2, v2\n v_addc_co_u32 v3, vcc, v4, v3, vcc\n";
+    const Form forms[] = {
+        {pair, 4, "global_load_dword v10, v[2:3], off"},
+        {pair, 4, "global_store_dword v[2:3], v0, off offset:8"},
+        {"v_add_u32 v2, s4, v0\n v_mov_b32 v3, 0\n v_lshlrev_b64 v[2:3], 3, v[2:3]\n v_mov_b32 v4, s3\n"
+         "v_add_co_u32 v2, vcc, v2, s2\n v_addc_co_u32 v3, vcc, v3, v4, vcc\n",
+         8, "global_load_dwordx2 v[10:11], v[2:3], off"},
+        {"v_add_u32 v2, s4, v0\n v_ashrrev_i32 v3, 31, v2\n v_lshlrev_b64 v[2:3], 4, v[2:3]\n v_mov_b32 v4, s3\n"
+         "v_add_co_u32 v2, vcc, s2, v2\n v_addc_co_u32 v3, vcc, v3, v4, vcc\n",
+         16, "global_store_dwordx4 v[2:3], v[4:7], off"},
+        // s4 is a multiple of 4 there, and its bits may meet the lane's
+        {"v_or_b32 v2, s4, v0\n v_lshlrev_b32 v2, 2, v2\n v_mov_b32 v4, s3\n v_add_co_u32 v2, vcc, s2, v2\n"
+         "v_addc_co_u32 v3, vcc, 0, v4, vcc\n",
+         4, "global_load_dword v10, v[2:3], off"},
+        {"v_lshrrev_b32 v4, 4, v0\n s_lshr_b32 s7, s4, 1\n v_lshl_or_b32 v2, s7, 1, v0\n v_lshlrev_b32 v2, 2, v2\n"
+         "v_mov_b32 v3, s3\n v_sub_co_u32 v2, vcc, v2, 0\n v_add_co_u32 v2, vcc, s2, v2\n v_addc_co_u32 v3, vcc, 0, v3, vcc\n",
+         4, "global_load_dword v10, v[2:3], off"},
+        // down from the end, by a borrow
+        {"v_add_u32 v2, s4, v0\n v_lshlrev_b32 v2, 2, v2\n v_mov_b32 v4, s3\n v_add_co_u32 v2, vcc, s2, v2\n"
+         "v_addc_co_u32 v3, vcc, 0, v4, vcc\n s_movk_i32 s7, 0x100\n v_add_co_u32 v2, vcc, s7, v2\n"
+         "v_addc_co_u32 v3, vcc, 0, v3, vcc\n v_subrev_co_u32 v2, vcc, s7, v2\n v_subbrev_co_u32 v3, vcc, 0, v3, vcc\n",
+         4, "global_load_dword v10, v[2:3], off"},
+        // 32 bits that are added to a base in SGPRs
+        {"v_add_u32 v2, s4, v0\n v_lshlrev_b32 v2, 2, v2\n v_mov_b32 v3, 0\n", 4, "global_load_dword v10, v2, s[2:3]"},
+        // the same in all lanes of a strip
+        {"v_lshrrev_b32 v2, 4, v0\n v_and_b32 v2, 3, v2\n v_mul_lo_u32 v2, v2, s8\n v_add_u32 v2, s4, v2\n"
+         "v_ashrrev_i32 v3, 31, v2\n v_lshlrev_b64 v[2:3], 2, v[2:3]\n v_mov_b32 v4, s3\n v_add_co_u32 v2, vcc, s2, v2\n"
+         "v_addc_co_u32 v3, vcc, v4, v3, vcc\n",
+         4, "global_load_dword v10, v[2:3], off"},
+        // a loop whose addresses go from one iteration to the next
+        {"v_add_u32 v2, s4, v0\n v_ashrrev_i32 v3, 31, v2\n v_lshlrev_b64 v[2:3], 2, v[2:3]\n v_mov_b32 v4, s3\n"
+         "v_add_co_u32 v2, vcc, s2, v2\n v_addc_co_u32 v3, vcc, v4, v3, vcc\n s_mov_b32 s7, 0\n v_mov_b32 v12, 0\n"
+         "again: global_load_dword v13, v[2:3], off\n s_waitcnt 0\n v_add_u32 v12, v12, v13\n v_add_co_u32 v2, vcc, 4, v2\n"
+         "v_addc_co_u32 v3, vcc, 0, v3, vcc\n s_add_i32 s7, s7, 1\n s_cmp_lt_u32 s7, 6\n s_cbranch_scc1 again\n",
+         4, "global_load_dword v10, v[2:3], off"},
+    };
+    for (const Form& form : forms) {
+        WorkgroupLaunch launch =
+            simple(std::string("s_add_u32 s6, s0, 0x20000\n s_addc_u32 s7, s1, 0\n s_mov_b64 s[8:9], s[6:7]\n"
+                               "v_mov_b32 v10, 5\n v_mov_b32 v11, 6\n v_mov_b32 v12, 7\n") +
+                   form.text + form.move +
+                   "\n v_cndmask_b32 v11, v11, v0, vcc\n s_waitcnt 0\n v_lshlrev_b32 v5, 4, v0\n"
+                   "v_mov_b32 v13, v2\n global_store_dwordx4 v5, v[10:13], s[8:9]");
+        launch.rsrc1 |= 0xf0u << 12;
+        launch.user_sgpr_count = 5;
+        const std::vector<uint8_t> code(&memory.at<uint8_t>(kCode), &memory.at<uint8_t>(kCode + 0x200));
+        const auto outcome = [&](ComputeUnit& on) {
+            mapped.put(kCode, code);
+            for (const auto& [at, bytes] : kParts) {
+                for (uint64_t n = 0; n < bytes; n += 4) mapped.at<uint32_t>(at + n) = static_cast<uint32_t>(n * 2654435761u);
+            }
+            on.invalidate_code();
+            on.launch(launch);
+            for (unsigned n = 0; n < 10 && on.waves_live() != 0; ++n) on.run(1000);
+            std::vector<uint8_t> found{static_cast<uint8_t>(on.waves_live())};
+            if (on.waves_live() != 0) {  // it has faulted
+                const Wave& wave = on.wave(0);
+                const auto* const rows = reinterpret_cast<const uint8_t*>(wave.vgpr);
+                found.insert(found.end(), rows, rows + wave.vgpr_count * sizeof(VgprRow));
+                const auto* const scalars = reinterpret_cast<const uint8_t*>(wave.sgpr.data());
+                found.insert(found.end(), scalars, scalars + wave.sgpr_count * sizeof(uint32_t));
+            }
+            on.kill_dispatch(launch.dispatch);
+            for (const auto& [at, bytes] : kParts) {
+                const uint8_t* const part = &mapped.at<uint8_t>(at);
+                found.insert(found.end(), part, part + bytes);
+            }
+            return found;
+        };
+        for (const uint64_t target : {kData, kLimit - 0x400, kLimit - 128, kLimit - 20, kLimit - 64 * 4, kLimit,
+                                      uint64_t{TestMemory::kReadOnly} - 0x800, uint64_t{TestMemory::kReadOnly} - 128}) {
+            for (const uint32_t index : {0u, 16u, 24u, 0u - 64u, 0u - 20u, 0u - 16u, 0x3ffffff0u, 0x3ffffff6u, 0x40000000u,
+                                         0x7fffffe4u, 0x1fffffeau, 0x0ffffff7u}) {
+                const uint64_t base =
+                    target - static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(index))) * form.bytes;
+                launch.user_sgprs = {lo32(kData), hi32(kData), lo32(base), hi32(base), index};
+                const auto expected = outcome(interpreted);
+                outcome(generating);  // its TLB holds the memory from now on
+                const uint64_t before = generated();
+                ASSERT_TRUE(outcome(generating) == expected) << form.text << form.move << "\n"
+                                                             << std::hex << target << ", index " << index;
+                ASSERT_GT(generated(), before);
+            }
+        }
+    }
+}
+
 /// Whoever looks at a wave that has faulted finds every register as the interpreter leaves it, also a carry that the next
 /// instructions replace, and VGPRs that generated code had in registers.
 TEST_F(Tiers, AFaultLeavesTheStateOfTheInterpreter) {

@@ -282,8 +282,8 @@ void Emitter::forget_affine_of(const BasicBlock& block, size_t step) {
 }
 
 /// The wave goes on with this instruction on the interpreter.
-void Emitter::give_up(const BasicBlock& block, size_t step, Xbyak::Label where) {
-    elsewhere_.push_back([this, where, left = block.count() - static_cast<unsigned>(step), offset = block.steps[step].offset,
+void Emitter::give_up(const BasicBlock& block, size_t step, Xbyak::Label& where) {
+    elsewhere_.push_back([this, &where, left = block.count() - static_cast<unsigned>(step), offset = block.steps[step].offset,
                           held = held_, masks = masks_]() mutable {
         L(where);
         set_whole(true);
@@ -306,7 +306,7 @@ void Emitter::give_up_unless(const AffineStep& how, const VectorOp& op, const Ba
     const uint32_t low_distance = affine_.at(inst.src[how.low] - kSrcVgpr0);
     const Xbyak::Opmask k = temporary_mask();
     const auto in_all = [this](uint32_t bits) { return ptr_b[rip + pool(bits)]; };
-    Xbyak::Label fails;
+    Xbyak::Label& fails = new_label();
     switch (how.check) {
         case None: return;
         case NotNegative:
@@ -388,8 +388,9 @@ bool Emitter::emit_affine(const BasicBlock& block, size_t step) {
 // Memory ------------------------------------------------------------------------------------------------------------------
 
 /// A load or store at affine addresses. @return false: lanes have to be looked at
-bool Emitter::affine_move(const BasicBlock& block, const Step& step, unsigned done, const PlainMove& move) {
-    const Inst& inst = step.inst;
+bool Emitter::affine_move(const BasicBlock& block, size_t step) {
+    const PlainMove& move = *plan_of(block, step).move;
+    const Inst& inst = block.steps[step].inst;
     const Routine& kind = move.routine;
     const auto low_found = affine_.find(inst.vaddr), high_found = affine_.find(inst.vaddr + 1u);
     if (low_found == affine_.end()) return false;
@@ -400,7 +401,7 @@ bool Emitter::affine_move(const BasicBlock& block, const Step& step, unsigned do
     if (!lines && !same && !overlapping) return false;
     const int span = static_cast<int>(kLast * distance + kind.words * 4);
 
-    Xbyak::Label slow, end, miss, found;
+    Xbyak::Label &slow = new_label(), &end = new_label(), &miss = new_label(), &found = new_label();
     strip_ = kFirstLanes;
     const Xbyak::Xmm low(load(Kind::Vgpr, inst.vaddr).getIdx());
     const Xbyak::Xmm high(kind.high ? load(Kind::Vgpr, inst.vaddr + 1u).getIdx() : 0);
@@ -468,7 +469,7 @@ bool Emitter::affine_move(const BasicBlock& block, const Step& step, unsigned do
         vextracti32x4(some, all, 1);
         vmovq(at[2], some);
         vpextrq(at[3], some, 1);
-        elsewhere_.push_back([=, this]() mutable {
+        elsewhere_.push_back([=, this, &slow, &miss, &found]() mutable {
             L(miss);
             tlb_refill(slow, kind.loads);
             look_up(slow);
@@ -483,7 +484,7 @@ bool Emitter::affine_move(const BasicBlock& block, const Step& step, unsigned do
         load_overlapping(m);
     L(end);
     define_loaded(m);
-    slow_path(block, step, done, before, masks_before, slow, end);
+    slow_path(block, {step}, before, masks_before, slow, end);
     return true;
 }
 

@@ -30,7 +30,11 @@ uint64_t address_of(Fn* fn) {
 /// The VGPRs that an instruction names are all the wave's.
 bool Emitter::has_rows(unsigned first, unsigned count) const { return first != kNoOperand && first + count <= config_.vgprs; }
 
+/// In code for all lanes it is enough to look once in a block: while waves run, nothing changes translations but what the
+/// interpreter's functions do, and they see to the TLB themselves.
 void Emitter::unless_translations_changed(Xbyak::Label& changed) {
+    if (translations_known_) return;
+    translations_known_ = whole_;
     mov(rax, ptr[r12 + static_cast<int>(offsetof(CodeFrame, generation))]);
     mov(rcx, ptr[r12 + static_cast<int>(offsetof(CodeFrame, seen_generation))]);
     mov(rax, ptr[rax]);
@@ -185,6 +189,8 @@ bool Emitter::lds_strips(const Inst& inst, Xbyak::Label& slow) {
     return true;
 }
 
+unsigned Emitter::scalar_load_dwords(const Inst& inst) { return kShapes[op_index(inst.op)].bytes / 4; }
+
 /// s_load_dword* of registers that the wave has.
 bool Emitter::is_plain_scalar_load(const Inst& inst) const {
     switch (inst.op) {
@@ -204,38 +210,52 @@ bool Emitter::is_plain_scalar_load(const Inst& inst) const {
 /// A scalar load of plain memory, from the TLB's entry of the address.
 bool Emitter::scalar_memory(const Inst& inst, Xbyak::Label& slow, const Xbyak::Zmm& scratch) {
     if (!is_plain_scalar_load(inst)) return false;
-    const unsigned bytes = kShapes[op_index(inst.op)].bytes;
-    const bool by_register = inst.soffset != kNoOperand;
+    const Inst* const load = &inst;
+    scalar_loads({&load, 1}, slow, scratch);
+    return true;
+}
+
+/// The same for several with one base and without offsets in registers. Only the last one may replace the base.
+void Emitter::scalar_loads(std::span<const Inst* const> loads, Xbyak::Label& slow, const Xbyak::Zmm& scratch) {
+    const auto bytes_of = [](const Inst& inst) { return static_cast<int>(kShapes[op_index(inst.op)].bytes); };
+    const auto offset_of = [](const Inst& inst) { return inst.imm_offset ? inst.imm & ~3 : 0; };
+    int first = offset_of(*loads.front()), end = first;
+    for (const Inst* inst : loads) {
+        first = std::min(first, offset_of(*inst));
+        end = std::max(end, offset_of(*inst) + bytes_of(*inst));
+    }
+    const Inst& inst = *loads.front();
     const Xbyak::Ymm half(scratch.getIdx());
     const Xbyak::Xmm quarter(scratch.getIdx());
     unless_translations_changed(slow);
     mov(rax, scalar64(inst.saddr));
     and_(rax, -4);
-    if (by_register) {
+    if (inst.soffset != kNoOperand) {
         mov(ecx, scalar32(inst.soffset));
         and_(ecx, -4);
         add(rax, rcx);
     }
-    if (inst.imm_offset && (inst.imm & ~3) != 0) add(rax, inst.imm & ~3);
+    if (first != 0) add(rax, first);
     mov(rcx, rax);
     tlb_entry(rcx, rdx, true);
     mov(rdx, rax);
     sub(rdx, ptr[rcx + static_cast<int>(offsetof(TlbEntry, start))]);
     cmp(rdx, ptr[rcx + static_cast<int>(offsetof(TlbEntry, size))]);
     jae(slow, T_NEAR);
-    add(rdx, bytes);
+    add(rdx, end - first);
     cmp(rdx, ptr[rcx + static_cast<int>(offsetof(TlbEntry, size))]);
     ja(slow, T_NEAR);
     add(rax, ptr[rcx + static_cast<int>(offsetof(TlbEntry, bias))]);
-    const Xbyak::RegExp to = scalar32(inst.dst).getRegExp();
-    switch (bytes) {
-        case 4: mov(ecx, ptr[rax]), mov(dword[to], ecx); break;
-        case 8: mov(rcx, ptr[rax]), mov(qword[to], rcx); break;
-        case 16: vmovdqu32(quarter, ptr[rax]), vmovdqu32(ptr[to], quarter); break;
-        case 32: vmovdqu32(half, ptr[rax]), vmovdqu32(ptr[to], half); break;
-        default: vmovdqu32(scratch, ptr[rax]), vmovdqu32(ptr[to], scratch); break;
+    for (const Inst* each : loads) {
+        const Xbyak::RegExp to = scalar32(each->dst).getRegExp(), from = rax + (offset_of(*each) - first);
+        switch (bytes_of(*each)) {
+            case 4: mov(ecx, ptr[from]), mov(dword[to], ecx); break;
+            case 8: mov(rcx, ptr[from]), mov(qword[to], rcx); break;
+            case 16: vmovdqu32(quarter, ptr[from]), vmovdqu32(ptr[to], quarter); break;
+            case 32: vmovdqu32(half, ptr[from]), vmovdqu32(ptr[to], half); break;
+            default: vmovdqu32(scratch, ptr[from]), vmovdqu32(ptr[to], scratch); break;
+        }
     }
-    return true;
 }
 
 /// A memory instruction: the fast way, and the interpreter's function where that does not go.

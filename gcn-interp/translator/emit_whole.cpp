@@ -221,7 +221,11 @@ void Emitter::plan_whole(const Region& region) {
         whole_blocks_[static_cast<int32_t>(finished[i]->offset)].order = finished.size() - i;
     entered_at_ = static_cast<int32_t>(region.blocks.front().offset);
     WholeBlock& entry = whole_blocks_[entered_at_];
-    if (const Affine affine = affine_rows(); !affine.empty() && !entry.any_lanes) add_version(entry, affine);
+    if (const Affine affine = affine_rows(); !affine.empty() && !entry.any_lanes) {
+        Version& version = add_version(entry, affine);
+        held_ = {};
+        version.begins_with = loop_registers({}, affine);
+    }
     whole_versions();
 }
 
@@ -290,6 +294,7 @@ void Emitter::whole_block(const BasicBlock& block, Version& here) {
     affine_ = here.affine;
     no_wrap_.reset();
     affine_masks_.reset();
+    translations_known_ = false;
     if (!here.begins_with) here.begins_with = all.begins_loop ? loop_registers(all, affine_) : Registers{};
     align(64);
     L(here.code);
@@ -324,9 +329,24 @@ void Emitter::whole_entry(const BasicBlock& block) {
     const bool may_stay_long = whole.begins_loop || offset == entered_at_;
     for (auto version = whole.versions.rbegin(); version != whole.versions.rend(); ++version) {
         if (!may_stay_long && !version->affine.empty()) continue;  // to look at rows takes longer than that saves
-        Xbyak::Label other;
-        check_affine_rows(version->affine, other);
+        Xbyak::Label other, look;
         held_ = *version->begins_with;
+        if (offset == entered_at_ && version->affine == Affine{{0, 1}}) {
+            const int first = find_first_lanes(0);
+            if (first >= 0) {
+                const Xbyak::Xmm ids(first);
+                cmp(byte[r12 + static_cast<int>(offsetof(CodeFrame, counts_ids))], 0);
+                je(look, T_NEAR);
+                for (unsigned reg = 0; reg < held_.size(); ++reg) {
+                    if (static_cast<int>(reg) != first) fill(reg);
+                }
+                vpbroadcastd(ids, dword[r12 + static_cast<int>(offsetof(CodeFrame, first_id))]);
+                vpaddd(ids, ids, ptr[rip + pool_lanes(kStripLanes, 0)]);
+                jmp(version->code, T_NEAR);
+                L(look);
+            }
+        }
+        check_affine_rows(version->affine, other);
         for (unsigned reg = 0; reg < held_.size(); ++reg) fill(reg);
         jmp(version->code, T_NEAR);
         L(other);
@@ -352,7 +372,6 @@ void Emitter::whole_steps(const BasicBlock& block) {
             }
         }
         const StepPlan& plan = plan_of(block, i);
-        const auto done = static_cast<unsigned>(i) + 1;
         if (plan.vector.emit != nullptr && !step.writes_exec) {
             whole_vector(block, i);
             continue;
@@ -362,11 +381,11 @@ void Emitter::whole_steps(const BasicBlock& block) {
             continue;
         }
         if (plan.move) {
-            whole_move(block, step, done, *plan.move);
+            whole_move(block, i);
             continue;
         }
         if (plan.scalar_load) {
-            whole_scalar_load(block, step, done);
+            i = whole_scalar_loads(block, i);
             continue;
         }
         if (step.ends) {
@@ -389,6 +408,7 @@ void Emitter::whole_general(const BasicBlock& block, size_t first, size_t last) 
     set_whole(true);
     kxnorq(k0, k0, k0);
     for (size_t i = first; i < last; ++i) forget_affine_of(block, i);
+    translations_known_ = false;
 }
 
 /// @param step  adds or subtracts with carry

@@ -8,37 +8,53 @@
 #include "gcn-interp/translator/emit_whole.h"
 
 namespace lyra::gcn {
-/// The step as it is for waves of any lanes; afterwards registers hold what they do at `end`.
-void Emitter::slow_path(const BasicBlock& block, const Step& step, unsigned done, const Registers& before,
-                        const Masks& masks_before, Xbyak::Label slow, Xbyak::Label end) {
-    elsewhere_.push_back(
-        [this, &block, &step, done, before, masks_before, slow, end, after = held_, masks_after = masks_]() mutable {
-            L(slow);
-            set_whole(true);
-            held_ = before;
-            masks_ = masks_before;
-            write_back_all();
-            set_whole(false);
-            note_rows_written();
-            if (!memory(block, step, done)) throw Xbyak::Error(Xbyak::ERR_INTERNAL);
-            kxnorq(k0, k0, k0);
-            held_ = after;
-            for (unsigned reg = 0; reg < held_.size(); ++reg) fill(reg);
-            for (unsigned k = 1; k < masks_after.size(); ++k) {
-                const Mask& mask = masks_after[k];
-                if (mask.pair >= 0) load_mask(Xbyak::Opmask(static_cast<int>(k)), static_cast<unsigned>(mask.pair), mask.strip);
-            }
-            jmp(end, T_NEAR);
-        });
+/// Steps as they are for waves of any lanes; afterwards registers hold what they do at `end`.
+void Emitter::slow_path(const BasicBlock& block, std::vector<size_t> steps, const Registers& before, const Masks& masks_before,
+                        Xbyak::Label& slow, Xbyak::Label& end) {
+    elsewhere_.push_back([this, &block, steps = std::move(steps), before, masks_before, &slow, &end, after = held_,
+                          masks_after = masks_]() mutable {
+        L(slow);
+        set_whole(true);
+        held_ = before;
+        masks_ = masks_before;
+        write_back_all();
+        set_whole(false);
+        note_rows_written();
+        for (const size_t step : steps) {
+            if (!memory(block, block.steps[step], static_cast<unsigned>(step) + 1)) throw Xbyak::Error(Xbyak::ERR_INTERNAL);
+        }
+        kxnorq(k0, k0, k0);
+        held_ = after;
+        for (unsigned reg = 0; reg < held_.size(); ++reg) fill(reg);
+        for (unsigned k = 1; k < masks_after.size(); ++k) {
+            const Mask& mask = masks_after[k];
+            if (mask.pair >= 0) load_mask(Xbyak::Opmask(static_cast<int>(k)), static_cast<unsigned>(mask.pair), mask.strip);
+        }
+        jmp(end, T_NEAR);
+    });
 }
 
-void Emitter::whole_scalar_load(const BasicBlock& block, const Step& step, unsigned done) {
-    const Inst& inst = step.inst;
+/// Scalar loads with one base that follow each other are one: kernels read their arguments so. @return the last step
+size_t Emitter::whole_scalar_loads(const BasicBlock& block, size_t first) {
+    constexpr int kReach = 256;  ///< bytes
+    const Inst& inst = block.steps[first].inst;
+    std::vector<size_t> steps;
+    std::vector<const Inst*> loads;
     ScalarSet written, read;
-    for (unsigned n = 0; n < 16; ++n) written.set(inst.dst + n);
     read.set(inst.saddr).set(inst.saddr + 1u);
     if (inst.soffset != kNoOperand) read.set(config_.physical(inst.soffset));
     read.set(config_.physical(inst.saddr)).set(config_.physical(inst.saddr + 1u));
+    for (size_t i = first; i < block.steps.size(); ++i) {
+        const Inst& next = block.steps[i].inst;
+        if (has_no_effect(next)) continue;
+        if (!plan_of(block, i).scalar_load || (written & read).any()) break;
+        const bool with_first = next.saddr == inst.saddr && next.soffset == kNoOperand && inst.soffset == kNoOperand &&
+                                next.imm >= 0 && next.imm < kReach && inst.imm >= 0 && inst.imm < kReach;
+        if (i != first && !with_first) break;
+        steps.push_back(i);
+        loads.push_back(&next);
+        for (unsigned n = 0; n < scalar_load_dwords(next); ++n) written.set(next.dst + n);
+    }
     for (const Mask& mask : masks_) {
         if (mask.pair < 0 || !mask.dirty) continue;
         const auto pair = static_cast<size_t>(mask.pair);
@@ -48,17 +64,19 @@ void Emitter::whole_scalar_load(const BasicBlock& block, const Step& step, unsig
             break;
         }
     }
-    Xbyak::Label slow, end;
+    Xbyak::Label &slow = new_label(), &end = new_label();
     strip_ = 0;
     const Xbyak::Zmm scratch = temporary();
     const Registers before = held_;
     const Masks masks_before = masks_;
-    scalar_memory(inst, slow, scratch);
+    scalar_loads(loads, slow, scratch);
     L(end);
     release_pins();
     forget_masks(written);
     forget_scalars(written);
-    slow_path(block, step, done, before, masks_before, slow, end);
+    const size_t last = steps.back();
+    slow_path(block, std::move(steps), before, masks_before, slow, end);
+    return last;
 }
 
 /// A register for each value that is loaded, and what the move needs beside.
@@ -199,12 +217,13 @@ void Emitter::define_loaded(const WholeMove& m) {
     release_pins();
 }
 
-void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned done, const PlainMove& move) {
-    if (affine_move(block, step, done, move)) return;
-    const Inst& inst = step.inst;
+void Emitter::whole_move(const BasicBlock& block, size_t step) {
+    if (affine_move(block, step)) return;
+    const PlainMove& move = *plan_of(block, step).move;
+    const Inst& inst = block.steps[step].inst;
     const Routine& kind = move.routine;
     const auto bytes = static_cast<int>(kind.words * 4);
-    Xbyak::Label slow, end, not_lines, miss, found;
+    Xbyak::Label &slow = new_label(), &end = new_label(), &not_lines = new_label(), &miss = new_label(), &found = new_label();
     const WholeMove m = begin_move(inst, move, false);
     const Xbyak::Zmm t = m.t, different = m.different;
     const Xbyak::Opmask k = temporary_mask();
@@ -225,7 +244,7 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
         reg >= 0 ? vpbroadcastd(to, Xbyak::Xmm(reg)) : vpbroadcastd(to, row(vgpr, strip));
     };
     /// Jumps unless the lanes of each strip are so many bytes apart.
-    const auto compare = [=, this, &step](unsigned apart, const Xbyak::Label& otherwise) {
+    const auto compare = [=, this](unsigned apart, const Xbyak::Label& otherwise) {
         for (unsigned s = 0; s < kStrips; ++s) {
             broadcast_first(t, low[s], inst.vaddr, s);
             if (apart != 0) vpaddd(t, t, ptr[rip + pool_lanes(apart, 0)]);
@@ -305,7 +324,7 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
     move_lines(m);
     L(end);
     if (kind.global) {
-        elsewhere_.push_back([=, this]() mutable {
+        elsewhere_.push_back([=, this, &slow, &miss, &found]() mutable {
             L(miss);
             add(rax, rsi);
             sub(rax, ptr[rcx + static_cast<int>(offsetof(TlbEntry, bias))]);
@@ -315,7 +334,7 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
         });
     }
     if (kind.loads) {
-        elsewhere_.push_back([=, this]() mutable {
+        elsewhere_.push_back([=, this, &slow, &end, &not_lines]() mutable {
             L(not_lines);
             if (kind.words == 4) {
                 Xbyak::Label not_overlapping;
@@ -334,7 +353,7 @@ void Emitter::whole_move(const BasicBlock& block, const Step& step, unsigned don
         });
     }
     define_loaded(m);
-    slow_path(block, step, done, before, masks_before, slow, end);
+    slow_path(block, {step}, before, masks_before, slow, end);
 }
 
 }  // namespace lyra::gcn

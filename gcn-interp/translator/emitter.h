@@ -7,10 +7,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -48,6 +50,8 @@ struct CodeFrame {
     uint8_t* lds = nullptr;  ///< of the work-group
     uint32_t lds_bytes = 0;
     bool rows_written = false;  ///< VGPRs may be others in memory than where the code was entered
+    bool counts_ids = false;  ///< the wave begins here, and v0 is first_id plus the lane
+    uint32_t first_id = 0;
 };
 
 /// @param target  address of a block's code. @return instructions that are left of the budget; wave.pc says where it is
@@ -163,7 +167,9 @@ private:
     bool global_memory(const Inst& inst, Xbyak::Label& slow);
     bool lds_memory(const Inst& inst, Xbyak::Label& slow);
     bool is_plain_scalar_load(const Inst& inst) const;
+    static unsigned scalar_load_dwords(const Inst& inst);
     bool scalar_memory(const Inst& inst, Xbyak::Label& slow, const Xbyak::Zmm& scratch);
+    void scalar_loads(std::span<const Inst* const> loads, Xbyak::Label& slow, const Xbyak::Zmm& scratch);
     /// A kind of moves between rows and memory: see emit_moves.cpp.
     struct Routine {
         bool global, loads, high;
@@ -222,8 +228,8 @@ private:
     void load_same(const WholeMove& m);
     void load_overlapping(const WholeMove& m);
     void define_loaded(const WholeMove& m);
-    void whole_move(const BasicBlock& block, const Step& step, unsigned done, const PlainMove& move);
-    void whole_scalar_load(const BasicBlock& block, const Step& step, unsigned done);
+    void whole_move(const BasicBlock& block, size_t step);
+    size_t whole_scalar_loads(const BasicBlock& block, size_t first);
     void whole_end(const BasicBlock& block);
     void whole_go(int32_t offset);
     void whole_entry(const BasicBlock& block);
@@ -258,8 +264,8 @@ private:
     std::optional<AffineStep> affine_step(const BasicBlock& block, size_t step) const;
     bool emit_affine(const BasicBlock& block, size_t step);
     void give_up_unless(const AffineStep& how, const VectorOp& op, const BasicBlock& block, size_t step);
-    void give_up(const BasicBlock& block, size_t step, Xbyak::Label where);
-    bool affine_move(const BasicBlock& block, const Step& step, unsigned done, const PlainMove& move);
+    void give_up(const BasicBlock& block, size_t step, Xbyak::Label& where);
+    bool affine_move(const BasicBlock& block, size_t step);
     void check_affine_rows(const Affine& affine, const Xbyak::Label& otherwise);
     void lanes_from_first(const Xbyak::Zmm& to, unsigned first, unsigned strip);
     void forget_lanes(unsigned vgpr);
@@ -335,6 +341,9 @@ private:
     std::map<const BasicBlock*, std::vector<StepPlan>> plans_;
     Xbyak::Label exit_;
     std::vector<std::function<void()>> elsewhere_;
+    std::deque<Xbyak::Label> labels_;
+    /// A label that code elsewhere refers to: a copy of one that has not been used yet is another label.
+    Xbyak::Label& new_label() { return labels_.emplace_back(); }
     std::map<uint64_t, Xbyak::Label> pool_;
     std::map<std::pair<unsigned, unsigned>, Xbyak::Label> lane_pool_;  ///< step, first; step 0: others
     std::array<Xbyak::Label, 2> order_pool_;
@@ -349,6 +358,8 @@ private:
     unsigned strip_ = 0, first_strip_ = 0;  ///< for which an instruction is emitted, and the first of those side by side
     bool mask_is_dead_ = false;
     bool has_wide_ = false;  ///< a register may hold 64-bit lanes
+    bool translations_known_ =
+        false;  ///< the code up to here has looked whether they changed; see unless_translations_changed()
     bool rows_noted_ = false;  ///< the code up to here says so in CodeFrame::rows_written
     bool whole_ = false;  ///< the code is for waves of which all lanes are on, all strips side by side; k0 is all ones
     unsigned first_mask_ = 2, last_mask_ = 7;  ///< mask registers that are free to use
@@ -370,8 +381,8 @@ private:
     };
     using Masks = std::array<Mask, 8>;
     Masks masks_{};
-    void slow_path(const BasicBlock& block, const Step& step, unsigned done, const Registers& before, const Masks& masks_before,
-                   Xbyak::Label slow, Xbyak::Label end);
+    void slow_path(const BasicBlock& block, std::vector<size_t> steps, const Registers& before, const Masks& masks_before,
+                   Xbyak::Label& slow, Xbyak::Label& end);
     std::vector<unsigned> written_masks_;  ///< pairs that the segment writes: r8, r9, ...
 };
 

@@ -162,8 +162,13 @@ Translator::~Translator() = default;
 // LYRA_BACKEND names a narrower one: no. What a sanitized build leaves out of the interpreter does not matter.
 bool Translator::supported() { return host_backend() == kWidest && gcn::supported(Backend::Avx512); }
 
-uint64_t Translator::run(const uint8_t* code, ExecContext& ctx, uint64_t page_va, uint64_t budget, uint64_t& stopped_at) const {
+uint64_t Translator::run(const uint8_t* code, ExecContext& ctx, uint64_t page_va, uint64_t budget, uint64_t& stopped_at,
+                         const WorkItemIds* ids) const {
     CodeFrame frame;
+    if (ids != nullptr && ids->made == nullptr && ids->rows != 0) {
+        frame.counts_ids = true;
+        frame.first_id = ids->first;
+    }
     frame.context = &ctx;
     frame.page_va = page_va;
     if (ctx.pages != nullptr) {

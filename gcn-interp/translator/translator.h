@@ -20,6 +20,7 @@
 #include "gcn-interp/exec/exec.h"
 #include "gcn-interp/translator/code_arena.h"
 #include "gcn-interp/translator/config.h"
+#include "gcn-interp/wave/begin.h"
 
 namespace lyra::gcn {
 
@@ -122,7 +123,9 @@ public:
 
     /// Run a wave from a block on. @param code  an answer of PageCode::at() @param stopped_at  PC of the instruction that asked
     /// for something or faulted @return instructions executed; 0 when the budget does not last for the block
-    uint64_t run(const uint8_t* code, ExecContext& ctx, uint64_t page_va, uint64_t budget, uint64_t& stopped_at) const;
+    /// @param ids  of a wave that begins here and has executed nothing yet; nullptr: of another one
+    uint64_t run(const uint8_t* code, ExecContext& ctx, uint64_t page_va, uint64_t budget, uint64_t& stopped_at,
+                 const WorkItemIds* ids = nullptr) const;
 
 private:
     friend class PageCode;
