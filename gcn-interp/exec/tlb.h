@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "common/memory_port.h"
 
@@ -30,8 +31,9 @@ static_assert(sizeof(TlbEntry) == 32 && offsetof(TlbEntry, start) == 0 && offset
               offsetof(TlbEntry, bias) == 16);
 static_assert(kMaxRangeBytes < uint64_t{1} << 31);
 
-/// Two direct-mapped arrays: an address is looked up in the entry of its 64 KiB, which allocators align to, and then in that of
-/// its 2 MiB, where the last range of more than 64 KiB is. What the second one finds goes to the first one, too.
+/// An address is looked up in the entry of its 64 KiB, then in a second one, where the range is that was in the first one
+/// before, and then in that of its 2 MiB, where the last range of more than 64 KiB is. What is found goes to the first one. Two
+/// buffers that meet within 64 KiB keep one of its two entries each.
 /// All of it is empty when PageCache::begin() has seen another generation.
 struct alignas(64) Tlb {
     static constexpr unsigned kNearBits = 5, kNearShift = 16, kLargeBits = 4, kLargeShift = 21;
@@ -40,6 +42,7 @@ struct alignas(64) Tlb {
     static constexpr unsigned kNearFold = kLargeShift - kNearShift;
 
     std::array<TlbEntry, 1u << kNearBits> near{};
+    std::array<TlbEntry, 1u << kNearBits> second{};
     std::array<TlbEntry, 1u << kLargeBits> large{};
 
     static constexpr unsigned near_index(uint64_t va) {
@@ -54,14 +57,19 @@ struct alignas(64) Tlb {
         TlbEntry& entry = near_of(va);
         if (entry.holds(va)) [[likely]]
             return &entry;
+        TlbEntry& second_entry = second[near_index(va)];
+        if (second_entry.holds(va)) {
+            std::swap(entry, second_entry);
+            return &entry;
+        }
         const TlbEntry& other = large_of(va);
         if (!other.holds(va)) return nullptr;
-        entry = other;
+        second_entry = std::exchange(entry, other);
         return &entry;
     }
     /// @param va  for which range was asked
     void enter(uint64_t va, const TlbEntry& range) {
-        near_of(va) = range;
+        second[near_index(va)] = std::exchange(near_of(va), range);
         if (range.size > uint64_t{1} << kNearShift) large_of(va) = range;
     }
 };

@@ -8,6 +8,7 @@
 // What holds for the lanes beside the first one rests on checks where it is not certain: a strip whose low halves pass 2^32,
 // say, has not one high half. Such a wave gives up: it leaves the code in front of the instruction, for the interpreter.
 #include <algorithm>
+#include <optional>
 
 #include "gcn-interp/isa/op.h"
 #include "gcn-interp/translator/emit_whole.h"
@@ -434,7 +435,7 @@ bool Emitter::affine_move(const BasicBlock& block, size_t step) {
         }
         L(found);
     } else {
-        const auto look_up = [=, this](const Xbyak::Label& miss) {
+        const auto addresses = [=, this] {
             if (kind.high) {
                 vpunpckldq(some, low, high);
                 vpunpckhdq(others, low, high);
@@ -447,32 +448,37 @@ bool Emitter::affine_move(const BasicBlock& block, size_t step) {
                 vpbroadcastq(bound, rdi);
                 vpaddq(all, all, bound);
             }
-            vmovq(rax, some);
-            mov(rcx, rax);
-            tlb_entry(rcx, rdx, kind.loads);
-            mov(rdx, ptr[rcx + static_cast<int>(offsetof(TlbEntry, size))]);
-            sub(rdx, span);
-            jb(miss, T_NEAR);
-            mov(rsi, ptr[rcx + static_cast<int>(offsetof(TlbEntry, start))]);
-            vpbroadcastq(bound, rsi);
-            add(rsi, ptr[rcx + static_cast<int>(offsetof(TlbEntry, bias))]);
-            vpsubq(all, all, bound);
-            vpbroadcastq(bound, rdx);
-            vpcmpuq(k, all, bound, kGreater);
-            kortestw(k, k);
-            jnz(miss, T_NEAR);
         };
-        look_up(miss);
+        const auto by_strip = [=, this] {
+            vmovq(at[0], some);
+            vpextrq(at[1], some, 1);
+            vextracti32x4(some, all, 1);
+            vmovq(at[2], some);
+            vpextrq(at[3], some, 1);
+        };
+        addresses();
+        vmovq(rax, some);
+        tlb_entry(rax, rdx, kind.loads);
+        mov(rdx, ptr[rax + static_cast<int>(offsetof(TlbEntry, size))]);
+        sub(rdx, span);
+        jb(miss, T_NEAR);
+        mov(rsi, ptr[rax + static_cast<int>(offsetof(TlbEntry, start))]);
+        vpbroadcastq(bound, rsi);
+        add(rsi, ptr[rax + static_cast<int>(offsetof(TlbEntry, bias))]);
+        vpsubq(all, all, bound);
+        vpbroadcastq(bound, rdx);
+        vpcmpuq(k, all, bound, kGreater);
+        kortestw(k, k);
+        jnz(miss, T_NEAR);
+        by_strip();
         L(found);
-        vmovq(at[0], some);
-        vpextrq(at[1], some, 1);
-        vextracti32x4(some, all, 1);
-        vmovq(at[2], some);
-        vpextrq(at[3], some, 1);
         elsewhere_.push_back([=, this, &slow, &miss, &found]() mutable {
             L(miss);
-            tlb_refill(slow, kind.loads);
-            look_up(slow);
+            addresses();
+            by_strip();
+            call(strip_routines_[{kind.loads, span}]);
+            jnz(slow, T_NEAR);
+            xor_(esi, esi);
             jmp(found, T_NEAR);
         });
     }
@@ -486,6 +492,39 @@ bool Emitter::affine_move(const BasicBlock& block, size_t step) {
     define_loaded(m);
     slow_path(block, {step}, before, masks_before, slow, end);
     return true;
+}
+
+/// r8 to r11, addresses of the first lanes of strips, become host addresses of so many bytes each. ZF is 0 if one is not in the
+/// TLB.
+void Emitter::find_strips(bool loads, int span) {
+    Xbyak::Label fails;
+    for (const Xbyak::Reg64& at : WholeMove::at) {
+        Xbyak::Label held, missing;
+        const auto look = [&](const Xbyak::Label& otherwise) {
+            mov(rax, at);
+            tlb_entry(rax, rdx, loads);
+            mov(rdx, at);
+            sub(rdx, ptr[rax + static_cast<int>(offsetof(TlbEntry, start))]);
+            mov(rdi, ptr[rax + static_cast<int>(offsetof(TlbEntry, size))]);
+            sub(rdi, span);
+            jb(otherwise, T_NEAR);
+            cmp(rdx, rdi);
+            ja(otherwise, T_NEAR);
+        };
+        look(missing);
+        jmp(held, T_NEAR);
+        L(missing);
+        mov(rax, at);
+        tlb_refill(fails, loads);
+        look(fails);
+        L(held);
+        add(at, ptr[rax + static_cast<int>(offsetof(TlbEntry, bias))]);
+    }
+    xor_(eax, eax);
+    ret();
+    L(fails);
+    or_(eax, 1);
+    ret();
 }
 
 /// Jumps unless the rows of VGPRs hold what is said of them.

@@ -314,8 +314,26 @@ void Emitter::tlb_entry(const Xbyak::Reg64& address, const Xbyak::Reg64& scratch
     add(address, ptr[r12 + static_cast<int>(loads ? offsetof(CodeFrame, reads) : offsetof(CodeFrame, writes))]);
 }
 
-/// rax: an address that its near entry does not hold. The large one of its 2 MiB takes the place if that does.
+/// rax: an address that its near entry does not hold. The second one takes the place if that does, or the large one of its 2
+/// MiB: see Tlb::find().
 void Emitter::tlb_refill(const Xbyak::Label& fails, bool loads) {
+    constexpr int kToSecond = static_cast<int>(offsetof(Tlb, second));
+    const Xbyak::Ymm before(static_cast<int>(kScratch));
+    Xbyak::Label is_second, done;
+    const auto move_here = [&](const Xbyak::Reg64& from, int plus) {
+        vmovdqu32(before, ptr[rdi]);
+        for (int part = 0; part < static_cast<int>(sizeof(TlbEntry)); part += 8) {
+            mov(rdx, ptr[from + (plus + part)]);
+            mov(ptr[rdi + part], rdx);
+        }
+        vmovdqu32(ptr[rdi + kToSecond], before);
+    };
+    mov(rdi, rax);
+    tlb_entry(rdi, rdx, loads);
+    mov(rdx, rax);
+    sub(rdx, ptr[rdi + (kToSecond + static_cast<int>(offsetof(TlbEntry, start)))]);
+    cmp(rdx, ptr[rdi + (kToSecond + static_cast<int>(offsetof(TlbEntry, size)))]);
+    jb(is_second, T_NEAR);
     mov(rcx, rax);
     shr(rcx, static_cast<int>(Tlb::kLargeShift));
     and_(ecx, (1 << Tlb::kLargeBits) - 1);
@@ -326,11 +344,11 @@ void Emitter::tlb_refill(const Xbyak::Label& fails, bool loads) {
     sub(rdx, ptr[rcx + static_cast<int>(offsetof(TlbEntry, start))]);
     cmp(rdx, ptr[rcx + static_cast<int>(offsetof(TlbEntry, size))]);
     jae(fails, T_NEAR);
-    tlb_entry(rax, rdx, loads);
-    for (int part = 0; part < static_cast<int>(sizeof(TlbEntry)); part += 8) {
-        mov(rdx, ptr[rcx + part]);
-        mov(ptr[rax + part], rdx);
-    }
+    move_here(rcx, 0);
+    jmp(done, T_NEAR);
+    L(is_second);
+    move_here(rdi, kToSecond);
+    L(done);
 }
 
 /// rdi: what is added to the addresses of the rows. The window is the TLB's entry of the first active lane's address.
@@ -392,6 +410,11 @@ void Emitter::emit_routines() {
             find_window(routine);
         }
         move_strips(routine);
+    }
+    for (auto& [arguments, label] : strip_routines_) {
+        align(16);
+        L(label);
+        find_strips(arguments.first, arguments.second);
     }
 }
 

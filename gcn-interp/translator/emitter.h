@@ -266,6 +266,7 @@ private:
     void give_up_unless(const AffineStep& how, const VectorOp& op, const BasicBlock& block, size_t step);
     void give_up(const BasicBlock& block, size_t step, Xbyak::Label& where);
     bool affine_move(const BasicBlock& block, size_t step);
+    void find_strips(bool loads, int span);
     void check_affine_rows(const Affine& affine, const Xbyak::Label& otherwise);
     void lanes_from_first(const Xbyak::Zmm& to, unsigned first, unsigned strip);
     void forget_lanes(unsigned vgpr);
@@ -353,6 +354,7 @@ private:
     std::map<uint16_t, DppLabels> dpp_pool_;  ///< by DPP_CTRL
     Xbyak::Opmask dpp_valid_;  ///< lanes of the strip whose source is there and active, in one instruction
     std::map<Routine, Xbyak::Label> routines_;
+    std::map<std::pair<bool, int>, Xbyak::Label> strip_routines_;  ///< find_strips(), by its arguments
     Output output_;
 
     unsigned strip_ = 0, first_strip_ = 0;  ///< for which an instruction is emitted, and the first of those side by side
