@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "common/bits.h"
+
 namespace lyra::pm4 {
 
 enum class Opcode : uint8_t {
@@ -11,9 +13,16 @@ enum class Opcode : uint8_t {
 #include "facts/packets/pm4.def"
 };
 
-/// Type-3 header: type 31:30, body dwords - 1 29:16, opcode 15:8. @source Linux 6.12 soc15d.h PACKET3()
+/// Fields of a type-3 header. @source Linux 6.12 soc15d.h PACKET3()
+namespace header_field {
+using Type = Bits<30, 2>;
+using Count = Bits<16, 14>;  ///< dwords of the body - 1
+using Opcode = Bits<8, 8>;
+}  // namespace header_field
+
 constexpr uint32_t header(Opcode op, uint32_t body) {
-    return 0xc0000000u | ((body - 1) & 0x3fff) << 16 | static_cast<uint32_t>(op) << 8;
+    const uint32_t typed = header_field::Type::set(uint32_t{0}, 3);
+    return header_field::Count::set(header_field::Opcode::set(typed, static_cast<uint8_t>(op)), body - 1);
 }
 
 /// Where the packets SET_SH_REG, SET_CONFIG_REG and SET_UCONFIG_REG count from, dwords of BAR5.

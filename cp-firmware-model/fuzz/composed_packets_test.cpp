@@ -51,10 +51,9 @@ TEST(ComposedPackets, FieldsAreWhereTheRowsHaveThem) {
         const Dwords words = sdma_packet(in, kPlaces);
         sdma::Words fixed{};
         std::copy_n(words.begin(), std::min(words.size(), fixed.size()), fixed.begin());
-        for (const sdma::Field& field : sdma::kFields)
-            if (sdma::kPackets[n].is(field.packet) && field.width == 64) {
-                EXPECT_EQ(field.get(fixed), kPlaces[0]) << field.name;
-            }
+        sdma::each_field(sdma::kPackets[n], [&](const sdma::Field& field) {
+            if (field.width == 64) EXPECT_EQ(field.get(fixed), kPlaces[0]) << field.name;
+        });
     }
     Input in(bytes, sizeof bytes);
     const Dwords nop = pm4_packet(in, pm4::kFromUser, kPlaces);

@@ -44,10 +44,10 @@ inline Dwords pm4_packet(Input& in, pm4::Sender sender, std::span<const uint64_t
     Dwords words(body + 1);
     for (uint32_t& word : words) word = in.take<uint8_t>();
     words[0] = pm4::header(static_cast<pm4::Opcode>(row.opcode), body);
-    for (const pm4::Field& field : pm4::kFields) {
-        if (!pm4::has(row, sender, field) || field.dword + (field.width == 64 ? 2u : 1u) > body) continue;
+    pm4::each_field(row, sender, [&](const pm4::Field& field) {
+        if (field.dword + (field.width == 64 ? 2u : 1u) > body) return;
         put_field(words, field.dword + 1u, field, field_value(in, field.width, places));
-    }
+    });
     if (pm4::frame(words[0], static_cast<pm4::Sender>(row.senders), words.size()).fault != Fault::None) __builtin_trap();
     return words;
 }
@@ -56,12 +56,11 @@ inline Dwords sdma_packet(Input& in, std::span<const uint64_t> places) {
     const sdma::Packet& row = sdma::kPackets[in.below(std::size(sdma::kPackets))];
     Dwords words(row.dwords);
     words[0] = sdma::header(row);
-    for (const sdma::Field& field : sdma::kFields) {
-        const bool of_header = std::string_view(field.name) == "broadcast";  // chooses the row
-        if (!row.is(field.packet) || of_header) continue;
+    sdma::each_field(row, [&](const sdma::Field& field) {
+        if (std::string_view(field.name) == "broadcast") return;  // chooses the row
         const bool of_tail = row.tail != sdma::Tail::None && std::string_view(field.name) == "count";
         put_field(words, field.dword, field, of_tail ? in.take<uint8_t>() % 16u : field_value(in, field.width, places));
-    }
+    });
     sdma::Words fixed{};
     std::copy(words.begin(), words.end(), fixed.begin());
     for (uint32_t n = sdma::tail_dwords(row, fixed); n != 0; --n) words.push_back(in.take<uint8_t>());

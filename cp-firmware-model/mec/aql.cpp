@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "cp-firmware-model/mec/aql_ring.h"
 #include "cp-firmware-model/packets/text.h"
@@ -128,20 +129,19 @@ AqlProcessor::Step AqlProcessor::fetch(Hqd& hqd) {
     } else if (port.read(vmid, address, &header, sizeof header) != Fault::None) {
         return memory_error(hqd, aql::hqd_error::kRing, "packet header");
     }
-    if (static_cast<aql::Type>(header & 0xff) == aql::Type::Invalid) {
+    if (aql::type(header) == aql::Type::Invalid) {
         hqd.aql.head_examined_empty = true;
         return Step::Wait;
     }
     if (port.read(vmid, address, st.head.bytes.data(), st.head.bytes.size()) != Fault::None) {
         return memory_error(hqd, aql::hqd_error::kRing, "packet");
     }
-    st.head.bytes[0] = static_cast<uint8_t>(header);
-    st.head.bytes[1] = static_cast<uint8_t>(header >> 8);
+    std::memcpy(st.head.bytes.data(), &header, sizeof header);
     st.fetched = true;
     st.head_start_ts = 0;
     env_.stats.add(Stat::aql_packets);
     env_.clock.owe(env_.timing.packet_ns);
-    emit<event::packet>(env_.tracer, env_.now_ns(), hqd.id(), 1, header & 0xff, index);
+    emit<event::packet>(env_.tracer, env_.now_ns(), hqd.id(), 1, aql::type(header), index);
     note_packet(env_, [&] { return packet_text(st.head); });
     return Step::Next;
 }
@@ -153,7 +153,7 @@ AqlProcessor::Step AqlProcessor::execute(Hqd& hqd) {
         case aql::Type::BarrierAnd: return barrier(hqd, true);
         case aql::Type::BarrierOr: return barrier(hqd, false);
         case aql::Type::VendorSpecific: break;
-        default: return fail(hqd, Fault::AqlInvalidPacket, fmt::format("type {}", aql::any::header(head) & 0xff));
+        default: return fail(hqd, Fault::AqlInvalidPacket, fmt::format("type {}", static_cast<unsigned>(aql::type(head))));
     }
     switch (static_cast<aql::Vendor>(aql::any::vendor_format(head))) {
         case aql::Vendor::Pm4Ib: return pm4_ib(hqd);

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: MIT
 // AQL packets that wait: barriers on signals, and PM4 indirect buffers; step 4 of the data flow.
+#include <array>
+
 #include <fmt/format.h>
 
 #include "cp-firmware-model/mec/aql.h"
-#include "facts/pm4_header.h"
+#include "cp-firmware-model/packets/pm4.h"
 
 namespace lyra {
 
 namespace {
-
-/// INDIRECT_BUFFER with its three body dwords. @source docs/spec/front-end.md 2.2
-constexpr uint32_t kIndirectBufferHeader = pm4::header(pm4::Opcode::INDIRECT_BUFFER, 3);
-constexpr uint32_t kHeaderMask = 0xffffff00;
-constexpr uint32_t kIbSizeMask = 0xfffff;
 
 /// HSA signal conditions, signed. @source hsa.h hsa_signal_condition_t
 bool condition_met(uint32_t condition, int64_t value, int64_t reference) {
@@ -58,13 +55,20 @@ AqlProcessor::Step AqlProcessor::barrier_value(Hqd& hqd) {
 AqlProcessor::Step AqlProcessor::pm4_ib(Hqd& hqd) {
     AqlState& st = hqd.aql;
     if (!st.ib_started) {
+        // INDIRECT_BUFFER as a ring would have it. @source docs/spec/front-end.md 2.2
         const uint32_t header = aql::pm4_ib::ib_header(st.head);
-        if ((header & kHeaderMask) != kIndirectBufferHeader) {
+        const std::array<uint32_t, 3> body{aql::pm4_ib::ib_base_lo(st.head), aql::pm4_ib::ib_base_hi(st.head),
+                                           aql::pm4_ib::ib_control(st.head)};
+        const pm4::Packet packet{pm4::opcode(header), body};
+        const Frame<pm4::PacketInfo> frame = pm4::frame(header, pm4::kFromUser, packet.dwords());
+        const bool buffer = static_cast<pm4::Opcode>(packet.opcode) == pm4::Opcode::INDIRECT_BUFFER;
+        if (!buffer || !frame.whole() || frame.dwords != packet.dwords()) {
             return fail(hqd, Fault::AqlVendorPacket, fmt::format("PM4 header {:#010x} is no INDIRECT_BUFFER", header));
         }
+        constexpr uint64_t kAddressBits = make64(~3u, 0xffff);
         IndirectBuffer ib;
-        ib.base = make64(aql::pm4_ib::ib_base_lo(st.head) & ~3u, aql::pm4_ib::ib_base_hi(st.head) & 0xffff);
-        ib.size_dw = aql::pm4_ib::ib_control(st.head) & kIbSizeMask;
+        ib.base = pm4::INDIRECT_BUFFER::ib_base(packet) & kAddressBits;
+        ib.size_dw = pm4::INDIRECT_BUFFER::ib_size(packet);
         ib.vmid = hqd.vmid();
         hqd.pm4.ib_stack.assign(1, ib);
         st.ib_started = true;

@@ -85,7 +85,8 @@ constexpr const ErrorInfo* error_info(Fault fault) {
 /// queue_inactive_signal: the scratch of a dispatch may be taken back.
 inline constexpr uint64_t kScratchReclaim = 0x200;
 
-inline Type type(const AqlPacket& p) { return Type(static_cast<uint8_t>(any::header(p))); }
+constexpr Type type(uint16_t header) { return Type(header_field::Type::get(header)); }
+inline Type type(const AqlPacket& p) { return type(any::header(p)); }
 inline bool barrier_bit(const AqlPacket& p) { return header_field::Barrier::get(any::header(p)); }
 
 }  // namespace aql

@@ -68,18 +68,16 @@ constexpr uint32_t exception_of(Fault fault) {
     }
 }
 
-constexpr uint32_t type(uint32_t header) { return bits(header, 30, 2); }
-constexpr uint8_t opcode(uint32_t header) { return static_cast<uint8_t>(bits(header, 8, 8)); }
+constexpr uint32_t type(uint32_t header) { return header_field::Type::get(header); }
+constexpr uint8_t opcode(uint32_t header) { return static_cast<uint8_t>(header_field::Opcode::get(header)); }
 
+inline constexpr uint32_t kMaxBodyDwords = header_field::Count::get(~0u) + 1;
 /// A NOP with the largest count is one dword: header only.
-inline constexpr uint32_t kOneDwordNop = header(Opcode::NOP, 0x4000);
+inline constexpr uint32_t kOneDwordNop = header(Opcode::NOP, kMaxBodyDwords);
 constexpr uint32_t body_dwords(uint32_t header) {
-    const uint32_t count = bits(header, 16, 14);
-    if (opcode(header) == static_cast<uint8_t>(Opcode::NOP) && count == 0x3fff) return 0;
-    return count + 1;
+    const uint32_t body = header_field::Count::get(header) + 1;
+    return opcode(header) == static_cast<uint8_t>(Opcode::NOP) && body == kMaxBodyDwords ? 0 : body;
 }
-
-inline constexpr uint32_t kMaxBodyDwords = 0x4000;
 
 /// A packet of type 2 is a NOP of one dword.
 inline bool is_type2(uint32_t header) { return type(header) == 2; }
@@ -146,6 +144,13 @@ constexpr bool has(const PacketInfo& row, Sender sender, const Field& field) {
     if (!field.packet.starts_with(name)) return false;
     const std::string_view form = field.packet.substr(name.size());
     return form.empty() || form == form_of(sender);
+}
+
+/// Visits the fields that a packet of the row has when the sender has sent it. @param visit  of a Field
+template <class Visit>
+constexpr void each_field(const PacketInfo& row, Sender sender, Visit visit) {
+    for (const Field& field : kFields)
+        if (has(row, sender, field)) visit(field);
 }
 
 // In 32 bits. The same bits may be two fields: what selects one decides.

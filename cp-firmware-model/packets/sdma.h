@@ -53,9 +53,15 @@ constexpr bool Packet::is(Id id) const { return this == &kPackets[static_cast<si
     }
 #include "facts/packets/sdma_fields.def"
 
+/// Fields of a header that choose the row, with COPY_LINEAR::broadcast.
+namespace header_field {
+using Op = Bits<0, 8>;
+using SubOp = Bits<8, 8>;
+}  // namespace header_field
+
 /// Row of the packet that begins with this header word; nullptr when there is none. Reserved header bits are ignored.
 constexpr const Packet* find_packet(uint32_t header) {
-    const uint32_t op = header & 0xff, sub_op = (header >> 8) & 0xff;
+    const uint32_t op = header_field::Op::get(header), sub_op = header_field::SubOp::get(header);
     const Variant variant = COPY_LINEAR::broadcast({header}) ? Variant::Broadcast : Variant::Plain;
     for (const Packet& row : kPackets) {
         if (row.op == op && row.sub_op == sub_op && (row.variant == Variant::Any || row.variant == variant)) return &row;
@@ -65,7 +71,7 @@ constexpr const Packet* find_packet(uint32_t header) {
 
 /// Header word of a packet without fields.
 constexpr uint32_t header(const Packet& row) {
-    return row.op | uint32_t{row.sub_op} << 8 | (row.variant == Variant::Broadcast ? 1u << 27 : 0);
+    return header_field::SubOp::set(uint32_t{row.op}, row.sub_op) | (row.variant == Variant::Broadcast ? 1u << 27 : 0);
 }
 
 // Two rows for one header do not compile, nor does a packet that does not fit into Words.
@@ -116,10 +122,17 @@ inline constexpr Field kFields[] = {
 #include "facts/packets/sdma_fields.def"
 };
 
+/// Visits the fields of a packet of the row. @param visit  of a Field
+template <class Visit>
+constexpr void each_field(const Packet& row, Visit visit) {
+    for (const Field& field : kFields)
+        if (row.is(field.packet)) visit(field);
+}
+
 // A field lies in the fixed part of its packet, and has no bit of another or of the operation.
 static_assert([] {
     for (size_t id = 0; id < std::size(kPackets); ++id) {
-        std::array<uint64_t, kMaxFixedDwords> taken{0xffff};
+        std::array<uint64_t, kMaxFixedDwords> taken{header_field::Op::kMask | header_field::SubOp::kMask};
         for (const Field& field : kFields) {
             if (field.packet != static_cast<Id>(id)) continue;
             const unsigned dwords = field.width == 64 ? 2 : 1, width = field.width / dwords;

@@ -52,11 +52,11 @@ std::string packet_text(const pm4::Packet& packet, pm4::Sender sender) {
     const pm4::PacketInfo* const info = pm4::info(packet.opcode);
     std::string text = info ? info->name : fmt::format("opcode {:#04x}", packet.opcode);
     bool known = false;
-    for (const pm4::Field& field : pm4::kFields) {
-        if (info == nullptr || !pm4::has(*info, sender, field)) continue;
-        known = true;
-        add(text, field.name, field.get(packet));
-    }
+    if (info)
+        pm4::each_field(*info, sender, [&](const pm4::Field& field) {
+            known = true;
+            add(text, field.name, field.get(packet));
+        });
     constexpr size_t kShown = 8;
     for (size_t n = 0; !known && n < std::min(packet.body.size(), kShown); ++n) text += fmt::format(" {:#010x}", packet[n]);
     return text;
@@ -75,8 +75,7 @@ std::string packet_text(const AqlPacket& packet) {
 
 std::string packet_text(const sdma::Packet& row, const sdma::Words& words) {
     std::string text = row.name;
-    for (const sdma::Field& field : sdma::kFields)
-        if (row.is(field.packet)) add(text, field.name, field.get(words));
+    sdma::each_field(row, [&](const sdma::Field& field) { add(text, field.name, field.get(words)); });
     return text;
 }
 

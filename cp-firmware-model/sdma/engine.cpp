@@ -297,7 +297,7 @@ bool SdmaEngine::Impl::begin_packet(Ring& ring) {
     packet.total_dw = static_cast<uint32_t>(frame.dwords);
     ring.packet = packet;
     env.clock.owe(env.timing.sdma_packet_ns);
-    emit<event::packet>(env.tracer, env.now_ns(), 0x100 + index * kRings + ring.index, 2u, packet.words[0] & 0xff, ring.rptr);
+    emit<event::packet>(env.tracer, env.now_ns(), 0x100 + index * kRings + ring.index, 2u, packet.row->op, ring.rptr);
     note_packet(env, [&] { return packet_text(*packet.row, packet.words); });
     return true;
 }

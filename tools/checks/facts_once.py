@@ -5,7 +5,8 @@
 usage: facts_once.py SOURCE_TREE        exit status 1 and a line for each fact that is in two tables, or a number in the code
 
 Numbers are looked for in the code of cp-firmware-model/, cwsr/ and qemu-hw/ without tests and fuzzers, which may say what they
-expect. Comments do not count. A number is a register's when it is its dword or its offset in bytes and is not round.
+expect. Comments do not count. A number is a register's when it is its dword or its offset in bytes and is not round. Headers of
+packets are taken apart in cp-firmware-model/packets/ only, also by tools/.
 """
 import os
 import re
@@ -31,6 +32,15 @@ NUMBER = re.compile(r"(?<![\w.])0x[0-9a-fA-F']+[uUlL]*\b")
 INDEX = re.compile(r"\b(?:compute|image|mqd)\[(?:0x)?\d+\b|\bmqd\w*(?:\(\))? *\+ *(?:0x)?\d+\b")
 REGISTER_CALL = re.compile(r"\b(?:read|write)_register\((?:4 \* )?(?:0x)?\d\w*")
 OPCODE = re.compile(r"\bopcode(?:\(\w*\))? *[=!]= *(?:0x)?\d\w*")
+# Bits of a packet header: by their places in PM4, or of a word that is called a header or is the first.
+HEADER = re.compile(r"\bbits\([^,;]+, *(?:30, *2|16, *14|8, *8)\)|\bBits<(?:30, *2|16, *14)>|>> *16\)? *& *0x3fff\b|"
+                    r"\b\w*header(?:\[0\]|\(\w*\))? *(?:>>|& *(?:0x|\d|k[A-Z]))|\bwords?\[0\] *(?:>>|& *(?:0x|\d))", re.I)
+HEADER_FOLDERS = FOLDERS + ("tools/",)
+HEADER_HOME = ("cp-firmware-model/packets/", "facts/")
+# What HEADER has to find, and what not.
+IS_HEADER = ("bits(header, 30, 2)", "bits(words[n], 16, 14) + 1", "header >> 8 & 0xff", "(list[at] >> 16 & 0x3fff) + 2",
+             "packet.words[0] & 0xff", "aql::any::header(p) & 0xff", "header & kHeaderMask", "using Count = Bits<16, 14>;")
+NO_HEADER = ("words[0] & ~3u", "bits(control, 8, 4)", "pm4::opcode(header)", "header && whole", "size >> 30")
 CHIP = re.compile(r"\"gfx\d\w+\"")
 
 
@@ -116,8 +126,16 @@ def raw_facts(text, numbers, opcodes, chips, ids):
             yield match.start(), f"{match[0]} is a chip"
 
 
+def taken_apart(text):
+    """(position, what it says) of each place that takes a packet header apart."""
+    blank = COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    for match in HEADER.finditer(blank):
+        yield match.start(), f"{match[0]}: a packet header is taken apart; packets/ has frame(), opcode(), aql::type()"
+
+
 def main():
     root = sys.argv[1]
+    assert all(HEADER.search(text) for text in IS_HEADER) and not any(HEADER.search(text) for text in NO_HEADER)
     once, numbers = read_tables(root)
     opcodes = {key for kind, key in once.known if kind == "opcode of PM4"}
     chips = {key for kind, key in once.known if kind == "chip"}
@@ -125,12 +143,15 @@ def main():
         ids = {int(value, 16) for value in re.findall(r"#define LYRA_PCI_\w+ (0x\w+?)u", file.read())}
     problems, files = list(once.problems), 0
     for path in tree.files(root):
-        if not path.startswith(FOLDERS) or not CODE.search(path) or NOT_PRODUCT.search(path):
+        if not path.startswith(HEADER_FOLDERS) or not CODE.search(path) or NOT_PRODUCT.search(path):
             continue
-        files += 1
         with open(os.path.join(root, path), encoding="utf-8") as file:
             text = file.read()
-        for position, what in raw_facts(text, numbers, opcodes, chips, ids):
+        found = [] if path.startswith(HEADER_HOME) else list(taken_apart(text))
+        if path.startswith(FOLDERS):
+            files += 1
+            found += raw_facts(text, numbers, opcodes, chips, ids)
+        for position, what in found:
             if ALLOWED.pop((path, what.split()[0]), None) is None:
                 problems.append(f"{path}:{text.count(chr(10), 0, position) + 1}: {what}")
     problems += [f"{path}: {number} is allowed, but not there" for path, number in ALLOWED]

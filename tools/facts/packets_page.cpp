@@ -67,8 +67,7 @@ std::string sdma_table() {
     for (size_t n = 0; n < std::size(sdma::kPackets); ++n) {
         const sdma::Packet& row = sdma::kPackets[n];
         std::string fields;
-        for (const sdma::Field& field : sdma::kFields)
-            if (row.is(field.packet)) add_field(fields, field, 0);
+        sdma::each_field(row, [&](const sdma::Field& field) { add_field(fields, field, 0); });
         text += fmt::format("| `{}` | {} | {} | {}{} | {} | {} |\n", row.name, row.op, row.sub_op, row.dwords,
                             row.tail == sdma::Tail::None ? "" : " and data", effect(kSdmaHandlers[n]), fields);
     }
