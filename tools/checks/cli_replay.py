@@ -31,6 +31,7 @@ class Replay(unittest.TestCase):
                            for more in ((), ("--record", cls.file)))
         assert recorded.returncode == 0, recorded.stderr
         assert plain.stderr == recorded.stderr, "a device that is recorded does something else"
+        cls.printed = recorded.stderr
 
     @classmethod
     def tearDownClass(cls):
@@ -60,6 +61,7 @@ class Replay(unittest.TestCase):
         self.assertTrue(result["complete"])
         self.assertEqual(result["device"]["time"], "host")
         self.assertRegex(recorded.stderr, r"trace hash [0-9a-f]{16}, \d+ events, device time 0\.\d{9} s")
+        self.assertIn(f"trace hash {result['trace_hash']}, {result['trace_events']} events", recorded.stderr)
         self.assertIn("run 200000 instructions", self.replay("--print", file=file).stdout)
 
     def test_a_recording_is_replayed(self):
@@ -67,6 +69,7 @@ class Replay(unittest.TestCase):
         result = self.json("--check")
         self.assertTrue(result["complete"])
         self.assertEqual(result["difference"], "")
+        self.assertIn(f"trace hash {result['trace_hash']}, {result['trace_events']} events", self.printed)
         self.assertEqual(result["device"]["chip"], "gfx900")
         self.assertEqual(result["counters"]["dispatches"], 1)
         self.assertEqual(result["counters"]["waves"], 8)

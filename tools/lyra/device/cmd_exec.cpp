@@ -120,6 +120,7 @@ public:
             print_text();
         if (options_.histogram && !options_.json) print_histogram(stderr, histogram_of(device_->handle()));
         if (options_.stats) print_stats();
+        queue_.reset();  // which a recording has, so the hash is that of its end
         if (options_.deterministic || !options_.record.empty())
             talk(trace_summary(device_->stat("trace_hash"), device_->stat("trace_events"), device_->stat("virtual_ns"),
                                options_.deterministic));
