@@ -55,7 +55,7 @@ struct Env {
     /// Registers and LDS that nobody has initialized hold a pattern at launch, not 0. A device has it when it is asked for.
     bool poison = true;
     Strict strict;
-    bool log_packets = false;  ///< a line of the log for each packet
+    bool log_packets = false;  ///< a line of the log for each packet and event of a wave
     bool ih_overflow = false;  ///< a full interrupt ring is overwritten, where the guest has enabled it
     VirtualClock clock;  ///< on: the device has its own time
     SharedBandwidth vram_traffic, system_traffic;

@@ -151,12 +151,12 @@ TEST(PerfettoTrace, EventsAreReadBackByKind) {
     EXPECT_FALSE(read_trace_events(path, EventId::wave_saved, records, error));
 }
 
-TEST(TextTrace, HasALineForEachEventButThoseOfWaves) {
+std::string text_trace(bool waves) {
     const std::string path = fmt::format("{}lyra-trace-{}.tsv", ::testing::TempDir(), getpid());
     std::string error;
     {
-        const std::unique_ptr<TraceSink> sink = open_trace(path, error);
-        ASSERT_TRUE(sink) << error;
+        const std::unique_ptr<TraceSink> sink = open_trace(path, waves, error);
+        if (!sink) return error;
         Tracer tracer;
         tracer.set_sink(sink.get());
         emit<event::doorbell>(tracer, 17, 0x1000u, uint64_t{1} << 63);
@@ -165,9 +165,16 @@ TEST(TextTrace, HasALineForEachEventButThoseOfWaves) {
     }
     std::ifstream file(path);
     const std::string text((std::istreambuf_iterator<char>(file)), {});
-    EXPECT_EQ(text, "17\tdoorbell\t4096\t9223372036854775808\n19\tdispatch_started\t1\t3\n");
     std::remove(path.c_str());
-    EXPECT_FALSE(open_trace("/no/such/folder/x.tsv", error));
+    return text;
+}
+
+TEST(TextTrace, HasALineForEachEventAndThoseOfWavesIfTheyAreWanted) {
+    EXPECT_EQ(text_trace(false), "17\tdoorbell\t4096\t9223372036854775808\n19\tdispatch_started\t1\t3\n");
+    EXPECT_EQ(text_trace(true),
+              "17\tdoorbell\t4096\t9223372036854775808\n18\twave_begin\t0\t5\t1\n19\tdispatch_started\t1\t3\n");
+    std::string error;
+    EXPECT_FALSE(open_trace("/no/such/folder/x.tsv", false, error));
 }
 
 }  // namespace

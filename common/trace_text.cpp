@@ -19,11 +19,11 @@ namespace {
 
 class TextSink : public TraceSink {
 public:
-    explicit TextSink(std::ofstream file) : file_(std::move(file)) {}
+    TextSink(std::ofstream file, bool waves) : file_(std::move(file)), waves_(waves) {}
 
     void record(const TraceRecord& record) override {
         const EventInfo& info = kEvents[static_cast<size_t>(record.id)];
-        if (std::string_view(info.block) == "sq") return;
+        if (!waves_ && of_wave(record.id)) return;
         line_.clear();
         fmt::format_to(std::back_inserter(line_), "{}\t{}", record.time_ns, info.name);
         for (size_t i = 0; i < event_arg_count(record.id); ++i)
@@ -34,6 +34,7 @@ public:
 
 private:
     std::ofstream file_;
+    const bool waves_;
     std::string line_;
 };
 
@@ -78,22 +79,24 @@ TraceRecord parse(std::string_view text, uint64_t number) {
 
 }  // namespace
 
+bool of_wave(EventId id) { return std::string_view(kEvents[static_cast<size_t>(id)].block) == "sq"; }
+
 void read_text_trace(std::istream& in, const std::function<void(const TraceRecord&)>& each) {
     uint64_t number = 0;
     for (std::string line; std::getline(in, line);) each(parse(line, ++number));
 }
 
-std::unique_ptr<TraceSink> open_text_trace(const std::string& path, std::string& error) {
+std::unique_ptr<TraceSink> open_text_trace(const std::string& path, bool waves, std::string& error) {
     std::ofstream file(path, std::ios::binary | std::ios::trunc);
     if (!file) {
         error = fmt::format("cannot write trace file {}: {}", path, std::strerror(errno));
         return nullptr;
     }
-    return std::make_unique<TextSink>(std::move(file));
+    return std::make_unique<TextSink>(std::move(file), waves);
 }
 
-std::unique_ptr<TraceSink> open_trace(const std::string& path, std::string& error) {
-    return path.ends_with(".tsv") ? open_text_trace(path, error) : open_perfetto_trace(path, error);
+std::unique_ptr<TraceSink> open_trace(const std::string& path, bool waves_in_text, std::string& error) {
+    return path.ends_with(".tsv") ? open_text_trace(path, waves_in_text, error) : open_perfetto_trace(path, error);
 }
 
 }  // namespace lyra

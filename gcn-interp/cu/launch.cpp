@@ -8,6 +8,7 @@
 #include "facts/register_fields.h"
 #include "gcn-interp/cu/paced.h"
 #include "gcn-interp/cu/plan.h"
+#include "gcn-interp/cu/wave_event.h"
 
 namespace lyra::gcn {
 namespace {
@@ -157,7 +158,7 @@ void ComputeUnit::take_group(uint64_t dispatch, const Plan& plan) {
         if (!paced_) paced_ = std::make_unique<Paced>();
         paced_->begin(wave, env_.clock.clk());
     }
-    if (env_.tracer.on()) emit<event::wave_begin>(env_.tracer, env_.now_ns(), index_, wave.slot, wave.dispatch);
+    if (env_.tracer.on()) emit_of_wave<event::wave_begin>(env_, index_, wave, wave.dispatch);
 }
 
 /// The same for every group, so those that are not just counted are made once.

@@ -3,6 +3,7 @@
 // @source docs/spec/front-end.md 6.1, 6.4
 #include "common/hash.h"
 #include "gcn-interp/cu/plan.h"
+#include "gcn-interp/cu/wave_event.h"
 #include "gcn-interp/exec/flow.h"
 #include "gcn-interp/isa/op.h"
 
@@ -19,7 +20,7 @@ void trace_saved(Env& env, unsigned cu, const Wave& wave) {
     sgprs.add(wave.sgpr.data(), wave.sgpr_count);
     for (unsigned n = 0; n < wave.vgpr_count; ++n) vgprs.add(wave.vgpr[n].lane, kLanes);
     const uint64_t pc = make64(wave.ttmp[0], wave.ttmp[1] & 0xffff);
-    emit<event::wave_saved>(env.tracer, env.now_ns(), cu, wave.slot, pc, wave.exec, sgprs.value(), vgprs.value());
+    emit_of_wave<event::wave_saved>(env, cu, wave, pc, wave.exec, sgprs.value(), vgprs.value());
 }
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "gcn-interp/cu/plan.h"
+#include "gcn-interp/cu/wave_event.h"
 #include "gcn-interp/exec/fp_exceptions.h"
 #include "gcn-interp/isa/op.h"
 
@@ -85,7 +86,7 @@ bool ComputeUnit::serve(ExecContext& ctx, uint64_t pc) {
 bool ComputeUnit::enter_trap(Wave& wave, uint32_t trap_id, uint64_t pc, uint32_t cause) {
     if (wave.priv() || !StatusBits::TrapEn::get(wave.status) || wave.tba == 0) return false;
     env_.stats.add(Stat::wave_traps);
-    if (env_.tracer.on()) emit<event::wave_trap>(env_.tracer, env_.now_ns(), index_, wave.slot, cause, pc);
+    if (env_.tracer.on()) emit_of_wave<event::wave_trap>(env_, index_, wave, cause, pc);
     wave.ttmp[0] = lo32(pc);
     wave.ttmp[1] = (hi32(pc) & 0xffff) | (trap_id & 0x1ff) << 16;
     wave.status = StatusBits::Priv::set(wave.status, 1);

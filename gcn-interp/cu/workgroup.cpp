@@ -6,6 +6,7 @@
 
 #include "facts/register_fields.h"
 #include "gcn-interp/cu/plan.h"
+#include "gcn-interp/cu/wave_event.h"
 
 namespace lyra::gcn {
 
@@ -179,7 +180,7 @@ void ComputeUnit::end_wave(Wave& wave) {
         ++prepared_->progress.ended_waves;
         return leave_group(wave, group);
     }
-    if (env_.tracer.on()) emit<event::wave_end>(env_.tracer, env_.now_ns(), index_, wave.slot, wave.instructions);
+    if (env_.tracer.on()) emit_of_wave<event::wave_end>(env_, index_, wave, wave.instructions);
     if (wave.state == WaveState::AtBarrier) --group.waves_at_barrier;
     if (wave.state == WaveState::AtGws) services_.gws_left(wave);
     group.saved |= wave.saved();

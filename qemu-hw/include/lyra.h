@@ -154,7 +154,11 @@ typedef struct lyra_config {
      * they are interpreted.
      */
     bool jit;
-    bool log_packets;          /**< a line at LYRA_LOG_DEBUG for every PM4, AQL and SDMA packet, with its fields */
+    /**
+     * A line at LYRA_LOG_DEBUG for every PM4, AQL and SDMA packet, with its fields, and after every event of a wave, with its
+     * dispatch, group and number. A text trace then has the events of waves.
+     */
+    bool log_packets;
 } lyra_config;
 
 /** One range of guest RAM that the host has mapped. Ranges must not overlap. */

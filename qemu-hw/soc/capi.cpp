@@ -333,7 +333,7 @@ lyra_device* lyra_create(const lyra_config* config, const lyra_host_ops* ops, vo
     std::string wrong = check_config(*config);
     if (wrong.empty() && !vram) wrong = "no VRAM";
     std::unique_ptr<TraceSink> trace;
-    if (wrong.empty() && config->trace_path) trace = open_trace(config->trace_path, wrong);
+    if (wrong.empty() && config->trace_path) trace = open_trace(config->trace_path, config->log_packets, wrong);
     if (wrong.empty() && (config->commit_log_path || config->histogram) && gcn::exec_observer())
         wrong = "another device of this process writes a commit log or counts instructions";
     std::FILE* commit_log = nullptr;

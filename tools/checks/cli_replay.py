@@ -110,6 +110,19 @@ class Replay(unittest.TestCase):
                       "WAIT_REG_MEM function=", "SET_RESOURCES queue_mask=", "FENCE addr=0x", "WRITE_LINEAR dst_addr=0x"):
             self.assertTrue(re.search("event     packet .*: " + re.escape(words), text), words)
 
+    def test_it_prints_waves_with_their_groups(self):
+        text = self.replay("--print").stdout
+        dispatch, queue = re.search(r"dispatch_begin dispatch=(\d+) queue=(\d+) workgroups=8 ", text).groups()
+        for event in ("wave_begin", "wave_end"):
+            words = rf"event     {event} cu=\d+ slot=\d+ .*: dispatch={dispatch} group=(\d+),0,0 wave=0 queue={queue}\n"
+            self.assertEqual(sorted(re.findall(words, text)), [str(group) for group in range(8)], event)
+
+    def test_it_prints_a_wave_that_is_saved(self):
+        text = self.replay("--print", file=os.path.join(RECORDINGS, "address_fault.rec")).stdout
+        of = [re.findall(rf"event     wave_{event} .*: (.*)\n", text) for event in ("begin", "trap", "saved", "end")]
+        group = "dispatch=1 group=0,0,0 wave=0 queue=2"
+        self.assertEqual(of, [[group], [group, group], [group], ["dispatch=1 wave=0 queue=2"]])
+
     def test_it_shows_waves_in_the_middle(self):
         begin = re.search(r"(\d+) ns  event     dispatch_started", self.replay("--print").stdout)
         text = self.replay("--state", "--until", str(int(begin[1]) + 1500) + "ns").stdout

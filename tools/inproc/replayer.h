@@ -15,7 +15,7 @@ namespace lyra::inproc {
 
 struct ReplayOptions {
     std::string trace_path, commit_log_path;  ///< empty: none
-    bool log_packets = false;  ///< lines at LYRA_LOG_DEBUG, one when its event is traced
+    bool log_packets = false;  ///< lines at LYRA_LOG_DEBUG of packets and waves, one when its event is traced
     bool histogram = false;  ///< count wave instructions for lyra_histogram()
     uint64_t most_ns_per_call = uint64_t{1} << 53;  ///< virtual time; a recording that wants more is refused
     std::function<void(lyra_log_level, const char*)> log;  ///< empty: errors and warnings go to standard error

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 // lyra replay: the device does again what a recording has, without a guest.
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <optional>
 
 #include <nlohmann/json.hpp>
 
+#include "common/trace_text.h"
 #include "tools/inproc/replayer.h"
 #include "tools/lyra/cli/cli.h"
 #include "tools/lyra/cli/work_dir.h"
@@ -82,7 +85,7 @@ private:
         if (options_.print) {
             work_ = std::make_unique<WorkDir>();
             events_ = (work_->path() / "events.tsv").string();
-            packets_.open(work_->path() / "packets", std::ios::in | std::ios::out | std::ios::trunc);
+            words_.open(work_->path() / "words", std::ios::in | std::ios::out | std::ios::trunc);
         }
         options.trace_path = options_.print ? events_ : options_.trace;
         options.commit_log_path = options_.commit_log == "-" ? "/dev/stdout" : options_.commit_log;
@@ -90,7 +93,7 @@ private:
         options.log_packets = options_.print;
         options.log = [this](lyra_log_level level, const char* text) {
             if (level == LYRA_LOG_DEBUG)
-                packets_ << text << '\n';
+                words_ << text << '\n';
             else if (level <= LYRA_LOG_WARN || verbosity > 0)
                 talk(text);
         };
@@ -125,26 +128,46 @@ private:
     void print_calls() {
         const std::unique_ptr<RecordingReader> reader = open_recording(options_.file);
         EventList events(events_);
-        packets_.seekg(0);
+        words_.seekg(0);
         RecordedCall call;
         for (uint64_t number = 1; number <= calls_ && reader->next(call); ++number) {
             const uint64_t at = time_of(call);
-            while (const std::optional<TraceRecord> event = events.next(at)) print_event(*event);
+            print_events(events, at);
             for (const std::string& text : pages_text(call.pages)) fmt::print("{:>14} ns  memory    {}\n", at, text);
             if (call.kind != CallKind::RunUntil) fmt::print("{:>14} ns  #{:<8} {}\n", at, number, call_text(call));
             if (call.msis != 0) fmt::print("{:>14} ns  interrupt {}\n", at, call.msis);
         }
-        while (const std::optional<TraceRecord> event = events.next(UINT64_MAX)) print_event(*event);
+        print_events(events, UINT64_MAX);
     }
 
-    void print_event(const TraceRecord& event) {
-        std::string packet;
-        if (event.id == EventId::packet) {
-            // Those of a run list are no events. They come before the next one that is.
-            while (std::getline(packets_, packet) && packet.starts_with(' '))
-                fmt::print("{:>14} ns  run list  {}\n", event.time_ns, packet.substr(1));
+    /// By time: in virtual time a compute unit has its turn after another one, for the same time.
+    void print_events(EventList& events, uint64_t until_ns) {
+        std::vector<std::pair<uint64_t, std::string>> lines;
+        while (const std::optional<TraceRecord> event = events.next(until_ns)) add_lines(*event, lines);
+        std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        for (const auto& [at, text] : lines) fmt::print("{:>14} ns  {}\n", at, text);
+    }
+
+    void add_lines(const TraceRecord& event, std::vector<std::pair<uint64_t, std::string>>& lines) {
+        std::string words;
+        if (event.id == EventId::packet || of_wave(event.id)) {
+            // Packets of a run list are no events. They come before the next one that is.
+            while (std::getline(words_, words) && words.starts_with(' '))
+                lines.emplace_back(event.time_ns, "run list  " + words.substr(1));
         }
-        fmt::print("{:>14} ns  event     {}{}{}\n", event.time_ns, event_text(event), packet.empty() ? "" : ": ", packet);
+        if (event.id == EventId::dispatch_begin) queues_[event.args[0]] = event.args[1];
+        if (of_wave(event.id)) words += queue_text(words);
+        lines.emplace_back(event.time_ns, fmt::format("event     {}{}{}", event_text(event), words.empty() ? "" : ": ", words));
+    }
+
+    /// Of a wave. @param words  "dispatch=3 ...". One that began before the recording is not known
+    std::string queue_text(std::string_view words) const {
+        constexpr std::string_view kName = "dispatch=";
+        uint64_t dispatch = 0;
+        if (!words.starts_with(kName)) return "";
+        std::from_chars(words.data() + kName.size(), words.data() + words.size(), dispatch);
+        const auto found = queues_.find(dispatch);
+        return found == queues_.end() ? "" : fmt::format(" queue={}", found->second);
     }
 
     std::string state_text() const {
@@ -199,7 +222,8 @@ private:
     Until until_;
     std::unique_ptr<WorkDir> work_;
     std::string events_;
-    std::fstream packets_;  ///< of the events that are packets, their words
+    std::fstream words_;  ///< of the events that are packets or of waves
+    std::map<uint64_t, uint64_t> queues_;  ///< by dispatch
     std::unique_ptr<Replayer> replayer_;
     std::vector<std::pair<std::string, uint64_t>> counters_;
     Checkpoint at_;
@@ -216,7 +240,8 @@ std::function<int()> set_up_replay(CLI::App& app) {
     app.add_option("file", options->file, "recording, as --record has written it")->required()->type_name("FILE");
     app.add_option("--until", options->until, "stop after so many calls (1000) or at a device time (5ms)")->type_name("WHEN");
     app.add_flag("--check", options->check, "stop at the first difference from the recording, which fails the command");
-    CLI::Option* print = app.add_flag("--print", options->print, "every call, change of memory and event of the device");
+    CLI::Option* print =
+        app.add_flag("--print", options->print, "every call, change of memory and event, with fields and waves");
     app.add_flag("--state", options->state, "the state of the device at the end, queues and waves with their registers");
     app.add_option("--trace", options->trace, "write a Perfetto trace, or a text trace (.tsv)")
         ->excludes(print)
