@@ -13,9 +13,6 @@
 namespace lyra::gcn {
 namespace {
 
-bool is_sdwa(Format format) {
-    return format == Format::VOP1_SDWA || format == Format::VOP2_SDWA || format == Format::VOPC_SDWA;
-}
 bool is_float(Type type) { return info(type).kind == Kind::Float; }
 
 Elem elem_of(Type type, bool takes_signs) {

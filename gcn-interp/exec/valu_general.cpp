@@ -9,10 +9,6 @@ namespace {
 
 using namespace passes;
 
-bool is_sdwa(Format format) {
-    return format == Format::VOP1_SDWA || format == Format::VOP2_SDWA || format == Format::VOPC_SDWA;
-}
-
 /// Flush denormal sources where MODE forbids them.
 void flush_sources(const OpDesc& desc, const ModeView& mode, Scratch& scratch, Rows& rows) {
     for (unsigned n = 0; n < desc.sources; ++n) {

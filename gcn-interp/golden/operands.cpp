@@ -61,8 +61,6 @@ uint64_t scalar(const Wave& wave, const Inst& inst, uint16_t operand, const Type
 }  // namespace
 
 bool is_pair(Type type) { return type == Type::V2F16 || type == Type::V2I16 || type == Type::V2U16 || type == Type::V2B16; }
-bool is_sdwa(Format f) { return f == Format::VOP1_SDWA || f == Format::VOP2_SDWA || f == Format::VOPC_SDWA; }
-bool is_dpp(Format f) { return f == Format::VOP1_DPP || f == Format::VOP2_DPP; }
 
 Value128 read_operand(const Wave& wave, const Inst& inst, uint16_t operand, Type type, unsigned lane) {
     if (operand < kSrcVgpr0) return {scalar(wave, inst, operand, info(type)), 0};

@@ -18,8 +18,6 @@ Value128 read_operand(const gcn::Wave& wave, const gcn::Inst& inst, uint16_t ope
 
 /// Two 16-bit numbers in one register.
 bool is_pair(gcn::Type type);
-bool is_sdwa(gcn::Format format);
-bool is_dpp(gcn::Format format);
 
 /// Registers made relative by M0 while MODE.GPR_IDX_EN is set.
 gcn::Inst indexed(const gcn::Wave& wave, const gcn::Inst& inst);

@@ -12,9 +12,6 @@
 namespace lyra::gcn {
 namespace {
 
-bool is_sdwa(Format f) { return f == Format::VOP1_SDWA || f == Format::VOP2_SDWA || f == Format::VOPC_SDWA; }
-bool is_dpp(Format f) { return f == Format::VOP1_DPP || f == Format::VOP2_DPP; }
-
 /// Builds "mnemonic a, b, c modifiers".
 class Printer {
 public:

@@ -38,6 +38,9 @@ enum class Format : uint8_t {
     Invalid,
 };
 
+constexpr bool is_sdwa(Format f) { return f == Format::VOP1_SDWA || f == Format::VOP2_SDWA || f == Format::VOPC_SDWA; }
+constexpr bool is_dpp(Format f) { return f == Format::VOP1_DPP || f == Format::VOP2_DPP; }
+
 /// Whose instruction set: gfx906 has the dot products and two more operations, and fused v_fma_mix for v_mad_mix.
 using lyra::Chip;
 

@@ -10,8 +10,6 @@
 
 namespace lyra::gcn {
 
-inline bool is_dpp(Format format) { return format == Format::VOP1_DPP || format == Format::VOP2_DPP; }
-
 /// What a DPP_CTRL makes lanes read.
 struct DppPattern {
     std::array<uint8_t, kLanes> from;  ///< 0 for lanes without a source
