@@ -15,6 +15,10 @@
 
 namespace lyra {
 
+namespace gcn {
+class ExecObserver;
+}
+
 /// Worst first; same order as lyra_log_level in lyra.h.
 enum class LogLevel : uint8_t { Error, Warn, Guest, Todo, Info, Debug };
 
@@ -55,6 +59,7 @@ struct Env {
     /// Registers and LDS that nobody has initialized hold a pattern at launch, not 0. A device has it when it is asked for.
     bool poison = true;
     Strict strict;
+    gcn::ExecObserver* observer = nullptr;  ///< of wave instructions that are decoded from now on: gcn-interp/exec/observe.h
     bool log_packets = false;  ///< a line of the log for each packet and event of a wave
     bool ih_overflow = false;  ///< a full interrupt ring is overwritten, where the guest has enabled it
     VirtualClock clock;  ///< on: the device has its own time

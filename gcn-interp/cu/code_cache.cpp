@@ -52,14 +52,15 @@ bool CodePage::decode_one(MemoryPort& port, size_t offset, CodeEntry& entry) {
     std::memcpy(words, raw_.data() + offset, std::min(available, sizeof words));
     entry.inst = decode(words, std::size(words), chip_);
     if (entry.inst.size_bytes > available) return false;
-    if (entry.inst.format != Format::Invalid) entry.fn = exec_function(entry.inst.op, entry.inst.format);
+    const bool observed = env_->observer != nullptr;
+    if (entry.inst.format != Format::Invalid) entry.fn = exec_function(entry.inst.op, entry.inst.format, observed);
     entry.pace = pace_of(entry.inst);
     entry.then = entry.fn ? then_of(entry.inst) : Then::Jump;
     if (tracked_ && entry.fn && raises_exceptions(entry.inst)) {
-        entry.fn = tracked_function();
+        entry.fn = tracked_function(observed);
         entry.then = Then::Check;
     }
-    if (exec_observer() != nullptr) {
+    if (all_seen(*env_)) {
         if (entry.then == Then::Next) entry.then = Then::Check;  // an observer sees the PC
     } else if (entry.fn && entry.inst.op == Op::s_endpgm) {
         entry.then = Then::End;
@@ -150,6 +151,7 @@ CodePage* CodeCache::page(uint32_t vmid, uint64_t pc) {
     if (!here) {
         here = std::make_unique<CodePage>();
         here->chip_ = chip_;
+        here->env_ = &env_;
         here->tracked_ = tracked_;
     }
     CodePage& page = *here;

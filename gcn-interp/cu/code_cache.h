@@ -54,6 +54,7 @@ private:
     uint64_t va_ = 1;  ///< of the page; 1 never matches
     uint32_t vmid_ = 0;
     Chip chip_ = Chip::gfx900;
+    const Env* env_ = nullptr;
     uint64_t epoch_ = 0;  ///< of the cache when the bytes were last compared with memory
     bool tail_used_ = false;
     bool tracked_ = false;
@@ -70,8 +71,8 @@ private:
 class CodeCache {
 public:
     /// @param tracked  for waves whose floating-point exceptions are tracked: exec/fp_exceptions.h
-    CodeCache(MemoryPort& port, Chip chip, bool tracked)
-        : port_(port), chip_(chip), tracked_(tracked), generation_(port.generation()) {}
+    CodeCache(const Env& env, MemoryPort& port, Chip chip, bool tracked)
+        : env_(env), port_(port), chip_(chip), tracked_(tracked), generation_(port.generation()) {}
 
     /// Page that holds pc, nullptr when it cannot be fetched. Valid until the next call.
     CodePage* page(uint32_t vmid, uint64_t pc);
@@ -93,6 +94,7 @@ private:
     void choose_anew_before(uint32_t vmid, uint64_t va);
 
     static constexpr size_t kPages = 64;
+    const Env& env_;
     MemoryPort& port_;
     Chip chip_;
     bool tracked_;

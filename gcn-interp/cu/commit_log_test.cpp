@@ -20,12 +20,12 @@ protected:
         std::vector<std::string> lines;
         {
             CommitLog log(open_memstream(&data, &bytes), next);
-            set_exec_observer(&log);
+            env.observer = &log;
             WorkgroupLaunch launch = simple(text, items);
             launch.lds_bytes = 512;
             launch.group_id = {7, 8, 9};
             run(launch);
-            set_exec_observer(nullptr);
+            env.observer = executed_observer();
         }
         std::istringstream all(std::string(data, bytes));
         std::free(data);
@@ -123,10 +123,10 @@ TEST_F(Log, NamesTheFault) {
         size_t bytes = 0;
         {
             CommitLog log(open_memstream(&data, &bytes));
-            set_exec_observer(&log);
+            env.observer = &log;
             cu.launch(simple("s_mov_b32 s20, 0\n s_load_dword s20, s[20:21], 0x0", 64));
             cu.run(100);
-            set_exec_observer(nullptr);
+            env.observer = executed_observer();
         }
         const std::string text(data, bytes);
         std::free(data);

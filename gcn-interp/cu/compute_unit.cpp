@@ -32,7 +32,7 @@ constexpr uint64_t kPageRetryNs = 1'000'000;
 
 ComputeUnit::ComputeUnit(Env& env, MemoryPort& memory, CuServices& services, unsigned index, Chip chip)
     : env_(env), memory_(memory), services_(services), index_(index), waves_{}, workgroups_{},
-      storage_(std::make_unique<Storage>(memory, chip)) {}
+      storage_(std::make_unique<Storage>(env, memory, chip)) {}
 
 ComputeUnit::~ComputeUnit() = default;
 
@@ -154,8 +154,7 @@ inline bool ComputeUnit::is_last_code(const Wave& wave, uint64_t va) const {
     const LastCode& last = storage_->last_code(va);
     return last.generated != nullptr && storage_->code.is_current(*last.page, wave.vmid, va) &&
            last.page->translated() == last.owner.get() && !last.page->reads_exceptions() &&
-           last.generated->config() == CodeConfig::of(wave) && !tracks_exceptions(wave) && watch_ == nullptr &&
-           exec_observer() == nullptr;
+           last.generated->config() == CodeConfig::of(wave) && !tracks_exceptions(wave) && watch_ == nullptr && !all_seen(env_);
 }
 
 /// What was found for another wave of the kernel, which began like this one, has not changed.
@@ -282,7 +281,7 @@ void ComputeUnit::tell_counts() {
 /// a branch may leave the 48 bits of an address.
 PageCode* ComputeUnit::generated_code(const Wave& wave, CodePage& page, uint64_t pc) const {
     constexpr uint64_t kBranchReach = uint64_t{1} << 18;
-    if (translator_ == nullptr || page.is_tracked() || watch_ != nullptr || exec_observer() != nullptr) return nullptr;
+    if (translator_ == nullptr || page.is_tracked() || watch_ != nullptr || all_seen(env_)) return nullptr;
     for (const uint64_t far : {pc + kBranchReach, pc - kBranchReach}) {
         if (flow::code_address(far) != (far & ~uint64_t{3})) return nullptr;
     }

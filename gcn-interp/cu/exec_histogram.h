@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "gcn-interp/exec/executed.h"
 #include "gcn-interp/exec/observe.h"
+#include "gcn-interp/isa/base_name.h"
 #include "gcn-interp/isa/format_names.h"
 #include "gcn-interp/isa/op.h"
 

@@ -23,7 +23,8 @@ struct LastCode {
 };
 
 struct ComputeUnit::Storage {
-    Storage(MemoryPort& memory, Chip chip) : code(memory, chip, false), tracked_code(memory, chip, true), pages(memory) {}
+    Storage(const Env& env, MemoryPort& memory, Chip chip)
+        : code(env, memory, chip, false), tracked_code(env, memory, chip, true), pages(memory) {}
 
     std::array<std::array<VgprRow, kVgprsPerSimd>, kSimdsPerCu> vgprs{};
     std::array<uint8_t, kLdsBytes> lds{};

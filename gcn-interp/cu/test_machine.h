@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gcn-interp/cu/compute_unit.h"
+#include "gcn-interp/testing/executed.h"
 
 namespace lyra::gcn::test {
 
@@ -132,6 +133,8 @@ protected:
     static constexpr uint64_t kCode = TestMemory::kBase, kHandler = TestMemory::kBase + 0x8000;
     static constexpr uint64_t kData = TestMemory::kBase + 0x100000, kScratch = TestMemory::kBase + 0x200000;
     static constexpr uint64_t kShared = uint64_t{1} << 48, kPrivate = uint64_t{2} << 48;
+
+    Machine() { env.observer = executed_observer(); }
 
     WorkgroupLaunch simple(const std::string& text, uint32_t items = 64) {
         memory.put(kCode, assemble(text + "\ns_endpgm"));

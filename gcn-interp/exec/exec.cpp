@@ -2,9 +2,6 @@
 // The one table of instruction handlers, filled on first use.
 #include "gcn-interp/exec/exec.h"
 
-#include <atomic>
-
-#include "gcn-interp/exec/executed.h"
 #include "gcn-interp/exec/observe.h"
 
 namespace lyra::gcn {
@@ -23,31 +20,18 @@ const ExecTable& exec_table(Backend backend) {
     return tables[static_cast<unsigned>(backend)];
 }
 
-std::atomic<ExecObserver*> the_observer{nullptr};
-
-/// Replaces every handler while executed operations are recorded or observed.
-template <Backend kBackend>
+/// In place of every handler of code that is observed.
 void execute_observed(ExecContext& ctx, const Inst& inst) {
-    const ExecFn handler = exec_table(kBackend).get(inst.op, inst.format);
-    if (ExecObserver* observer = exec_observer())
-        observer->execute(ctx, inst, handler);
-    else
-        handler(ctx, inst);
-    if (ctx.fault == Fault::None) note_executed(inst);
+    ctx.env->observer->execute(ctx, inst, exec_handler(inst.op, inst.format));
 }
-constexpr ExecFn kObserved[] = {&execute_observed<Backend::Portable>, &execute_observed<Backend::Avx2>,
-                                &execute_observed<Backend::Avx512>};
 
 }  // namespace
 
-void set_exec_observer(ExecObserver* observer) { the_observer.store(observer); }
-ExecObserver* exec_observer() { return the_observer.load(std::memory_order_relaxed); }
-
 ExecFn exec_handler(Op op, Format format, Backend backend) { return exec_table(backend).get(op, format); }
 
-ExecFn exec_function(Op op, Format format, Backend backend) {
-    const ExecFn fn = exec_handler(op, format, backend);
-    return fn && (records_executed() || exec_observer() != nullptr) ? kObserved[static_cast<unsigned>(backend)] : fn;
+ExecFn exec_function(Op op, Format format, bool observed) {
+    const ExecFn fn = exec_handler(op, format);
+    return fn && observed ? &execute_observed : fn;
 }
 
 }  // namespace lyra::gcn

@@ -86,9 +86,9 @@ void register_vector_alu(ExecTable& table);
 /// Enter all scalar, branch, message and memory handlers (SOP*, SMEM, DS, FLAT, MUBUF, MTBUF, MIMG).
 void register_scalar_and_memory(ExecTable& table);
 
-/// The handler of an operation in a format; nullptr when the model lacks it. Looked up once, when code is decoded.
-ExecFn exec_function(Op op, Format format, Backend backend = host_backend());
-/// The same, but nobody who looks at instructions hears of it.
+/// The handler of an operation in a format; nullptr when the model lacks it.
 ExecFn exec_handler(Op op, Format format, Backend backend = host_backend());
+/// The same for decoded code. @param observed  by ctx.env->observer
+ExecFn exec_function(Op op, Format format, bool observed = false);
 
 }  // namespace lyra::gcn

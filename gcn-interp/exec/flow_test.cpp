@@ -10,8 +10,8 @@
 
 #include "gcn-interp/cu/test_machine.h"
 #include "gcn-interp/exec/exec.h"
-#include "gcn-interp/exec/executed.h"
 #include "gcn-interp/isa/op.h"
+#include "gcn-interp/testing/executed.h"
 
 namespace lyra::gcn::test {
 namespace {
@@ -54,7 +54,8 @@ struct Single {
         const uint32_t words[2] = {first, second};
         const Inst inst = decode(words, 2);
         ASSERT_EQ(inst.op, op) << disassemble(inst);
-        exec_function(inst.op, inst.format)(ctx, inst);
+        exec_handler(inst.op, inst.format)(ctx, inst);
+        if (ctx.fault == Fault::None) note_executed(inst);
     }
     void sopp(Op op, uint32_t imm = 0) { execute(op, 0xbf800000u | uint32_t{info(op).opcode} << 16 | (imm & 0xffff)); }
     void sop1(Op op, uint32_t dst, uint32_t source) {

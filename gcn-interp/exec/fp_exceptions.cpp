@@ -5,7 +5,6 @@
 
 #include <memory>
 
-#include "gcn-interp/exec/executed.h"
 #include "gcn-interp/exec/observe.h"
 #include "gcn-interp/exec/valu_passes.h"
 #include "gcn-interp/isa/effects.h"
@@ -203,14 +202,7 @@ private:
     Scratch scratch_;
 };
 
-void execute_observed(ExecContext& ctx, const Inst& inst) {
-    if (ExecObserver* observer = exec_observer()) {
-        observer->execute(ctx, inst, &execute_tracked);
-    } else {
-        execute_tracked(ctx, inst);
-    }
-    note_executed(inst);
-}
+void execute_observed(ExecContext& ctx, const Inst& inst) { ctx.env->observer->execute(ctx, inst, &execute_tracked); }
 
 }  // namespace
 
@@ -227,6 +219,6 @@ void execute_tracked(ExecContext& ctx, const Inst& inst) {
     ctx.ask(Request::Exception, RaisedRewind::set(RaisedBits::set(0u, raised), inst.size_bytes / 4));
 }
 
-ExecFn tracked_function() { return records_executed() || exec_observer() != nullptr ? &execute_observed : &execute_tracked; }
+ExecFn tracked_function(bool observed) { return observed ? &execute_observed : &execute_tracked; }
 
 }  // namespace lyra::gcn

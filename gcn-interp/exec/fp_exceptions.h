@@ -38,8 +38,8 @@ uint32_t fp_exceptions(const Wave& wave, const Inst& inst);
 /// Handler in place of that of an instruction that raises exceptions: executes it, notes them in TRAPSTS, and asks for the
 /// trap.
 void execute_tracked(ExecContext& ctx, const Inst& inst);
-/// The same for decoded code, as exec_function() is for others: who looks at instructions hears of it.
-ExecFn tracked_function();
+/// The same for decoded code, as exec_function() is for others.
+ExecFn tracked_function(bool observed);
 
 /// Request::Exception of execute_tracked(): what was raised, and how far the PC is past the instruction.
 using RaisedBits = Bits<0, 7>;

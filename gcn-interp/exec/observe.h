@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Observers of every wave instruction and of the memory that it touches; step 6 of the data flow. Costs nothing without an
-// observer: handlers are replaced when code is decoded.
+// Observers of a device's wave instructions and of the memory that they touch; step 6 of the data flow. Costs nothing without
+// one (Env::observer): handlers are replaced when code is decoded.
 #pragma once
 
 #include "gcn-interp/exec/exec.h"
 
 namespace lyra::gcn {
 
-/// Of all devices of the process. Called on the thread that runs the compute unit.
+/// Called on the thread that runs the compute unit.
 class ExecObserver {
 public:
     virtual ~ExecObserver() = default;
     /// In place of the handler, which it has to call once.
     virtual void execute(ExecContext& ctx, const Inst& inst, ExecFn handler) = 0;
+    /// Every instruction comes, with its PC. false: those that are interpreted, which is as it is without an observer.
+    virtual bool sees_all() const { return true; }
 };
 
-/// Instructions that are decoded from now on go through the observer. nullptr: nobody looks.
-void set_exec_observer(ExecObserver* observer);
-ExecObserver* exec_observer();
+inline bool all_seen(const Env& env) { return env.observer != nullptr && env.observer->sees_all(); }
 
 /// Hears of memory accesses before they happen: those of vector instructions, and scalar stores and atomics.
 class AccessListener {

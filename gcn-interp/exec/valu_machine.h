@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "gcn-interp/exec/exec.h"
-#include "gcn-interp/exec/executed.h"
 #include "gcn-interp/isa/op.h"
+#include "gcn-interp/testing/executed.h"
 #include "gcn-interp/wave/wave.h"
 
 namespace lyra::gcn::test {

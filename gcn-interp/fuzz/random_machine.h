@@ -90,7 +90,7 @@ private:
 struct Machine {
     /// @param observed  Neighbours looks at every instruction
     explicit Machine(Chip which, bool observed = true) : chip(which) {
-        if (observed) set_exec_observer(&neighbours);
+        if (observed) env.observer = &neighbours;
         memory.map(kCode, kCodePages, GuardedMemory::kRead | GuardedMemory::kExecute);
         memory.map(kHandler, 1, GuardedMemory::kRead | GuardedMemory::kExecute);
         memory.map(kData, kDataPages, GuardedMemory::kRead | GuardedMemory::kWrite);

@@ -12,15 +12,16 @@
 #include <fmt/format.h>
 
 #include "gcn-interp/exec/exec.h"
-#include "gcn-interp/exec/executed.h"
 #include "gcn-interp/golden/cases.h"
 #include "gcn-interp/golden/operands.h"
 #include "gcn-interp/golden/wave_model.h"
+#include "gcn-interp/testing/executed.h"
 
 namespace lyra::golden::test {
 namespace {
 
 using namespace gcn;
+using gcn::test::note_executed;
 
 const ExecTable& handlers(Backend backend) {
     static const std::vector<ExecTable> tables = [] {

@@ -13,16 +13,18 @@
 #include <fmt/format.h>
 
 #include "gcn-interp/exec/exec.h"
-#include "gcn-interp/exec/executed.h"
 #include "gcn-interp/exec/page_cache.h"
 #include "gcn-interp/golden/memory_cases.h"
+#include "gcn-interp/isa/base_name.h"
 #include "gcn-interp/isa/op.h"
+#include "gcn-interp/testing/executed.h"
 #include "gcn-interp/wave/services.h"
 
 namespace lyra::golden::test {
 namespace {
 
 using namespace gcn;
+using gcn::test::note_executed;
 
 unsigned rounds() {
     const char* text = std::getenv("LYRA_GOLDEN_ROUNDS");

@@ -9,14 +9,15 @@
 #include <fmt/format.h>
 
 #include "gcn-interp/exec/exec.h"
-#include "gcn-interp/exec/executed.h"
 #include "gcn-interp/golden/cases.h"
 #include "gcn-interp/golden/scalar_model.h"
+#include "gcn-interp/testing/executed.h"
 
 namespace lyra::golden::test {
 namespace {
 
 using namespace gcn;
+using gcn::test::note_executed;
 
 /// Flow, hardware registers, relative addressing: exec/scalar_test.cpp, cu/*_test.cpp.
 const std::set<std::string> kNotComputed = {"s_getpc_b64",      "s_setpc_b64",       "s_swappc_b64",     "s_rfe_b64",

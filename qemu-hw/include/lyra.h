@@ -102,11 +102,8 @@ typedef struct lyra_config {
      * it first is open. With virtual time, and while a trace or a commit log is written, one thread does everything.
      */
     uint32_t threads;
-    /**
-     * Text file to write: a line for every wave instruction with all that it changed; or NULL. This and the histogram see all
-     * devices of the process, and one device at a time may have them.
-     */
-    const char *commit_log_path;
+    const char
+        *commit_log_path; /**< text file to write: a line for every wave instruction, with all that it changed; or NULL */
     bool histogram;            /**< count wave instructions for lyra_histogram() */
     /**
      * Floating-point exceptions (TRAPSTS.EXCP). "auto" or NULL: of waves that can tell, which have one enabled in MODE.EXCP_EN

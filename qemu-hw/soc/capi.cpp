@@ -157,15 +157,6 @@ struct lyra_device {
         if (has_clock) env.clock.set_ns(host.now_ns());
         return true;
     }
-    void observe() {
-        if (commit_log)
-            gcn::set_exec_observer(commit_log.get());
-        else if (histogram)
-            gcn::set_exec_observer(histogram.get());
-    }
-    ~lyra_device() {
-        if (commit_log || histogram) gcn::set_exec_observer(nullptr);
-    }
     /// Virtual time: up to the host's now, before the host does something to the device.
     void catch_up() {
         if (timed && has_clock) run_until(recorder ? recorder->now_ns() : host.now_ns());
@@ -334,8 +325,6 @@ lyra_device* lyra_create(const lyra_config* config, const lyra_host_ops* ops, vo
     if (wrong.empty() && !vram) wrong = "no VRAM";
     std::unique_ptr<TraceSink> trace;
     if (wrong.empty() && config->trace_path) trace = open_trace(config->trace_path, config->log_packets, wrong);
-    if (wrong.empty() && (config->commit_log_path || config->histogram) && gcn::exec_observer())
-        wrong = "another device of this process writes a commit log or counts instructions";
     std::FILE* commit_log = nullptr;
     if (wrong.empty() && config->commit_log_path) {
         commit_log = std::fopen(config->commit_log_path, "w");
@@ -351,7 +340,8 @@ lyra_device* lyra_create(const lyra_config* config, const lyra_host_ops* ops, vo
     device->env.tracer.set_sink(device->hash ? device->hash.get() : device->trace.get());
     if (config->histogram) device->histogram = std::make_unique<gcn::ExecHistogram>();
     if (commit_log) device->commit_log = std::make_unique<gcn::CommitLog>(commit_log, device->histogram.get());
-    device->observe();
+    device->env.observer =
+        device->commit_log ? static_cast<gcn::ExecObserver*>(device->commit_log.get()) : device->histogram.get();
     if (config->record_path) {
         const RecordingHeader header = recording_header(*config, device->env, LYRA_VERSION_TEXT, device->has_clock);
         std::unique_ptr<RecordingWriter> writer =

@@ -283,6 +283,32 @@ TEST(Device, PoisonIsWhatUninitializedMemoryHolds) {
     }
 }
 
+TEST(Device, EachCountsItsOwnInstructions) {
+    InProcessOptions options;
+    options.histogram = true;
+    KernelRunner one(LYRA_TEST_KERNELS, options), other(LYRA_TEST_KERNELS, options);
+    ASSERT_EQ(one.error() + other.error(), "");
+    for (KernelRunner* runner : {&one, &other, &other}) {
+        const GpuBuffer data = runner->buffer(std::vector<uint32_t>(64, 1));
+        LaunchShape launch = shape(1, 64);
+        launch.dynamic_group_bytes = 256;
+        ASSERT_EQ(runner->run(runner->packet("uninitialized", launch, {argument(data.va), argument(uint32_t{0})})),
+                  RunOutcome::Done);
+    }
+    const auto counted = [](KernelRunner& runner) {
+        uint64_t sum = 0;
+        const auto add = [](void* opaque, const char*, const char*, uint64_t count) {
+            *static_cast<uint64_t*>(opaque) += count;
+        };
+        lyra_histogram(runner.device().handle(), add, &sum);
+        EXPECT_EQ(sum, runner.device().stat("instructions"));
+        return sum;
+    };
+    const uint64_t once = counted(one);
+    EXPECT_NE(once, 0u);
+    EXPECT_EQ(counted(other), 2 * once);
+}
+
 /// What the driver reads of SmuMetrics_t for gpu_busy_percent and hwmon.
 struct Metrics {
     uint16_t activity, temperature, milliwatts;

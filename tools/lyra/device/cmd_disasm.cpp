@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gcn-interp/exec/exec.h"
-#include "gcn-interp/exec/executed.h"
+#include "gcn-interp/isa/base_name.h"
 #include "gcn-interp/isa/format_names.h"
 #include "gcn-interp/isa/op.h"
 #include "tools/inproc/code_object.h"

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "gcn-interp/exec/exec.h"
-#include "gcn-interp/exec/executed.h"
+#include "gcn-interp/isa/base_name.h"
 #include "gcn-interp/isa/op.h"
 
 namespace lyra::cli {

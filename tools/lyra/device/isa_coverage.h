@@ -22,7 +22,7 @@ struct IsaCoverage {
 };
 IsaCoverage isa_coverage(Chip chip, const std::set<std::string>& executed);
 
-/// Names in all records of a folder. @source gcn-interp/exec/executed.h
+/// Names in all records of a folder. @source gcn-interp/testing/executed.h
 std::set<std::string> executed_operations(const std::filesystem::path& folder, std::error_code& error);
 
 }  // namespace lyra::cli

@@ -131,7 +131,7 @@ void run_ctest(const Options& options, Report& report, const char* group, const 
         report.add(group, "run CTest", Verdict::Failed, result.out + result.err);
 }
 
-// Each base operation has to be in a record of the tests that have just run: gcn-interp/exec/executed.h.
+// Each base operation has to be in a record of the tests that have just run: gcn-interp/testing/executed.h.
 void test_coverage(const fs::path& records, Report& report) {
     std::error_code error;
     const std::set<std::string> executed = executed_operations(records, error);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Which operations this process has executed, for the coverage report.
-#include "gcn-interp/exec/executed.h"
+// Which operations a test program has executed: `lyra isa --coverage` counts what they leave. Off unless the environment names
+// a folder for the records.
+#pragma once
 
 #include <unistd.h>
 
@@ -10,20 +11,21 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
 
 #include <fmt/format.h>
 
+#include "gcn-interp/exec/observe.h"
+#include "gcn-interp/isa/base_name.h"
 #include "gcn-interp/isa/op.h"
 
-namespace lyra::gcn {
-namespace {
+namespace lyra::gcn::test {
 
-constexpr unsigned kSegments = 3;
-
-class Record {
+/// Adds one file to the folder when the process ends, named after its command line.
+class Executed final : public ExecObserver {
 public:
-    explicit Record(const char* folder) : folder_(folder ? folder : "") {}
-    ~Record() {
+    explicit Executed(const char* folder) : folder_(folder ? folder : "") {}
+    ~Executed() override {
         if (!enabled()) return;
         std::string text;
         for (size_t op = 1; op < kOpCount; ++op)
@@ -39,10 +41,16 @@ public:
     }
     bool enabled() const { return !folder_.empty(); }
     void note(const Inst& inst) {
-        seen_[op_index(inst.op) * kSegments + inst.seg % kSegments].store(true, std::memory_order_relaxed);
+        if (enabled()) seen_[op_index(inst.op) * kSegments + inst.seg % kSegments].store(true, std::memory_order_relaxed);
     }
+    void execute(ExecContext& ctx, const Inst& inst, ExecFn handler) override {
+        handler(ctx, inst);
+        if (ctx.fault == Fault::None) note(inst);
+    }
+    bool sees_all() const override { return false; }  // what is tested is to run as it does without
 
 private:
+    static constexpr unsigned kSegments = 3;
     /// The same test overwrites its own record. FNV-1a of the command line.
     static std::string name() {
         std::ifstream in("/proc/self/cmdline", std::ios::binary);
@@ -56,27 +64,14 @@ private:
     std::array<std::atomic<bool>, kOpCount * kSegments> seen_{};
 };
 
-Record& record() {
-    static Record one(std::getenv(kExecutedVariable));
+inline Executed& executed() {
+    static Executed one(std::getenv("LYRA_ISA_EXECUTED"));
     return one;
 }
 
-}  // namespace
+/// The instruction has been executed, not by a compute unit, and raised no exception.
+inline void note_executed(const Inst& inst) { executed().note(inst); }
+/// For Env::observer.
+inline ExecObserver* executed_observer() { return executed().enabled() ? &executed() : nullptr; }
 
-bool records_executed() {
-    static const bool on = record().enabled();
-    return on;
-}
-
-void note_executed(const Inst& inst) {
-    if (records_executed()) record().note(inst);
-}
-
-std::string base_name(Op op, unsigned seg) {
-    static constexpr const char* kPrefix[kSegments] = {"flat_", "scratch_", "global_"};
-    std::string name = info(op).name;
-    if (info(op).format == Format::FLAT) name = kPrefix[seg % kSegments] + name.substr(name.find('_') + 1);
-    return name;
-}
-
-}  // namespace lyra::gcn
+}  // namespace lyra::gcn::test
