@@ -82,6 +82,13 @@ class Replay(unittest.TestCase):
         whole = self.json()
         self.assertEqual(self.json("--until", "10")["calls"], 10)
         self.assertEqual(self.json("--until", "0")["calls"], 0)
+        last = self.json("--until", f"{whole['trace_events']}events")
+        self.assertEqual(last["trace_events"], whole["trace_events"])
+        some = self.json("--until", "9events")
+        self.assertEqual(self.json("--until", str(some["calls"]))["trace_hash"], some["trace_hash"])
+        self.assertGreaterEqual(some["trace_events"], 9)
+        self.assertLess(self.json("--until", str(some["calls"] - 1))["trace_events"], 9)
+        self.assertIn("200events", self.replay("--until", "9event", status=2).stderr)
         half = whole["virtual_ns"] // 2
         some = self.json("--until", f"{half}ns")
         self.assertLess(some["calls"], whole["calls"])

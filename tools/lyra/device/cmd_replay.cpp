@@ -30,9 +30,9 @@ struct Options {
     bool check = false, print = false, state = false, histogram = false, stats = false, json = false;
 };
 
-/// Where to stop: after so many calls, or before the first one that is later.
+/// Where to stop: after so many calls, before the first one that is later, or after the one that has the event.
 struct Until {
-    uint64_t calls = UINT64_MAX, ns = UINT64_MAX;
+    uint64_t calls = UINT64_MAX, ns = UINT64_MAX, events = UINT64_MAX;
 };
 
 Until parse_until(const std::string& text) {
@@ -41,9 +41,11 @@ Until parse_until(const std::string& text) {
     uint64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     const std::string unit(end, text.data() + text.size());
+    if (error == std::errc{} && unit == "events") return {.events = value};
     const uint64_t scale = unit == "ns" ? 1 : unit == "us" ? 1000 : unit == "ms" ? 1000000 : unit == "s" ? 1000000000 : 0;
     if (error != std::errc{} || (!unit.empty() && scale == 0) || (scale != 0 && value > UINT64_MAX / scale))
-        throw UserError(fmt::format("--until {}: a number of calls, such as 1000, or a device time, such as 5ms", text));
+        throw UserError(fmt::format(
+            "--until {}: a number of calls, such as 1000, of events, such as 200events, or a device time, such as 5ms", text));
     (unit.empty() ? until.calls : until.ns) = unit.empty() ? value : value * scale;
     return until;
 }
@@ -104,7 +106,7 @@ private:
 
     void perform(RecordingReader& reader) {
         RecordedCall call;
-        while (calls_ < until_.calls && !interrupted && reader.next(call)) {
+        while (calls_ < until_.calls && until_.events != 0 && !interrupted && reader.next(call)) {
             if (time_of(call) > until_.ns) break;
             std::string different;
             try {
@@ -119,6 +121,7 @@ private:
                 if (options_.check) break;
             }
             complete_ = call.kind == CallKind::End;
+            if (until_.events != UINT64_MAX && replayer_->checkpoint().events >= until_.events) break;
         }
         if (interrupted) throw Interrupted();
         cut_off_ = reader.error();
@@ -238,7 +241,9 @@ private:
 std::function<int()> set_up_replay(CLI::App& app) {
     auto options = std::make_shared<Options>();
     app.add_option("file", options->file, "recording, as --record has written it")->required()->type_name("FILE");
-    app.add_option("--until", options->until, "stop after so many calls (1000) or at a device time (5ms)")->type_name("WHEN");
+    app.add_option("--until", options->until,
+                   "stop after so many calls (1000) or events (200events), or at a device time (5ms)")
+        ->type_name("WHEN");
     app.add_flag("--check", options->check, "stop at the first difference from the recording, which fails the command");
     CLI::Option* print =
         app.add_flag("--print", options->print, "every call, change of memory and event, with fields and waves");
