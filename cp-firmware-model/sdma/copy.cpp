@@ -98,7 +98,7 @@ Step SdmaEngine::Impl::vm_fault(const Ring& ring, Fault fault, uint64_t va) {
     if (fault == Fault::PageRetry) return Step::Wait;
     report(env, Fault::SdmaVmHole,
            fmt::format("sdma{} ring {} vmid {} {} near {:#x}", index, ring.index, ring.vmid(),
-                       ring.packet.row ? ring.packet.row->name : "packet", va));
+                       ring.packet.row() ? ring.packet.row()->name : "packet", va));
     return Step::Skip;
 }
 
@@ -119,7 +119,7 @@ Step SdmaEngine::Impl::copy(Ring& ring, int64_t& budget) {
             n = std::min({n, page_after(source + offset), page_after(destination + offset)});
         }
         const Fault fault = move_within_pages(ring.vmid(), source + offset, destination + offset, n);
-        if (!packet.row) return Step::Done;  // a register page in the destination took the packet away
+        if (!packet.row()) return Step::Done;  // a register page in the destination took the packet away
         if (fault != Fault::None) return vm_fault(ring, fault, destination + offset);
         count_bytes(ring, n, budget);
     }
@@ -140,7 +140,7 @@ Step SdmaEngine::Impl::copy_broadcast(Ring& ring, int64_t& budget) {
         n = std::min(n, page_after(targets[1] + offset));
         for (const uint64_t target : targets) {
             const Fault fault = move_within_pages(ring.vmid(), source + offset, target + offset, n);
-            if (!packet.row) return Step::Done;
+            if (!packet.row()) return Step::Done;
             if (fault != Fault::None) return vm_fault(ring, fault, target + offset);
         }
         count_bytes(ring, n, budget);
@@ -176,7 +176,7 @@ Step SdmaEngine::Impl::copy_rect(Ring& ring, int64_t& budget) {
         const uint64_t source = address(from, x, line % rows, line / rows), target = address(to, x, line % rows, line / rows);
         const uint64_t n = std::min({at_most(row_bytes - x, budget), page_after(source), page_after(target)});
         const Fault fault = move_within_pages(ring.vmid(), source, target, n);
-        if (!packet.row) return Step::Done;
+        if (!packet.row()) return Step::Done;
         if (fault != Fault::None) return vm_fault(ring, fault, target);
         count_bytes(ring, n, budget);
         budget -= static_cast<int64_t>(kPacketCost / 8);  // narrow rows cost more than their bytes
@@ -187,7 +187,7 @@ Step SdmaEngine::Impl::copy_rect(Ring& ring, int64_t& budget) {
 /// The data follow the packet in the ring or buffer.
 Step SdmaEngine::Impl::write(Ring& ring, int64_t& budget) {
     Active& packet = ring.packet;
-    const uint64_t size = uint64_t{packet.total_dw - packet.row->dwords} * sizeof(uint32_t);
+    const uint64_t size = uint64_t{packet.total_dw - packet.row()->dwords} * sizeof(uint32_t);
     const uint64_t destination = WRITE_LINEAR::dst_addr(packet.words) & ~uint64_t{3};
     uint32_t data[kPageBytes / sizeof(uint32_t)];
     while (packet.done < size) {
@@ -195,13 +195,13 @@ Step SdmaEngine::Impl::write(Ring& ring, int64_t& budget) {
         if (budget <= 0) return Step::Again;
         const uint64_t va = destination + packet.done;
         const uint64_t n = std::min(packet.left, page_after(va));
-        if (fetch(ring, packet.row->dwords + packet.done / sizeof(uint32_t), data, n / sizeof(uint32_t)) != Fault::None) {
+        if (fetch(ring, packet.row()->dwords + packet.done / sizeof(uint32_t), data, n / sizeof(uint32_t)) != Fault::None) {
             report(env, Fault::RingUnreadable, fmt::format("sdma{} ring {} data of WRITE_LINEAR", index, ring.index));
             return Step::Stop;
         }
         const Fault fault =
             n == sizeof(uint32_t) ? store<uint32_t>(ring.vmid(), va, data[0]) : write_memory(ring.vmid(), va, data, n);
-        if (!packet.row) return Step::Done;
+        if (!packet.row()) return Step::Done;
         if (fault != Fault::None) return vm_fault(ring, fault, va);
         count_bytes(ring, n, budget);
     }
@@ -225,7 +225,7 @@ Step SdmaEngine::Impl::const_fill(Ring& ring, int64_t& budget) {
         const uint64_t n = std::min(at_most(packet.left, budget), page_after(va));
         const auto* phase = reinterpret_cast<const uint8_t*>(pattern) + packet.done % sizeof(uint32_t);
         const Fault fault = write_memory(ring.vmid(), va, phase, n);
-        if (!packet.row) return Step::Done;
+        if (!packet.row()) return Step::Done;
         if (fault != Fault::None) return vm_fault(ring, fault, va);
         count_bytes(ring, n, budget);
     }
@@ -247,7 +247,7 @@ Step SdmaEngine::Impl::gen_pte_pde(Ring& ring, int64_t& budget) {
         const uint64_t first = packet.done / sizeof(uint64_t);
         for (uint64_t i = 0; i < n / sizeof(uint64_t); ++i) entries[i] = (value + (first + i) * increment) | flags;
         const Fault fault = write_memory(ring.vmid(), va, entries, n);
-        if (!packet.row) return Step::Done;
+        if (!packet.row()) return Step::Done;
         if (fault != Fault::None) return vm_fault(ring, fault, va);
         count_bytes(ring, n, budget);
     }

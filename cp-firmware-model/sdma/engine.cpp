@@ -59,7 +59,7 @@ bool SdmaEngine::Impl::halted() const {
 
 /// There is something on the ring that the engine has not finished.
 bool SdmaEngine::Impl::pending(const Ring& ring) const {
-    const bool inside = ring.packet.row && !ring.packet.waiting;
+    const bool inside = ring.packet.row() && !ring.packet.waiting;
     return inside || (ring.enabled() && (ring.rptr != ring.wptr || ring.ib.active));
 }
 
@@ -210,7 +210,7 @@ RunState SdmaEngine::Impl::run_rings(int64_t budget) {
 
 RunState SdmaEngine::Impl::run_ring(Ring& ring, int64_t& budget) {
     while (!halted() && !ring.stopped) {
-        if (!ring.packet.row) {
+        if (!ring.packet.row()) {
             if (!ring.enabled() || ring.draining || !pending(ring)) return RunState::Idle;
             if (budget <= 0) return RunState::Busy;
             const uint64_t rptr = ring.rptr, ib = ring.ib.next_dw;
@@ -228,7 +228,7 @@ RunState SdmaEngine::Impl::run_ring(Ring& ring, int64_t& budget) {
         if (step == Step::Again) return RunState::Busy;
         if (step == Step::Wait) {
             // Blocked by a cleared IB_ENABLE: only a register write helps. Otherwise the value may come from anywhere.
-            const bool polls = !ring.packet.row->is(Id::INDIRECT);
+            const bool polls = !ring.packet.row()->is(Id::INDIRECT);
             ring.packet.waiting = true;
             if (ring.enabled() && !ring.draining) return polls ? RunState::Polling : RunState::Idle;
             ring.packet = {};
@@ -293,12 +293,12 @@ bool SdmaEngine::Impl::begin_packet(Ring& ring) {
         stop(ring, frame.fault, fmt::format("header {:#010x}", packet.words[0]));
         return false;
     }
-    packet.row = frame.row;
+    packet.number = static_cast<uint32_t>(frame.row - kPackets);
     packet.total_dw = static_cast<uint32_t>(frame.dwords);
     ring.packet = packet;
     env.clock.owe(env.timing.sdma_packet_ns);
-    emit<event::packet>(env.tracer, env.now_ns(), 0x100 + index * kRings + ring.index, 2u, packet.row->op, ring.rptr);
-    note_packet(env, [&] { return packet_text(*packet.row, packet.words); });
+    emit<event::packet>(env.tracer, env.now_ns(), 0x100 + index * kRings + ring.index, 2u, packet.row()->op, ring.rptr);
+    note_packet(env, [&] { return packet_text(*packet.row(), packet.words); });
     return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 
 #include "common/env.h"
@@ -91,7 +92,8 @@ enum class Step : uint8_t {
 
 /// The packet that a ring is busy with. words is a private copy, so that the guest cannot change a packet after its checks.
 struct Active {
-    const Packet* row = nullptr;  ///< nullptr: at a packet boundary
+    static constexpr auto kNone = static_cast<uint32_t>(std::size(kPackets));
+    uint32_t number = kNone;  ///< of its row; kNone: at a packet boundary
     Words words{};
     uint32_t total_dw = 0;  ///< fixed part and tail
     uint64_t done = 0;      ///< bytes moved
@@ -100,6 +102,7 @@ struct Active {
     bool waiting = false;
     uint32_t tries = 0;
     uint64_t next_try = 0;  ///< GPU clock
+    const Packet* row() const { return number == kNone ? nullptr : &kPackets[number]; }
     void visit(StateVisitor& v);
 };
 

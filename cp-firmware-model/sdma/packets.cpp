@@ -28,13 +28,13 @@ Step SdmaEngine::Impl::execute(Ring& ring, int64_t& budget) {
 #include "facts/packets/sdma.def"
 #undef SDMA_PACKET
     };
-    return (this->*kActions[ring.packet.row - kPackets])(ring, budget);
+    return (this->*kActions[ring.packet.number])(ring, budget);
 }
 
 Step SdmaEngine::Impl::nop(Ring&, int64_t&) { return Step::Done; }
 
 Step SdmaEngine::Impl::todo(Ring& ring, int64_t&) {
-    report(env, Fault::TodoPacket, fmt::format("sdma{} ring {} {}", index, ring.index, ring.packet.row->name));
+    report(env, Fault::TodoPacket, fmt::format("sdma{} ring {} {}", index, ring.index, ring.packet.row()->name));
     return Step::Skip;
 }
 
@@ -100,7 +100,7 @@ Step SdmaEngine::Impl::wait(Ring& ring, uint32_t interval, uint32_t retries) {
 bool SdmaEngine::Impl::refuse_unprivileged(Ring& ring) {
     if (ring.privileged()) return false;
     report(env, Fault::SdmaPrivilege,
-           fmt::format("sdma{} ring {} vmid {} {}", index, ring.index, ring.vmid(), ring.packet.row->name));
+           fmt::format("sdma{} ring {} vmid {} {}", index, ring.index, ring.vmid(), ring.packet.row()->name));
     return true;
 }
 

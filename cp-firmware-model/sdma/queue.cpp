@@ -80,7 +80,7 @@ bool SdmaEngine::Impl::unmap_queue(unsigned slot) {
         return true;
     }
     Ring& ring = rings[kFirstRlc + slot];
-    const bool inside = ring.packet.row && !ring.packet.waiting && !ring.stopped;
+    const bool inside = ring.packet.row() && !ring.packet.waiting && !ring.stopped;
     if (inside && !halted() && ring.packet.left <= kDrainBytes) {
         ring.draining = true;
         return false;

@@ -6,11 +6,9 @@ namespace lyra {
 
 namespace sdma {
 
-/// The row by its number, and the packet as it was checked.
+/// The packet as it was checked.
 void Active::visit(StateVisitor& v) {
-    constexpr auto kRows = static_cast<uint32_t>(std::size(kPackets));
-    uint32_t number = row ? static_cast<uint32_t>(row - kPackets) : kRows;
-    v("row", number, kRows);
+    v("row", number, kNone);
     v("words", words);
     v("total_dw", total_dw);
     v("done", done);
@@ -20,11 +18,11 @@ void Active::visit(StateVisitor& v) {
     v("tries", tries);
     v("next_try", next_try);
     if (!v.loads()) return;
-    row = number == kRows || !v.ok() ? nullptr : &kPackets[number];
-    if (row == nullptr) return;
-    const Frame<Packet> checked = frame(words, ~uint64_t{0});
-    v.require(checked.row == row && total_dw == checked.dwords, "a packet of another kind");
-    if (!v.ok()) row = nullptr;
+    if (v.ok() && row() != nullptr) {
+        const Frame<Packet> checked = frame(words, ~uint64_t{0});
+        v.require(checked.row == row() && total_dw == checked.dwords, "a packet of another kind");
+    }
+    if (!v.ok()) number = kNone;
 }
 
 void IbState::visit(StateVisitor& v) {
