@@ -62,6 +62,7 @@ struct LyraState {
     bool slice_queued;
     uint64_t run_instructions;
     int64_t slice_after_ns; /* QEMU_CLOCK_VIRTUAL: the guest's turn lasts until then */
+    int64_t slice_due_ns;   /* the device waits for one since then; INT64_MAX: it does not */
     bool msi_pending;
     bool delivering;
     QEMUBH *msi_bh;

@@ -22,6 +22,8 @@
 
 enum {
     LYRA_SLICE_NS = 4000000, /* as long as there is something to do; SDMA moves 1 MB in a run */
+    LYRA_SLICE_MAX_NS = 50000000, /* of one that comes late */
+    LYRA_LATE_SHARE = 4,
     LYRA_SHORT_RUN_NS = 250000,
     LYRA_LONG_RUN_NS = 1000000,
     LYRA_RUN_MIN = 4000, /* instructions */
@@ -91,18 +93,22 @@ static int64_t lyra_thread_ns(void)
  *
  * All of this is under the big lock, as everything is that other devices do in the main loop. No thread waits for another one,
  * so nothing can hang however the guest times its accesses: a slice is bounded, it is queued once at most, and after it the
- * guest has the processor for about as long as it took. A slice that comes when the machine is stopped or the device is gone
- * does nothing; it holds a reference. Only disks and 9p store into RAM without the lock, by threads of their own, and the guest
- * does not give such a page to the GPU before it has come.
+ * guest has the processor for about as long as it took. On a busy host the processor's thread waits for its turn, 100 ms and
+ * more were seen, and the guest's clock goes on meanwhile. With slices as short as usual its driver would then give up on the
+ * device, which has 10 s for a job; so one that comes late is longer by a share of that time. A slice that comes when the
+ * machine is stopped or the device is gone does nothing; it holds a reference. Only disks and 9p store into RAM without the
+ * lock, by threads of their own, and the guest does not give such a page to the GPU before it has come.
  */
 static void lyra_slice(CPUState *cpu, run_on_cpu_data data)
 {
     LyraState *s = data.host_ptr;
-    int64_t start, took, before, next;
+    int64_t start, took, before, next, late, most;
     lyra_run_state found;
 
     s->slice_queued = false;
     if (s->device && runstate_is_running()) {
+        late = MAX(qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) - s->slice_due_ns, 0);
+        most = MIN(LYRA_SLICE_NS + late / LYRA_LATE_SHARE, LYRA_SLICE_MAX_NS);
         start = lyra_thread_ns();
         took = 0;
         do {
@@ -114,9 +120,10 @@ static void lyra_slice(CPUState *cpu, run_on_cpu_data data)
             } else if (took - before < LYRA_SHORT_RUN_NS && found == LYRA_BUSY) {
                 s->run_instructions = MIN(s->run_instructions * 2, LYRA_RUN_MAX);
             }
-        } while (found == LYRA_BUSY && took < LYRA_SLICE_NS);
+        } while (found == LYRA_BUSY && took < most);
         next = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
         s->slice_after_ns = next + (cpu->halted ? 0 : took);
+        s->slice_due_ns = found == LYRA_BUSY ? s->slice_after_ns : INT64_MAX;
         next += found == LYRA_BUSY ? 0 : found == LYRA_POLLING ? LYRA_POLL_NS : LYRA_IDLE_NS;
         timer_mod(s->timer, MAX(next, s->slice_after_ns));
         lyra_deliver_msi(s);
@@ -444,6 +451,7 @@ void lyra_glue_host_init(LyraState *s)
     s->msi_bh = qemu_bh_new(lyra_msi_bh, PCI_DEVICE(s));
     s->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, lyra_timer, s);
     s->run_instructions = LYRA_RUN_MIN;
+    s->slice_due_ns = INT64_MAX;
 }
 
 void lyra_glue_host_fini(LyraState *s)
