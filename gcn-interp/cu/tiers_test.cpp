@@ -390,6 +390,10 @@ TEST_F(Tiers, AddressesOfStripsAreThoseOfTheirLanes) {
          4, "global_load_dword v10, v[2:3], off"},
         // 32 bits that are added to a base in SGPRs
         {"v_add_u32 v2, s4, v0\n v_lshlrev_b32 v2, 2, v2\n v_mov_b32 v3, 0\n", 4, "global_load_dword v10, v2, s[2:3]"},
+        // bytes
+        {"v_add_u32 v2, s4, v0\n v_ashrrev_i32 v3, 31, v2\n v_mov_b32 v4, s3\n v_add_co_u32 v2, vcc, s2, v2\n"
+         "v_addc_co_u32 v3, vcc, v4, v3, vcc\n",
+         1, "global_load_dword v10, v[2:3], off"},
         // the same in all lanes of a strip
         {"v_lshrrev_b32 v2, 4, v0\n v_and_b32 v2, 3, v2\n v_mul_lo_u32 v2, v2, s8\n v_add_u32 v2, s4, v2\n"
          "v_ashrrev_i32 v3, 31, v2\n v_lshlrev_b64 v[2:3], 2, v[2:3]\n v_mov_b32 v4, s3\n v_add_co_u32 v2, vcc, s2, v2\n"
@@ -408,7 +412,7 @@ TEST_F(Tiers, AddressesOfStripsAreThoseOfTheirLanes) {
                                "v_mov_b32 v10, 5\n v_mov_b32 v11, 6\n v_mov_b32 v12, 7\n") +
                    form.text + form.move +
                    "\n v_cndmask_b32 v11, v11, v0, vcc\n s_waitcnt 0\n v_lshlrev_b32 v5, 4, v0\n"
-                   "v_mov_b32 v13, v2\n global_store_dwordx4 v5, v[10:13], s[8:9]");
+                   "v_xor_b32 v13, v2, v3\n global_store_dwordx4 v5, v[10:13], s[8:9]");
         launch.rsrc1 |= 0xf0u << 12;
         launch.user_sgpr_count = 5;
         const std::vector<uint8_t> code(&memory.at<uint8_t>(kCode), &memory.at<uint8_t>(kCode + 0x200));
