@@ -220,8 +220,9 @@ Result<uint64_t> Hub::read_directory(uint32_t vmid, unsigned level, uint64_t va,
     return entry;
 }
 
-// DEPTH directories over one table of 9 + BLOCK_SIZE address bits; a directory entry may itself be a leaf ("P" bit) or, in a
-// translate-further table, a table entry may point on.
+// DEPTH directories over one table of 9 + BLOCK_SIZE address bits; a directory entry may itself be a leaf ("P" bit). The entry
+// that points to the table says how many pages each of its entries stands for, and in a translate-further table an entry may
+// point on.
 Result<Hub::Leaf> Hub::walk_to_leaf(uint32_t vmid, uint64_t va) {
     const uint32_t cntl = reg32(at_.VM_CONTEXT_CNTL + vmid);
     if (!context::ENABLE_CONTEXT::get(cntl)) return Fault::PageNotPresent;
@@ -239,6 +240,7 @@ Result<Hub::Leaf> Hub::walk_to_leaf(uint32_t vmid, uint64_t va) {
         if (!entry) return entry.fault();
         return Leaf{*entry, table, pfn - start, system, 12};
     }
+    unsigned fragment = 0;
     // Address bits below each directory level: the last table covers block_bits pages.
     for (unsigned level = depth; level > 0; --level) {
         const unsigned shift = 12 + block_bits + 9 * (level - 1);
@@ -249,8 +251,9 @@ Result<Hub::Leaf> Hub::walk_to_leaf(uint32_t vmid, uint64_t va) {
         if (!(*entry & PteBits::kValid)) return Leaf{*entry & PteBits::kPrt, table, index, system, 12};
         table = *entry & PteBits::kTableAddress;
         system = *entry & PteBits::kSystem;
+        fragment = std::min(static_cast<unsigned>(*entry >> PteBits::kBlockFragmentShift), block_bits);
     }
-    const uint64_t index = (va >> 12) & ((uint64_t{1} << block_bits) - 1);
+    const uint64_t index = ((va >> 12) & ((uint64_t{1} << block_bits) - 1)) >> fragment;
     Result<uint64_t> entry = read_entry(table, system, index);
     if (!entry) return entry.fault();
     if (*entry & PteBits::kTranslateFurther) {
@@ -260,7 +263,7 @@ Result<Hub::Leaf> Hub::walk_to_leaf(uint32_t vmid, uint64_t va) {
         if (!last) return last.fault();
         return Leaf{*last, next, last_index, next_system, 12};
     }
-    return Leaf{*entry, table, index, system, 12};
+    return Leaf{*entry, table, index, system, 12 + fragment};
 }
 
 Result<Hub::PageInfo> Hub::walk(uint32_t vmid, uint64_t va) {

@@ -25,6 +25,7 @@ struct PteBits {
     /// VALID, SYSTEM and PRT together: no page, and the access is not retried. @source amdgpu_vm.h AMDGPU_VM_NORETRY_FLAGS_TF
     static constexpr uint64_t kNoRetry = kValid | kSystem | kPrt;
     static constexpr uint64_t kFragment = 0x1f << 7;  ///< log2 of the pages that a driver promises to be contiguous
+    static constexpr unsigned kBlockFragmentShift = 59;  ///< of a directory entry: log2 of the pages of its table's entries
     static constexpr unsigned kMtypeShift = 57;
     static constexpr uint64_t kUncached = 3;  ///< MTYPE_UC. @source amdgpu_vm.h AMDGPU_PTE_MTYPE_VG10, soc15 mtype
     static constexpr uint64_t kPageAddress = 0x0000fffffffff000, kTableAddress = 0x0000ffffffffffc0;

@@ -91,6 +91,52 @@ TEST_F(HubTest, TakesHugePagesFromDirectories) {
     EXPECT_EQ(hub.page(kVmid, kVa + 5, Access::Read), vram.data() + 0x600000 + offset + 5);
 }
 
+/// What a driver writes for three hardware levels: DEPTH 2, BLOCK_SIZE 9, and one entry per 2 MiB in the last one, which is a
+/// leaf without the P bit or points further. @source Linux 6.12 gmc_v9_0.c gmc_v9_0_get_vm_pde(), gfxhub_v1_0.c
+class TranslateFurther : public HubTest {
+protected:
+    static constexpr uint64_t kBlockFragment = uint64_t{9} << 59, kHuge = 2 << 20, kFirst = kVa / kHuge * kHuge;
+    TranslateFurther() {
+        registers.write(kGfxHub.at.VM_CONTEXT_CNTL + kVmid, 1 | 2 << 1 | 9 << 3);
+        put(kRoot + (kVa >> 39 & 511) * 8, kPdb1 | PteBits::kValid);
+        put(kPdb1 + (kVa >> 30 & 511) * 8, kPdb0 | PteBits::kValid | kBlockFragment);
+        // What the driver puts in place of an entry that is not valid.
+        for (uint64_t n = 0; n < 512; ++n) put(kPdb0 + n * 8, 0x1000);
+    }
+    void put_block(uint64_t n, uint64_t entry) { put(kPdb0 + ((kFirst >> 21 & 511) + n) * 8, entry); }
+};
+
+TEST_F(TranslateFurther, FindsPagesOfATableBehindTheLastLevel) {
+    put_block(0, kPtb | PteBits::kValid | PteBits::kTranslateFurther);
+    put(kPtb + (kVa >> 12 & 511) * 8, 0x200000 | kRw);
+    put(kPtb + ((kVa >> 12 & 511) + 1) * 8, (kRamBus + 0x3000) | kRw | PteBits::kSystem);
+    EXPECT_EQ(hub.page(kVmid, kVa + 0x123, Access::Write), vram.data() + 0x200123);
+    EXPECT_EQ(hub.page(kVmid, kVa + kPageBytes + 8, Access::Read), ram.data() + 0x3008);
+    EXPECT_EQ(range(kVa), std::tuple(kVa, kPageBytes, vram.data() + 0x200000));
+    EXPECT_TRUE(interrupts.empty());
+}
+
+TEST_F(TranslateFurther, ALeafOfTheLastLevelHasTwoMebibytes) {
+    put_block(0, 0x645000 | kRw);
+    put_block(1, (0x645000 + kHuge) | kRw);
+    EXPECT_EQ(hub.page(kVmid, kVa + 5, Access::Read), vram.data() + 0x645000 + (kVa - kFirst) + 5);
+    EXPECT_EQ(hub.page(kVmid, kFirst + kHuge + 0x3008, Access::Write), vram.data() + 0x645000 + kHuge + 0x3008);
+    EXPECT_EQ(range(kFirst + kHuge + 5), std::tuple(kFirst, 2 * kHuge, vram.data() + 0x645000));
+}
+
+TEST_F(TranslateFurther, EntriesThatAreNotValidAreNoPages) {
+    uint32_t value = 1;
+    EXPECT_EQ(hub.read(kVmid, kVa, &value, 4), Fault::PageNotPresent);
+    EXPECT_EQ(interrupts.size(), 1u);
+}
+
+TEST_F(TranslateFurther, ABlockFragmentPastTheTableIsTheWholeTable) {
+    put(kPdb1 + (kVa >> 30 & 511) * 8, kPdb0 | PteBits::kValid | uint64_t{31} << 59);
+    put(kPdb0, 0x600000 | kRw);
+    const uint64_t offset = kVa & ((uint64_t{1} << 30) - 1);
+    EXPECT_EQ(hub.page(kVmid, kVa - offset + 0x1234, Access::Read), vram.data() + 0x601234);
+}
+
 TEST_F(HubTest, ARangeIsARunOfEntriesThatDifferInTheAddressOnly) {
     for (uint64_t n = 0; n < 8; ++n) map_page(page(n), (0x200000 + n * kPageBytes) | kRw | (n % 3) << 7);  // fragments
     map_page(page(8), 0x208000 | PteBits::kValid | PteBits::kRead);
