@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "facts/chips.h"
+
 namespace lyra::cwsr {
 
 struct AreaSizes {
@@ -14,7 +16,7 @@ struct AreaSizes {
 };
 
 /// @source Linux 6.12 kfd_queue.c kfd_queue_ctx_save_restore_size()
-AreaSizes area_sizes(uint32_t compute_units, uint32_t shader_engines);
+AreaSizes area_sizes(uint32_t compute_units, uint32_t shader_engines, Chip chip = Chip::gfx900);
 
 /// Waves that a control stack of the driver's size has room for, and that may therefore be resident on one shader engine.
 inline constexpr uint32_t kMaxWavesPerEngine = 512;

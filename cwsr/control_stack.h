@@ -8,6 +8,7 @@
 
 #include "common/fault.h"
 #include "common/snapshot.h"
+#include "facts/chips.h"
 
 namespace lyra::cwsr {
 
@@ -20,11 +21,12 @@ struct SavedWave {
 
 /// A work-group with what is left of its waves, first to last.
 struct SavedGroup {
-    unsigned vgprs = 4;      ///< multiple of 4
+    unsigned vgprs = 4;      ///< multiple of the chip's granule, AccVGPRs among them
     unsigned sgprs = 16;     ///< multiple of 16, without TTMPs
     uint32_t lds_bytes = 0;  ///< multiple of 512; in the record of the first wave
     unsigned engine = 0;     ///< shader engine; scratch slots belong to it
     std::vector<SavedWave> waves;
+    unsigned acc_first = 0;  ///< of the VGPRs the first AccVGPR; 0: the chip has none
 
     void visit(StateVisitor& v);
     uint64_t record_bytes(bool first) const;
@@ -48,10 +50,10 @@ struct Area {
 /// Give every wave of the groups its record, and make the words of the stack. groups are in the order in which they shall be
 /// restored; those at the end keep the records they had when they are what a former layout ended with.
 /// @return SaveAreaFull: the area cannot hold them, and is unchanged
-Fault lay_out(std::vector<SavedGroup>& groups, Area& area, std::vector<uint32_t>& words);
+Fault lay_out(std::vector<SavedGroup>& groups, Area& area, std::vector<uint32_t>& words, Chip chip = Chip::gfx900);
 
 /// What lay_out() made, from the words at area.stack_offset. Nothing in them is trusted.
 /// @return SavedImage when they do not describe whole work-groups whose records end exactly at area.wave_end
-Fault parse(std::span<const uint32_t> words, const Area& area, std::vector<SavedGroup>& groups);
+Fault parse(std::span<const uint32_t> words, const Area& area, std::vector<SavedGroup>& groups, Chip chip = Chip::gfx900);
 
 }  // namespace lyra::cwsr

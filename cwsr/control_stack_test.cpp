@@ -35,6 +35,33 @@ Area empty_area() {
     return {0x1000, sizes.total(), sizes.control_stack, sizes.control_stack, sizes.control_stack};
 }
 
+/// @source ROCdbgapi architecture.cpp, gfx90a
+TEST(ControlStack, OfGfx90aHasAccVgprsAndEightEngines) {
+    std::vector<SavedGroup> groups{group(64, 2, 1024, 3), group(512, 1)};
+    groups[0].acc_first = 24;
+    groups[1].acc_first = 256;
+    Area area = empty_area();
+    std::vector<uint32_t> words;
+    ASSERT_EQ(lay_out(groups, area, words, Chip::gfx90a), Fault::None);
+    ASSERT_EQ(words.size(), 2u + 2 + 3);
+    EXPECT_EQ(words[2] & 0x3f, 64u / 8 - 1);
+    EXPECT_EQ(words[2] >> 9 & 0xff, 2u) << "LDS";
+    EXPECT_EQ(words[2] >> 24 & 0x3f, 24u / 4 - 1);
+    EXPECT_EQ(words[3] >> 9 & 7, 3u) << "shader engine";
+    std::vector<SavedGroup> parsed;
+    ASSERT_EQ(parse(words, area, parsed, Chip::gfx90a), Fault::None);
+    ASSERT_EQ(parsed.size(), 2u);
+    for (size_t n = 0; n < 2; ++n) {
+        EXPECT_EQ(parsed[n].vgprs, groups[n].vgprs);
+        EXPECT_EQ(parsed[n].acc_first, groups[n].acc_first);
+        EXPECT_EQ(parsed[n].engine, groups[n].engine);
+        EXPECT_EQ(parsed[n].waves[0].record, groups[n].waves[0].record);
+    }
+    words[2] |= 0x3f << 24;
+    EXPECT_EQ(parse(words, area, parsed, Chip::gfx90a), Fault::SavedImage) << "AccVGPRs behind the last register";
+    EXPECT_EQ(area_sizes(8, 4, Chip::gfx90a).wave_data, 8 * 0x95000u);
+}
+
 TEST(ControlStack, ReadsBackWhatItMade) {
     std::vector<SavedGroup> groups{group(4, 1), group(24, 4, 1024, 3), group(24, 16, 512, 1), group(256, 2)};
     Area area = empty_area();

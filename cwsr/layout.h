@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Where things are in the save area of a queue: one record per wave, and the words of the control stack.
-// @source Linux 6.12 cwsr_trap_handler_gfx9.asm (offsets); ROCdbgapi architecture.cpp, gfx9 (control stack, record size);
+// @source Linux 6.12 cwsr_trap_handler_gfx9.asm (offsets); ROCdbgapi architecture.cpp, gfx9 and gfx90a (control stack, size);
 // docs/spec/front-end.md 6.2, 6.3
 #pragma once
 
@@ -28,15 +28,17 @@ enum Hwreg : uint32_t {
 
 /// Word that gives the sizes of the waves after it: counts in blocks, minus 1.
 struct StateWord {
-    using Vgprs = Bits<0, 6>;    ///< blocks of 4, minus 1
+    using Vgprs = Bits<0, 6>;    ///< blocks of the chip's granule, minus 1
     using Sgprs = Bits<6, 3>;    ///< blocks of 16 with the TTMPs, minus 1
     using LdsBlocks = Bits<9, 9>;  ///< blocks of 512 bytes
+    using AccFirst = Bits<24, 6>;  ///< of chips with AccVGPRs: blocks of 4 VGPRs before them, minus 1
 };
 
 /// Word of one wave.
 struct WaveWord {
     using ScratchSlot = Bits<0, 9>;
     using Engine = Bits<11, 2>;
+    using EngineOfMany = Bits<9, 3>;  ///< of chips with AccVGPRs, which have up to eight
     using ScratchEn = Bits<15, 1>;
     using Last = Bits<16, 1>;
     using First = Bits<17, 1>;

@@ -23,6 +23,7 @@ inline constexpr unsigned kSimdsPerCu = 4;
 struct ChipFacts {
     const char* name;
     Chip chip;
+    bool guest;                     ///< the driver of a guest can be told that this is it
     uint8_t elf_machine;            ///< e_flags 7:0 of its code objects
     unsigned engines;               ///< shader engines
     unsigned cus_per_engine;        ///< the most that an engine has
@@ -34,6 +35,12 @@ struct ChipFacts {
     unsigned sgpr_granule;
     uint32_t lds_bytes;             ///< of a compute unit
     uint32_t lds_granule;           ///< bytes; RSRC2.LDS_SIZE and saved waves count them
+    unsigned sdma_queues;           ///< of user processes, of an SDMA engine
+    /// A wave's VGPRs end with AccVGPRs, which begin where COMPUTE_PGM_RSRC3.ACCUM_OFFSET says.
+    bool acc_vgprs = false;
+    bool packed_work_item_ids = false;  ///< x, y and z in v0, ten bits each
+    bool debug_per_vmid = false;        ///< a word of SPI_GDBG_PER_VMID_CNTL for each, in MAP_PROCESS too
+    bool shape_in_vbios = false;        ///< the driver wants table gfx_info of the VBIOS
 
     constexpr unsigned waves_per_cu() const { return kSimdsPerCu * waves_per_simd; }
     constexpr unsigned most_cus() const { return engines * cus_per_engine; }
@@ -72,6 +79,9 @@ using ChipMask = uint8_t;
 static_assert(std::size(kChips) <= 8 * sizeof(ChipMask));
 constexpr ChipMask only(Chip chip) { return static_cast<ChipMask>(1u << static_cast<unsigned>(chip)); }
 inline constexpr ChipMask kEveryChip = (1u << std::size(kChips)) - 1;
+/// The chips above and from a row of chips.def on.
+constexpr ChipMask before(Chip chip) { return static_cast<ChipMask>(only(chip) - 1u); }
+constexpr ChipMask since(Chip chip) { return kEveryChip & static_cast<ChipMask>(~before(chip)); }
 
 /// A fact that must be the same for all chips where it is used. A new row with another value does not compile: that place then
 /// has to ask facts_of() the chip that it works for.

@@ -65,6 +65,8 @@ gcn::WorkgroupLaunch Dispatcher::make_launch(const DispatchRequest& request) con
     launch.vmid = request.vmid;
     launch.rsrc1 = request.rsrc1;
     launch.rsrc2 = request.rsrc2;
+    launch.rsrc3 = request.rsrc3;
+    launch.chip = shape_.chip;
     if (field::COMPUTE_PGM_RSRC2::TRAP_PRESENT::get(request.rsrc2) && vm.tba != 0) {
         launch.tba = vm.tba;
         launch.tma = vm.tma;

@@ -43,6 +43,7 @@ void DispatchRequest::visit(StateVisitor& v) {
     v("entry", entry);
     v("rsrc1", rsrc1);
     v("rsrc2", rsrc2);
+    v("rsrc3", rsrc3);
     v("user_sgprs", user_sgprs);
     v("user_sgpr_count", user_sgpr_count, user_sgprs.size());
     v("grid", grid);
@@ -64,6 +65,7 @@ void Grid::visit(StateVisitor& v, const GpuShape& shape) {
     visit_walk(v, walk, request);
     v.end();
     v("launch", launch);
+    launch.chip = shape.chip;
     v("groups_running", groups_running);
     v("groups_saved", groups_saved);
     v("ready_ns", ready_ns);

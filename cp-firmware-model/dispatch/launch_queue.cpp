@@ -28,8 +28,6 @@ void LaunchQueues::clear() {
 void LaunchQueue::Saved::visit(StateVisitor& v) {
     v("group", group);
     v("image", image);
-    if (!v.loads()) return;
-    v.require(gcn::can_ever_fit(group) && group.waves == image.waves.size(), "saved waves that no unit can run");
 }
 
 void LaunchQueue::visit(StateVisitor& v, const GridTable& grids, const GpuShape& shape) {
@@ -47,6 +45,11 @@ void LaunchQueue::visit(StateVisitor& v, const GridTable& grids, const GpuShape&
     v("waves_ready", waves_ready);
     v.list("saved", saved, kMaxSaved);
     if (!v.loads()) return;
+    for (Saved& each : saved) {
+        each.group.chip = shape.chip;
+        v.require(gcn::can_ever_fit(each.group) && each.group.waves == each.image.waves.size(),
+                  "saved waves that no unit can run");
+    }
     for (auto at = pending.begin(); at != pending.end(); ++at) {
         const Grid* const grid = grids.find(*at);
         v.require(

@@ -86,7 +86,7 @@ bool Placement::engine_allows(const LaunchQueue& q, const Grid& grid, unsigned e
 
 /// The control stack names 512 waves per engine at most.
 bool Placement::engine_has_room(unsigned engine, unsigned waves) const {
-    if (shape_.cus_per_engine * gcn::kWaveSlots <= cwsr::kMaxWavesPerEngine) return true;
+    if (shape_.cus_per_engine * facts_of(shape_.chip).waves_per_cu() <= cwsr::kMaxWavesPerEngine) return true;
     unsigned live = waves;
     for (unsigned c = 0; c < shape_.cus_per_engine; ++c) live += units_[engine * shape_.cus_per_engine + c]->waves_live();
     return live <= cwsr::kMaxWavesPerEngine;

@@ -14,7 +14,7 @@ struct DispatchRequest {
     uint32_t queue_id = 0;  ///< Hqd::id()
     uint32_t vmid = 0;
     uint64_t entry = 0;  ///< byte address of the first instruction
-    uint32_t rsrc1 = 0, rsrc2 = 0;
+    uint32_t rsrc1 = 0, rsrc2 = 0, rsrc3 = 0;
     std::array<uint32_t, 16> user_sgprs{};
     unsigned user_sgpr_count = 0;
     std::array<uint32_t, 3> grid{1, 1, 1};         ///< work-items, counted from group 0; 0 in a dimension: empty grid

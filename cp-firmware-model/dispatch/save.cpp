@@ -85,7 +85,9 @@ Fault Dispatcher::restore(uint32_t queue_id, const cwsr::SavedGroup& image, uint
     group.shared_base = vm.shared_base();
     group.retry = vm.retry();
     group.doorbell_id = grid->request.doorbell_id;
+    group.chip = shape_.chip;
     group.vgprs = image.vgprs;
+    group.acc_first = image.acc_first;
     group.sgprs = image.sgprs;
     group.lds_bytes = image.lds_bytes;
     group.waves = static_cast<unsigned>(image.waves.size());

@@ -130,6 +130,7 @@ DispatchRequest AqlProcessor::make_request(const Hqd& hqd, const AqlPacket& p, u
     // @source LLVM AMDGPUUsage "compute_pgm_rsrc1"
     r.rsrc1 = rsrc1::PRIORITY::set(rsrc1::PRIV::set(descriptor.rsrc1(), 0), 0);
     r.rsrc2 = rsrc2::LDS_SIZE::set(descriptor.rsrc2(), r.lds_bytes / kLdsGranule);
+    r.rsrc3 = descriptor.rsrc3();
     r.rsrc2 = rsrc2::TRAP_PRESENT::set(r.rsrc2, bus_.vmid_state(r.vmid).tba != 0);
     const UserSgprs sgprs = build_user_sgprs(p, queue, descriptor.properties(), aql::packet_address(hqd, index), index);
     r.user_sgprs = sgprs.values;

@@ -26,6 +26,7 @@ void take_program(DispatchRequest& request, const Hqd& hqd) {
     request.entry = static_cast<uint64_t>(sign_extend(entry, 48));
     request.rsrc1 = compute[mqd::compute_pgm_rsrc1];
     request.rsrc2 = compute[mqd::compute_pgm_rsrc2];
+    request.rsrc3 = compute[mqd::reserved_47];
     std::copy_n(&compute[mqd::compute_user_data_0], request.user_sgprs.size(), request.user_sgprs.begin());
     request.user_sgpr_count = std::min<unsigned>(field::COMPUTE_PGM_RSRC2::USER_SGPR::get(request.rsrc2), 16);
     request.lds_bytes = field::COMPUTE_PGM_RSRC2::LDS_SIZE::get(request.rsrc2) * kLdsGranule;

@@ -124,6 +124,7 @@ struct AmdQueue {
 /// Kernel descriptor, 64 bytes. @source LLVM AMDGPUUsage "Kernel Descriptor"
 struct KernelDescriptor : GuestCopy<64> {
     int64_t entry_offset() const { return get<int64_t, 16>(); }
+    uint32_t rsrc3() const { return get<uint32_t, 44>(); }
     uint32_t rsrc1() const { return get<uint32_t, 48>(); }
     uint32_t rsrc2() const { return get<uint32_t, 52>(); }
     uint16_t properties() const { return get<uint16_t, 56>(); }

@@ -42,7 +42,7 @@ bool SaveCoordinator::resume_groups(Hqd& hqd) {
     const uint64_t stack = hqd.mqd_address() + cwsr::kStackFromMqd + area.stack_offset;
     if (bus_.gfxhub().read(0, stack, words.data(), words.size() * sizeof(uint32_t)) != Fault::None) return false;
     std::vector<cwsr::SavedGroup> groups;
-    if (cwsr::parse(words, area, groups) != Fault::None) return false;
+    if (cwsr::parse(words, area, groups, dispatcher_.shape().chip) != Fault::None) return false;
     for (const cwsr::SavedGroup& group : groups) {
         const uint64_t address = area.base + group.waves[0].record + group.hwreg_offset() + cwsr::kTtmp6;
         uint32_t ttmp6 = 0;

@@ -47,6 +47,7 @@ std::map<uint8_t, CollectedGroup> groups_of_cu(const Dispatcher& dispatcher, uns
         group.cu = cu;
         group.slots.push_back(slot);
         group.image.vgprs = wave.vgpr_count;
+        group.image.acc_first = wave.acc_first;
         group.image.sgprs = wave.sgpr_count;
         group.image.lds_bytes = wave.lds_bytes;
         group.image.engine = dispatcher.shape().engine_of(cu);
@@ -131,7 +132,7 @@ Fault SaveCoordinator::grant(Hqd& hqd) {
     // What an interrupted restore has not brought back yet stays where it is.
     dispatcher_.append_groups_to_restore(hqd.id(), groups);
     cwsr::Area& area = hqd.save.area;
-    const Fault fault = cwsr::lay_out(groups, area, hqd.save.stack_words);
+    const Fault fault = cwsr::lay_out(groups, area, hqd.save.stack_words, dispatcher_.shape().chip);
     if (fault != Fault::None) return fault;
     for (size_t n = 0; n < collected.size(); ++n) {
         for (size_t w = 0; w < collected[n].slots.size(); ++w)

@@ -53,7 +53,7 @@ bool CodePage::decode_one(MemoryPort& port, size_t offset, CodeEntry& entry) {
     entry.inst = decode(words, std::size(words), chip_);
     if (entry.inst.size_bytes > available) return false;
     const bool observed = env_->observer != nullptr;
-    if (entry.inst.format != Format::Invalid) entry.fn = exec_function(entry.inst.op, entry.inst.format, observed);
+    if (entry.inst.format != Format::Invalid) entry.fn = exec_function(entry.inst, observed);
     entry.pace = pace_of(entry.inst);
     entry.then = entry.fn ? then_of(entry.inst) : Then::Jump;
     if (tracked_ && entry.fn && raises_exceptions(entry.inst)) {

@@ -21,7 +21,7 @@ bool is_vector(const Inst& inst) { return inst.format >= Format::VOP1; }
 }  // namespace
 
 CommitLog::CommitLog(std::FILE* to, ExecObserver* next)
-    : to_(to), next_(next), before_(std::make_unique<Wave>()), vgprs_(kMaxVgprs) {}
+    : to_(to), next_(next), before_(std::make_unique<Wave>()), vgprs_(kMaxVgprRows) {}
 
 CommitLog::~CommitLog() { std::fclose(to_); }
 

@@ -292,6 +292,7 @@ PageCode* ComputeUnit::generated_code(const Wave& wave, CodePage& page, uint64_t
 std::shared_ptr<Translator> make_translator(Chip chip) {
     const char* const wanted = std::getenv("LYRA_JIT");
     if (wanted != nullptr && std::string_view(wanted) == "off") return nullptr;
+    if (facts_of(chip).acc_vgprs) return nullptr;  // generated code does not know of AccVGPRs, nor of packed f32
     Translator::Options options;
     if (Shadow::wanted()) options.hot = 0;  // all that runs is compared
     auto translator = Translator::supported() ? std::make_shared<Translator>(chip, options) : nullptr;
@@ -353,7 +354,7 @@ unsigned ComputeUnit::waves_live(uint64_t dispatch) const {
 void ComputeUnit::reset() {
     for (Wave& wave : waves_) wave = Wave{};
     for (Workgroup& group : workgroups_) group = Workgroup{};
-    storage_->taken = {};
+    storage_->taken = Taken(storage_->chip);
     if (prepared_) prepared_->reserved = prepared_->started = 0;
     invalidate_code();
     live_ = next_slot_ = 0;

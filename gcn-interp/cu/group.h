@@ -10,12 +10,12 @@
 namespace lyra::gcn {
 
 using lyra::kSimdsPerCu;
-inline constexpr unsigned kWaveSlots = kSimdsPerCu * same_for_all_chips(&ChipFacts::waves_per_simd);
+/// Room for the waves of any chip; one that has fewer leaves the last slots free.
+inline constexpr unsigned kWaveSlots = kSimdsPerCu * most_of_all_chips(&ChipFacts::waves_per_simd);
 inline constexpr unsigned kMaxWorkgroupsPerCu = kWaveSlots;
 inline constexpr unsigned kBarrierSlots = 16;           ///< work-groups of more than one wave
 inline constexpr unsigned kMaxWavesPerWorkgroup = 16;
 inline constexpr uint32_t kLdsBytes = same_for_all_chips(&ChipFacts::lds_bytes);
-inline constexpr unsigned kVgprsPerSimd = same_for_all_chips(&ChipFacts::vgprs_per_simd);
 inline constexpr unsigned kSgprsPerSimd = same_for_all_chips(&ChipFacts::sgprs_per_simd);
 
 /// What the work-groups of a kernel have in common, on one compute unit.
@@ -23,7 +23,9 @@ struct KernelLaunch {
     uint64_t dispatch = 0;
     uint64_t entry = 0;                     ///< byte address of the first instruction
     uint32_t vmid = 0;
-    uint32_t rsrc1 = 0, rsrc2 = 0;          ///< COMPUTE_PGM_RSRC1/2; RSRC2.TRAP_PRESENT tells whether tba is used
+    /// COMPUTE_PGM_RSRC1 to 3; RSRC2.TRAP_PRESENT tells whether tba is used, RSRC3 is that of chips with AccVGPRs.
+    uint32_t rsrc1 = 0, rsrc2 = 0, rsrc3 = 0;
+    Chip chip = Chip::gfx900;               ///< that of the compute unit
     uint64_t tba = 0, tma = 0;              ///< byte addresses; 0 = none
     uint64_t private_base = 0, shared_base = 0;
     bool retry = false;                     ///< accesses to missing pages are held back (XNACK)
@@ -56,6 +58,7 @@ struct WorkgroupLaunch : KernelLaunch, GroupLaunch {
         v("vmid", vmid);
         v("rsrc1", rsrc1);
         v("rsrc2", rsrc2);
+        v("rsrc3", rsrc3);
         v("tba", tba);
         v("tma", tma);
         v("private_base", private_base);
@@ -86,7 +89,9 @@ struct WorkgroupRestore {
     bool retry = false;
     uint32_t doorbell_id = 0;
     uint32_t shader_engine = 0, cu_in_engine = 0;
-    unsigned vgprs = 4;                     ///< multiple of 4
+    Chip chip = Chip::gfx900;               ///< that of the compute unit
+    unsigned vgprs = 4;                     ///< multiple of the chip's granule
+    unsigned acc_first = 0;                 ///< of these the first AccVGPR; 0: the chip has none
     unsigned sgprs = 16;                    ///< multiple of 16, without TTMPs
     uint32_t lds_bytes = 0;                 ///< multiple of 512
     unsigned waves = 1;
@@ -106,6 +111,7 @@ struct WorkgroupRestore {
         v("shader_engine", shader_engine);
         v("cu_in_engine", cu_in_engine);
         v("vgprs", vgprs);
+        v("acc_first", acc_first);
         v("sgprs", sgprs);
         v("lds_bytes", lds_bytes);
         v("waves", waves);

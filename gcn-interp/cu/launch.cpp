@@ -35,6 +35,10 @@ uint32_t initial_status(const KernelLaunch& kernel) {
     return StatusBits::Valid::set(status, 1);
 }
 
+/// Work-item ids in one register. @source LLVM AMDGPUUsage "Initial Kernel Execution State", hasPackedTID()
+constexpr unsigned kPackedIdBits = 10;
+constexpr uint32_t kPackedIdMask = (1u << kPackedIdBits) - 1;
+
 /// HW_ID, but for slot and work-group.
 template <class Launch>
 uint32_t hardware_id(const Launch& launch) {
@@ -72,13 +76,20 @@ void set_system_sgprs(Wave& wave, const SystemSgprs& system, const GroupLaunch& 
     put(system.scratch_offset, group.scratch_offset[number]);
 }
 
-/// x, y and z of a wave's work-items, as many as components says. @param rows  so many
-void make_work_item_ids(VgprRow* rows, const std::array<uint32_t, 3>& size, unsigned components, unsigned position) {
+/// x, y and z of a wave's work-items, as many as components says. @param rows  so many; one where it holds all of them
+void make_work_item_ids(VgprRow* rows, const std::array<uint32_t, 3>& size, unsigned components, bool packed,
+                        unsigned position) {
     const uint32_t first = position * kLanes, line = first / size[0];
     uint32_t x = first % size[0], y = line % size[1], z = line / size[1];
     for (unsigned lane = 0; lane < kLanes; ++lane) {
         const uint32_t id[] = {x, y, z};
-        for (unsigned d = 0; d < components; ++d) rows[d].lane[lane] = id[d];
+        if (packed) rows[0].lane[lane] = 0;
+        for (unsigned d = 0; d < components; ++d) {
+            if (packed)
+                rows[0].lane[lane] |= (id[d] & kPackedIdMask) << (kPackedIdBits * d);
+            else
+                rows[d].lane[lane] = id[d];
+        }
         if (++x < size[0]) continue;
         x = 0;
         if (++y < size[1]) continue;
@@ -108,8 +119,10 @@ constexpr VgprRow all_lanes(uint32_t value) {
 constexpr VgprRow kPoisoned = all_lanes(kPoison), kZero = all_lanes(0);
 
 /// General registers and VCC hold the pattern of Env::poison, everything else is zero.
-Wave blank(const Env& env, const WaveRegisters& registers) {
+Wave blank(const Env& env, const WaveRegisters& registers, Chip chip) {
     Wave wave;
+    wave.chip = chip;
+    wave.acc_first = static_cast<uint16_t>(registers.acc_first);
     wave.sgpr_count = static_cast<uint16_t>(registers.sgprs);
     wave.vgpr_count = static_cast<uint16_t>(registers.vgprs);
     fill(env, wave.sgpr.data(), wave.special_base());
@@ -136,7 +149,7 @@ void ComputeUnit::take_group(uint64_t dispatch, const Plan& plan) {
                                                            const WorkItemIds& ids, bool rows_as_begun) {
     const WavePlace place = plan.place[number];
     Wave& wave = waves_[place.slot];
-    storage_->begin(wave, image, storage_->vgprs[place.simd()].data() + place.first_vgpr, ids,
+    storage_->begin(wave, image, storage_->file(place.simd()) + place.first_vgpr, ids,
                     rows_as_begun ? nullptr
                     : env_.poison ? &kPoisoned
                                   : &kZero);
@@ -164,10 +177,12 @@ void ComputeUnit::take_group(uint64_t dispatch, const Plan& plan) {
 /// The same for every group, so those that are not just counted are made once.
 [[gnu::always_inline]] inline WorkItemIds ComputeUnit::Prepared::ids(unsigned position) {
     const uint32_t first = position * kLanes;
-    if (first + kLanes <= kernel.group_size[0]) return {.rows = id_components, .first = first};
+    const bool packed = facts_of(kernel.chip).packed_work_item_ids;
+    const unsigned count = packed ? 1 : id_components;
+    if (first + kLanes <= kernel.group_size[0]) return {.rows = count, .first = first};
     VgprRow* const rows = made_ids[position].data();
-    if (!std::exchange(has_ids[position], true)) make_work_item_ids(rows, kernel.group_size, id_components, position);
-    return {.rows = id_components, .made = rows};
+    if (!std::exchange(has_ids[position], true)) make_work_item_ids(rows, kernel.group_size, id_components, packed, position);
+    return {.rows = count, .made = rows};
 }
 
 void ComputeUnit::prepare(const KernelLaunch& kernel) {
@@ -183,7 +198,7 @@ void ComputeUnit::prepare(const KernelLaunch& kernel) {
     p.id_components = components;
     p.last_lanes = valid_lanes(kernel, kernel.group_size, std::max(p.needs.waves, 1u) - 1);
     Wave& wave = p.image;
-    wave = blank(env_, p.needs.registers);
+    wave = blank(env_, p.needs.registers, kernel.chip);
     wave.vmid = kernel.vmid;
     wave.doorbell_id = kernel.doorbell_id;
     wave.dispatch = kernel.dispatch;
@@ -332,7 +347,7 @@ void ComputeUnit::restore(const WorkgroupRestore& group) {
     Plan plan;
     if (!this->plan(needs, storage_->taken, plan)) return;
     take_group(group.dispatch, plan);
-    Wave image = blank(env_, needs.registers);
+    Wave image = blank(env_, needs.registers, group.chip);
     image.vmid = group.vmid;
     image.doorbell_id = group.doorbell_id;
     image.dispatch = group.dispatch;

@@ -8,6 +8,7 @@ namespace lyra::gcn {
 
 struct ComputeUnit::Needs {
     unsigned waves = 0;
+    Chip chip{};
     WaveRegisters registers{};
     unsigned lds_granules = 0;
 

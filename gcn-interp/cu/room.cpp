@@ -46,11 +46,11 @@ bool ComputeUnit::Taken::take_wave(const WaveRegisters& needs, WavePlace& place)
     for (unsigned tries = 0; tries < kSimdsPerCu; ++tries) {
         const unsigned n = least(ranks) % kSimdsPerCu;
         ranks |= 0xfcu << (8 * n);
-        const uint64_t free = ~slots & kSlotsOfFirst << n;
+        const uint64_t free = ~slots & there & kSlotsOfFirst << n;
         if (free == 0 || simds[n].sgprs + needs.sgprs_taken > kSgprsPerSimd) continue;
-        const uint64_t runs = runs_of(~simds[n].vgprs, needs.vgprs / kVgprGranule);
+        const uint64_t runs = runs_of(~simds[n].vgprs, needs.vgprs >> granule_log2);
         if (runs == 0) continue;
-        place = {static_cast<uint8_t>(lowest(free)), static_cast<uint16_t>(lowest(runs) * kVgprGranule)};
+        place = {static_cast<uint8_t>(lowest(free)), static_cast<uint16_t>(lowest(runs) << granule_log2)};
         add_wave(place, needs.vgprs, needs.sgprs_taken);
         return true;
     }
@@ -60,7 +60,7 @@ bool ComputeUnit::Taken::take_wave(const WaveRegisters& needs, WavePlace& place)
 void ComputeUnit::Taken::add_wave(const WavePlace& place, unsigned vgprs, unsigned sgprs_taken) {
     Simd& simd = simds[place.simd()];
     slots |= uint64_t{1} << place.slot;
-    simd.vgprs |= granule_mask(place.first_vgpr / kVgprGranule, vgprs / kVgprGranule);
+    simd.vgprs |= granule_mask(place.first_vgpr >> granule_log2, vgprs >> granule_log2);
     simd.sgprs += sgprs_taken;
     waves += 1u << (8 * place.simd());
 }
@@ -68,7 +68,7 @@ void ComputeUnit::Taken::add_wave(const WavePlace& place, unsigned vgprs, unsign
 void ComputeUnit::Taken::give_back_wave(const WavePlace& place, unsigned vgprs, unsigned sgprs_taken) {
     Simd& simd = simds[place.simd()];
     slots &= ~(uint64_t{1} << place.slot);
-    simd.vgprs &= ~granule_mask(place.first_vgpr / kVgprGranule, vgprs / kVgprGranule);
+    simd.vgprs &= ~granule_mask(place.first_vgpr >> granule_log2, vgprs >> granule_log2);
     simd.sgprs -= sgprs_taken;
     waves -= 1u << (8 * place.simd());
 }

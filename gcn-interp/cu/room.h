@@ -2,8 +2,11 @@
 // What of a compute unit is taken, and where a work-group goes; steps 5 and 6 of the data flow.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <iterator>
 
 #include "gcn-interp/cu/compute_unit.h"
 
@@ -12,7 +15,9 @@ namespace lyra::gcn {
 inline constexpr unsigned kTtmps = 16;  ///< trap registers, which a wave with a trap handler takes of the SGPRs
 inline constexpr uint32_t kLdsGranule = same_for_all_chips(&ChipFacts::lds_granule);
 inline constexpr unsigned kLdsGranules = kLdsBytes / kLdsGranule;
-static_assert(kVgprsPerSimd / kVgprGranule == 64, "one SIMD's VGPR map is one word");
+static_assert(std::all_of(std::begin(kChips), std::end(kChips),
+                          [](const ChipFacts& chip) { return chip.vgprs_per_simd / chip.vgpr_granule == 64; }),
+              "one SIMD's VGPR map is one word");
 static_assert(kMaxWorkgroupsPerCu <= 64 && kWaveSlots <= 64, "so are those of work-groups and of wave slots");
 
 __extension__ using LdsMap = unsigned __int128;  ///< bit per granule
@@ -26,7 +31,8 @@ constexpr Word granule_mask(unsigned first, unsigned count) {
 
 /// Registers that one wave of the launch takes.
 struct WaveRegisters {
-    unsigned vgprs;        ///< multiple of kVgprGranule
+    unsigned vgprs;        ///< multiple of the chip's granule, AccVGPRs among them
+    unsigned acc_first;    ///< of these the first AccVGPR; 0: the chip has none
     unsigned sgprs;        ///< multiple of kSgprGranule, without TTMPs
     unsigned sgprs_taken;  ///< with TTMPs
 };
@@ -40,6 +46,12 @@ struct WavePlace {
 };
 
 struct ComputeUnit::Taken {
+    explicit Taken(Chip chip)
+        : there(granule_mask(0, facts_of(chip).waves_per_cu())),
+          granule_log2(static_cast<unsigned>(std::countr_zero(facts_of(chip).vgpr_granule))) {}
+
+    uint64_t there;         ///< bit per wave slot that the chip has
+    unsigned granule_log2;  ///< of VGPRs
     uint64_t slots = 0;   ///< bit per wave slot
     uint64_t groups = 0;  ///< bit per entry of the work-group table
     LdsMap lds = 0;

@@ -31,7 +31,8 @@ void Wave::visit(StateVisitor& v) {
     v("stepped", stepped);
     v("user_gpr_idx", user_gpr_idx);
     v("sgpr_count", sgpr_count, kMaxSgprs);
-    v("vgpr_count", vgpr_count, kMaxVgprs);
+    v("vgpr_count", vgpr_count, kMaxVgprRows);
+    v("acc_first", acc_first, kMaxVgprRows);
     v("lds_base", lds_base, kLdsBytes);
     v("lds_bytes", lds_bytes, kLdsBytes);
     v("private_base", private_base);
@@ -80,22 +81,25 @@ void ComputeUnit::Paced::visit(StateVisitor& v) {
 /// Only those that are there, each with its rows of the register file.
 void ComputeUnit::visit_wave(StateVisitor& v, unsigned slot) {
     Wave& wave = waves_[slot];
-    VgprRow* const file = storage_->vgprs[slot % kSimdsPerCu].data();
+    VgprRow* const file = storage_->file(slot % kSimdsPerCu);
+    const ChipFacts& chip = facts_of(storage_->chip);
     bool used = wave.state != WaveState::Free;
     v("used", used);
     if (v.loads()) {
         wave = Wave{};
         wave.slot = static_cast<uint8_t>(slot);
+        wave.chip = chip.chip;
     }
     if (!used) return;
     uint32_t first = static_cast<uint32_t>(v.loads() ? 0 : wave.vgpr - file);
-    v("first_vgpr", first, kVgprsPerSimd);
+    v("first_vgpr", first, chip.vgprs_per_simd);
     v("wave", wave);
     if (v.loads()) {
         v.require(wave.state != WaveState::Free, "a wave without a state");
         v.require(wave.sgpr_count != 0 && wave.sgpr_count % kSgprGranule == 0 && wave.vgpr_count != 0 &&
-                      wave.vgpr_count % kVgprGranule == 0 && first % kVgprGranule == 0 &&
-                      first + wave.vgpr_count <= kVgprsPerSimd,
+                      wave.vgpr_count % chip.vgpr_granule == 0 && first % chip.vgpr_granule == 0 &&
+                      first + wave.vgpr_count <= chip.vgprs_per_simd && slot < chip.waves_per_cu() &&
+                      (wave.acc_first != 0) == chip.acc_vgprs && wave.acc_first <= wave.vgpr_count,
                   "registers that no wave can have");
         if (!v.ok()) {
             wave = Wave{};
@@ -109,13 +113,13 @@ void ComputeUnit::visit_wave(StateVisitor& v, unsigned slot) {
 /// What is taken by waves and work-groups, all of which have been loaded.
 void ComputeUnit::take_loaded(StateVisitor& v) {
     Taken& taken = storage_->taken;
-    taken = {};
+    taken = Taken(storage_->chip);
     live_ = 0;
     for (const Wave& wave : waves_) {
         if (wave.state == WaveState::Free) continue;
         ++live_;
         const WavePlace place = storage_->place_of(wave);
-        const uint64_t rows = granule_mask(place.first_vgpr / kVgprGranule, wave.vgpr_count / kVgprGranule);
+        const uint64_t rows = granule_mask(place.first_vgpr >> taken.granule_log2, wave.vgpr_count >> taken.granule_log2);
         v.require((taken.simds[place.simd()].vgprs & rows) == 0, "two waves have the same registers");
         taken.add_wave(place, wave.vgpr_count, sgprs_taken(wave));
         v.require(taken.simds[place.simd()].sgprs <= kSgprsPerSimd, "waves have more registers than there are");

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "gcn-interp/cu/code_cache.h"
 #include "gcn-interp/cu/room.h"
@@ -23,16 +24,20 @@ struct LastCode {
 };
 
 struct ComputeUnit::Storage {
-    Storage(const Env& env, MemoryPort& memory, Chip chip)
-        : code(env, memory, chip, false), tracked_code(env, memory, chip, true), pages(memory) {}
+    Storage(const Env& env, MemoryPort& memory, Chip of)
+        : chip(of), vgprs_per_simd(facts_of(of).vgprs_per_simd), vgprs(size_t{kSimdsPerCu} * vgprs_per_simd), taken(of),
+          code(env, memory, of, false), tracked_code(env, memory, of, true), pages(memory) {}
 
-    std::array<std::array<VgprRow, kVgprsPerSimd>, kSimdsPerCu> vgprs{};
+    const Chip chip;
+    const unsigned vgprs_per_simd;
+    std::vector<VgprRow> vgprs;  ///< the files of all SIMDs, one after the other
+    VgprRow* file(unsigned simd) { return vgprs.data() + size_t{simd} * vgprs_per_simd; }
+    const VgprRow* file(unsigned simd) const { return vgprs.data() + size_t{simd} * vgprs_per_simd; }
     std::array<uint8_t, kLdsBytes> lds{};
     Taken taken;
     const BeginFn begin = begin_function();
     WavePlace place_of(const Wave& wave) const {
-        const VgprRow* const file = vgprs[wave.slot % kSimdsPerCu].data();
-        return {wave.slot, static_cast<uint16_t>(wave.vgpr - file)};
+        return {wave.slot, static_cast<uint16_t>(wave.vgpr - file(wave.slot % kSimdsPerCu))};
     }
 
     CodeCache code;

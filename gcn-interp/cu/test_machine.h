@@ -17,16 +17,16 @@
 
 namespace lyra::gcn::test {
 
-/// Machine code of gfx900 assembly text. Fails the test when llvm-mc-19 is missing or refuses the text.
-inline std::vector<uint8_t> assemble(const std::string& text) {
+/// Machine code of assembly text. Fails the test when llvm-mc-19 is missing or refuses the text.
+inline std::vector<uint8_t> assemble(const std::string& text, const std::string& chip = "gfx900") {
     static std::map<std::string, std::vector<uint8_t>> done;
-    if (const auto found = done.find(text); found != done.end()) return found->second;
+    if (const auto found = done.find(chip + text); found != done.end()) return found->second;
     std::string name = (std::filesystem::temp_directory_path() / "lyra-asm-XXXXXX").string();
     EXPECT_NE(::mkdtemp(name.data()), nullptr);
     const std::filesystem::path folder = name;
     std::ofstream(folder / "a.s") << text << "\n";
     const std::string base = folder.string() + "/a";
-    const std::string mc = "llvm-mc-19 -triple=amdgcn -mcpu=gfx900 -filetype=obj -o " + base + ".o " + base + ".s";
+    const std::string mc = "llvm-mc-19 -triple=amdgcn -mcpu=" + chip + " -filetype=obj -o " + base + ".o " + base + ".s";
     const std::string copy = "llvm-objcopy-19 -O binary -j .text " + base + ".o " + base + ".bin";
     EXPECT_EQ(std::system(mc.c_str()), 0) << text;
     EXPECT_EQ(std::system(copy.c_str()), 0);
@@ -34,7 +34,7 @@ inline std::vector<uint8_t> assemble(const std::string& text) {
     std::vector<uint8_t> code((std::istreambuf_iterator<char>(in)), {});
     std::filesystem::remove_all(folder);
     EXPECT_FALSE(code.empty());
-    done[text] = code;
+    done[chip + text] = code;
     return code;
 }
 

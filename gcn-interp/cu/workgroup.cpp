@@ -13,6 +13,7 @@ namespace lyra::gcn {
 namespace {
 
 namespace rsrc1 = regs::field::COMPUTE_PGM_RSRC1;
+namespace rsrc3 = regs::field::COMPUTE_PGM_RSRC3;
 
 uint64_t items(const KernelLaunch& kernel) {
     uint64_t product = 1;
@@ -21,10 +22,12 @@ uint64_t items(const KernelLaunch& kernel) {
 }
 
 WaveRegisters wave_registers(const KernelLaunch& kernel) {
-    const unsigned vgprs = (rsrc1::VGPRS::get(kernel.rsrc1) + 1) * kVgprGranule;
+    const ChipFacts& chip = facts_of(kernel.chip);
+    const unsigned vgprs = (rsrc1::VGPRS::get(kernel.rsrc1) + 1) * chip.vgpr_granule;
+    const unsigned acc_first = (rsrc3::ACCUM_OFFSET::get(kernel.rsrc3) + 1) * kAccGranule;
     const unsigned sgprs = (rsrc1::SGPRS::get(kernel.rsrc1) / 2 + 1) * kSgprGranule;
     const unsigned usable = std::min(sgprs, kMaxSgprs);
-    return {std::min(vgprs, kVgprsPerSimd), usable, usable + (traps_enabled(kernel) ? kTtmps : 0)};
+    return {vgprs, chip.acc_vgprs ? std::min(acc_first, vgprs) : 0, usable, usable + (traps_enabled(kernel) ? kTtmps : 0)};
 }
 
 unsigned wave_count(const KernelLaunch& kernel, const std::array<uint32_t, 3>& valid) {
@@ -61,6 +64,7 @@ ComputeUnit::Needs ComputeUnit::Needs::of(const KernelLaunch& kernel, const std:
     Needs needs;
     if (items(kernel) > kMaxWavesPerWorkgroup * kLanes) return needs;
     needs.waves = wave_count(kernel, valid);
+    needs.chip = kernel.chip;
     needs.registers = wave_registers(kernel);
     needs.lds_granules = static_cast<unsigned>((uint64_t{kernel.lds_bytes} + kLdsGranule - 1) / kLdsGranule);
     return needs;
@@ -68,12 +72,15 @@ ComputeUnit::Needs ComputeUnit::Needs::of(const KernelLaunch& kernel, const std:
 
 ComputeUnit::Needs ComputeUnit::Needs::of(const WorkgroupRestore& group) {
     Needs needs;
-    const bool sizes = group.vgprs != 0 && group.vgprs <= kVgprsPerSimd && group.vgprs % kVgprGranule == 0 &&
+    const ChipFacts& chip = facts_of(group.chip);
+    const bool acc = chip.acc_vgprs ? group.acc_first != 0 && group.acc_first <= group.vgprs : group.acc_first == 0;
+    const bool sizes = group.vgprs != 0 && group.vgprs <= chip.vgprs_per_simd && group.vgprs % chip.vgpr_granule == 0 && acc &&
                        group.sgprs != 0 && group.sgprs <= kMaxSgprs && group.sgprs % kSgprGranule == 0 &&
                        group.lds_bytes <= kLdsBytes;
     if (!sizes || group.waves > kMaxWavesPerWorkgroup || group.tba == 0) return needs;
     needs.waves = group.waves;
-    needs.registers = {group.vgprs, group.sgprs, group.sgprs + kTtmps};
+    needs.chip = group.chip;
+    needs.registers = {group.vgprs, group.acc_first, group.sgprs, group.sgprs + kTtmps};
     needs.lds_granules = (group.lds_bytes + kLdsGranule - 1) / kLdsGranule;
     return needs;
 }
@@ -110,7 +117,7 @@ bool ComputeUnit::fits(const WorkgroupRestore& group) const {
 
 bool ComputeUnit::Needs::possible() const {
     Plan unused;
-    Taken nothing;
+    Taken nothing(chip);
     return plan(*this, nothing, unused);
 }
 

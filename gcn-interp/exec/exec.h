@@ -90,5 +90,7 @@ void register_scalar_and_memory(ExecTable& table);
 ExecFn exec_handler(Op op, Format format, Backend backend = host_backend());
 /// The same for decoded code. @param observed  by ctx.env->observer
 ExecFn exec_function(Op op, Format format, bool observed = false);
+/// That of an instruction, whose data may be in AccVGPRs.
+ExecFn exec_function(const Inst& inst, bool observed = false);
 
 }  // namespace lyra::gcn

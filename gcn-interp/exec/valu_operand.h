@@ -172,6 +172,14 @@ inline void write_mask(Wave& wave, const Inst& inst, uint64_t mask, bool writes_
 /// Register numbers made relative by M0 (s_set_gpr_idx_on).
 Inst with_gpr_index(const Wave& wave, const Inst& inst);
 
+/// The instruction with one element of source n, a pair of registers, in the place of the pair. Constants have it in both.
+inline Inst element_of(const Inst& inst, unsigned n, unsigned element) {
+    Inst one = inst;
+    const uint16_t source = inst.src[n];
+    if (source < 128 || (source >= kSrcVgpr0 && source != kNoOperand)) one.src[n] = static_cast<uint16_t>(source + element);
+    return one;
+}
+
 /// Make wave.mask that of wave.exec.
 template <Backend kBackend>
 void refresh_mask(Wave& wave);

@@ -8,6 +8,7 @@
 
 #include "gcn-interp/exec/graphics.h"
 #include "gcn-interp/exec/scalar.h"
+#include "gcn-interp/isa/op.h"
 
 namespace lyra::gcn {
 
@@ -99,6 +100,35 @@ void exec_v_mqsad_u32_u8(ExecContext& ctx, const Inst& encoded) {
     const uint32_t* mask = exec_rows(wave);
     for (unsigned part = 0; part < 4; ++part)
         store_masked(vgpr_write_row(wave, inst.dst + part, scratch.dump), sums[part].lane, mask);
+}
+
+void exec_acc_move(ExecContext& ctx, const Inst& encoded) {
+    Wave& wave = ctx.wave;
+    if (wave.exec == 0) return;
+    Inst inst = resolved(wave, encoded);
+    const Profile& profile = *info(inst.op).profile;
+    if (profile.src[0] == Type::ACC) inst.src[0] = static_cast<uint16_t>(inst.src[0] + wave.acc_first);
+    if (profile.dst == Type::ACC) inst.dst = static_cast<uint16_t>(inst.dst + wave.acc_first);
+    Scratch scratch;
+    Rows rows{};
+    fetch_source(wave, inst, 0, Elem{}, false, scratch, rows);
+    store_masked(vgpr_write_row(wave, inst.dst, scratch.dump), rows.low[0], exec_rows(wave));
+}
+
+/// The first register of the result is one of source 0, the second one of source 1. @source AMD CDNA3 ISA document
+void exec_v_pk_mov_b32(ExecContext& ctx, const Inst& encoded) {
+    Wave& wave = ctx.wave;
+    if (wave.exec == 0) return;
+    const Inst inst = resolved(wave, encoded);
+    Scratch scratch;
+    Rows rows{};
+    VgprRow value[2];
+    for (unsigned n = 0; n < 2; ++n) {
+        fetch_source(wave, element_of(inst, n, bit(inst.op_sel, n)), n, Elem{}, false, scratch, rows);
+        value[n] = *reinterpret_cast<const VgprRow*>(rows.low[n]);
+    }
+    const uint32_t* mask = exec_rows(wave);
+    for (unsigned n = 0; n < 2; ++n) store_masked(vgpr_write_row(wave, inst.dst + n, scratch.dump), value[n].lane, mask);
 }
 
 void register_vector_alu(ExecTable& table) {

@@ -13,10 +13,17 @@ void exec_v_readlane_b32(ExecContext& ctx, const Inst& inst);
 void exec_v_writelane_b32(ExecContext& ctx, const Inst& inst);
 void exec_v_swap_b32(ExecContext& ctx, const Inst& inst);
 void exec_v_mqsad_u32_u8(ExecContext& ctx, const Inst& inst);
+/// v_accvgpr_read_b32, v_accvgpr_write_b32, v_accvgpr_mov_b32. M0 may make the numbers relative (s_set_gpr_idx_on).
+void exec_acc_move(ExecContext& ctx, const Inst& inst);
+void exec_v_pk_mov_b32(ExecContext& ctx, const Inst& inst);
 
 /// Packed: the 16-bit operation on the low halves and on the high halves, chosen by op_sel and op_sel_hi.
 template <Backend kBackend>
 void run_packed(ExecContext& ctx, const Inst& inst, const OpDesc& desc);
+
+/// Packed f32: the operation on a register of each pair, chosen by op_sel and op_sel_hi, for each register of the result.
+template <Backend kBackend>
+void run_packed32(ExecContext& ctx, const Inst& inst, const OpDesc& desc);
 
 /// v_mad_mix family: f32 operation on operands that are f32 or a half of a register.
 enum class MixResult : uint8_t { F32, LowHalf, HighHalf };

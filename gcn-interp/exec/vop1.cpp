@@ -14,6 +14,7 @@ constexpr Custom<&exec_nop> v_nop;
 constexpr Custom<&exec_v_clrexcp> v_clrexcp;
 constexpr Custom<&exec_v_readfirstlane_b32> v_readfirstlane_b32;
 constexpr Custom<&exec_v_swap_b32> v_swap_b32;
+constexpr Custom<&exec_acc_move> v_accvgpr_mov_b32;
 constexpr Todo v_screen_partition_4se_b32;  // entered by graphics.cpp
 
 uint32_t v_mov_b32(uint32_t s0) { return s0; }

@@ -20,6 +20,7 @@ float v_min_f32(const ModeView& mode, float s0, float s1) { return fp::minimum(m
 float v_max_f32(const ModeView& mode, float s0, float s1) { return fp::maximum(mode, s0, s1); }
 float v_mac_f32(float s0, float s1, float d) { return mad_f32(s0, s1, d); }
 float v_fmac_f32(float s0, float s1, float d) { return fma_f32(s0, s1, d); }
+double v_fmac_f64(double s0, double s1, double d) { return fp::fma(s0, s1, d); }
 float v_madmk_f32(float s0, Literal<float> k, float s1) { return mad_f32(s0, k.value, s1); }
 float v_madak_f32(float s0, float s1, Literal<float> k) { return mad_f32(s0, s1, k.value); }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// VOP3P: a 16-bit operation on both halves, and the mixed-precision multiply-adds; step 6 of the data flow.
+// VOP3P: a 16-bit operation on both halves, an f32 one on two registers, mixed-precision multiply-adds; step 6 of the data
+// flow.
 // @source AMD Vega ISA document, chapter "VOP3P instructions"; docs/spec/isa.md 3.1, 4.1
 #include "gcn-interp/exec/dot.h"
 #include "gcn-interp/exec/valu_lanes.h"
@@ -43,6 +44,20 @@ constexpr Mix<&fma_f32, MixResult::F32> v_fma_mix_f32;
 constexpr Mix<&fma_f32, MixResult::LowHalf> v_fma_mixlo_f16;
 constexpr Mix<&fma_f32, MixResult::HighHalf> v_fma_mixhi_f16;
 
+// gfx90a and later
+/// An f32 operation on pairs of registers.
+template <auto kFn>
+struct Packed32 {
+    static constexpr auto kEach = kFn;
+};
+inline float add_f32(float a, float b) { return fp::add(a, b); }
+inline float mul_f32(float a, float b) { return fp::mul(a, b); }
+constexpr Packed32<&fma_f32> v_pk_fma_f32;
+constexpr Packed32<&mul_f32> v_pk_mul_f32;
+constexpr Packed32<&add_f32> v_pk_add_f32;
+constexpr Custom<&exec_v_pk_mov_b32> v_pk_mov_b32;
+constexpr Custom<&exec_acc_move> v_accvgpr_read_b32, v_accvgpr_write_b32;
+
 // gfx906 and later
 constexpr Dot<&dot2_f32_f16, 2> v_dot2_f32_f16;
 constexpr Dot<Saturating<&dot_signed<16>, &dot_signed_clamped<16>>{}, 2> v_dot2_i32_i16;
@@ -70,6 +85,10 @@ template <auto kLane, Backend kBackend>
 void packed(ExecContext& ctx, const Inst& inst) {
     run_packed<kBackend>(ctx, inst, kPackedDesc<kLane, kBackend>);
 }
+template <auto kPair, Backend kBackend>
+void packed32(ExecContext& ctx, const Inst& inst) {
+    run_packed32<kBackend>(ctx, inst, kPackedDesc<kPair.kEach, kBackend>);
+}
 template <auto kMix, Backend kBackend>
 void mix(ExecContext& ctx, const Inst& inst) {
     run_mix<kBackend>(ctx, inst, kPackedDesc<kMix.kOperation, kBackend>, kMix.kPart);
@@ -89,6 +108,10 @@ constexpr ExecFn packed_handler() {
     using T = std::remove_cv_t<decltype(kLane)>;
     if constexpr (requires { T::kDot; }) {
         return &dot<kLane, kBackend>;
+    } else if constexpr (requires { T::kCustom; }) {
+        return T::kCustom;
+    } else if constexpr (requires { T::kEach; }) {
+        return &packed32<kLane, kBackend>;
     } else if constexpr (requires { T::kOperation; }) {
         return &mix<kLane, kBackend>;
     } else {
@@ -167,6 +190,32 @@ inline void packed_halves(ExecContext& ctx, const Inst& encoded, const OpDesc& d
     write_row(wave, inst.dst, low, scratch);
 }
 
+inline void packed_registers(ExecContext& ctx, const Inst& encoded, const OpDesc& desc) {
+    Wave& wave = ctx.wave;
+    if (wave.exec == 0) return;
+    const ModeView mode(wave.mode);
+    const Inst inst = ModeBits::GprIdxEn::get(wave.mode) ? with_gpr_index(wave, encoded) : encoded;
+    Scratch scratch;
+    VgprRow signs[3];
+    Rows rows{};
+    rows.lanes = kLanes;
+    rows.mode = &mode;
+    rows.carry = scratch.carry.lane;
+    for (unsigned h = 0; h < 2; ++h) {
+        const unsigned select = h != 0 ? inst.op_sel_hi : inst.op_sel, neg = h != 0 ? inst.neg_hi : inst.neg;
+        for (unsigned n = 0; n < desc.sources; ++n) {
+            fetch_source(wave, element_of(inst, n, bit(select, n)), n, desc.src[n], false, scratch, rows);
+            for (unsigned l = 0; l < kLanes; ++l) signs[n].lane[l] = rows.low[n][l] ^ (bit(neg, n) ? 0x80000000u : 0u);
+            if (!mode.denorm_in32) passes::flush_rows(32, signs[n].lane, nullptr, kLanes);
+            rows.low[n] = signs[n].lane;
+        }
+        rows.dst_low = scratch.result[h].lane;
+        passes::compute_rounded(inst, desc, mode, rows);
+        passes::finish_value(inst, desc, mode, rows);
+    }
+    for (unsigned h = 0; h < 2; ++h) write_row(wave, inst.dst + h, scratch.result[h].lane, scratch);
+}
+
 inline void mixed(ExecContext& ctx, const Inst& encoded, const OpDesc& operation, MixResult part) {
     Wave& wave = ctx.wave;
     if (wave.exec == 0) return;
@@ -204,15 +253,19 @@ inline void mixed(ExecContext& ctx, const Inst& encoded, const OpDesc& operation
 
 }  // namespace
 
-#define DEFINE(name, attribute)                                                                                           \
-    template <>                                                                                                           \
-    [[gnu::flatten, attribute]] void run_packed<Backend::name>(ExecContext & ctx, const Inst& inst, const OpDesc& desc) { \
-        packed_halves(ctx, inst, desc);                                                                                   \
-    }                                                                                                                     \
-    template <>                                                                                                           \
-    [[gnu::flatten, attribute]] void run_mix<Backend::name>(ExecContext & ctx, const Inst& inst, const OpDesc& desc,      \
-                                                            MixResult part) {                                             \
-        mixed(ctx, inst, desc, part);                                                                                     \
+#define DEFINE(name, attribute)                                                                                             \
+    template <>                                                                                                             \
+    [[gnu::flatten, attribute]] void run_packed<Backend::name>(ExecContext & ctx, const Inst& inst, const OpDesc& desc) {   \
+        packed_halves(ctx, inst, desc);                                                                                     \
+    }                                                                                                                       \
+    template <>                                                                                                             \
+    [[gnu::flatten, attribute]] void run_packed32<Backend::name>(ExecContext & ctx, const Inst& inst, const OpDesc& desc) { \
+        packed_registers(ctx, inst, desc);                                                                                  \
+    }                                                                                                                       \
+    template <>                                                                                                             \
+    [[gnu::flatten, attribute]] void run_mix<Backend::name>(ExecContext & ctx, const Inst& inst, const OpDesc& desc,        \
+                                                            MixResult part) {                                               \
+        mixed(ctx, inst, desc, part);                                                                                       \
     }
 LYRA_FOR_EACH_BACKEND(DEFINE)
 #undef DEFINE

@@ -255,7 +255,7 @@ inline void prepare(Bytes& bytes, Machine& machine) {
         highest = std::max<unsigned>(highest, wave.vgpr_count);
     }
     // One wave on each SIMD has its registers first, so the rows behind them are there.
-    machine.neighbours.rows_behind = highest < kVgprsPerSimd / 4 ? 4 : 0;
+    machine.neighbours.rows_behind = highest < facts_of(machine.chip).vgprs_per_simd / 4 ? 4 : 0;
 }
 
 inline constexpr unsigned kSlices = 64;  ///< of one program

@@ -174,7 +174,7 @@ uint32_t move(MemoryMachine& m, const Inst& inst, const Name& name, const Buffer
 }  // namespace
 
 uint32_t run_buffer(MemoryMachine& m, const Inst& inst, const Name& name) {
-    if (name.starts("buffer_wbinvl1")) return 0;  // one memory, coherent
+    if (name.starts("buffer_wb") || name.starts("buffer_inv")) return 0;  // one memory, coherent
     const Buffer buffer(m.wave, inst);
     const bool typed = name.part(0) == "tbuffer";
     const TypedFormat format = typed_format(typed ? inst.dfmt : buffer.data_format, typed ? inst.nfmt : buffer.number_format);

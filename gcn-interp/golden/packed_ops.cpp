@@ -58,7 +58,9 @@ constexpr Like kLike[] = {
     {Op::v_pk_max_f16, Op::v_max_f16},         {Op::v_mad_mix_f32, Op::v_mad_f32},
     {Op::v_mad_mixlo_f16, Op::v_mad_f32},      {Op::v_mad_mixhi_f16, Op::v_mad_f32},
     {Op::v_fma_mix_f32, Op::v_fma_f32},        {Op::v_fma_mixlo_f16, Op::v_fma_f32},
-    {Op::v_fma_mixhi_f16, Op::v_fma_f32},
+    {Op::v_fma_mixhi_f16, Op::v_fma_f32},      {Op::v_pk_fma_f32, Op::v_fma_f32},
+    {Op::v_pk_mul_f32, Op::v_mul_f32},         {Op::v_pk_add_f32, Op::v_add_f32},
+    {Op::v_fmac_f64, Op::v_fma_f64},
 };
 
 }  // namespace

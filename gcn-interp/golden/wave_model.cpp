@@ -28,7 +28,11 @@ bool is_whole_wave(Op op) {
         case Op::v_readfirstlane_b32:
         case Op::v_readlane_b32:
         case Op::v_writelane_b32:
-        case Op::v_swap_b32: return true;
+        case Op::v_swap_b32:
+        case Op::v_pk_mov_b32:
+        case Op::v_accvgpr_mov_b32:
+        case Op::v_accvgpr_read_b32:
+        case Op::v_accvgpr_write_b32: return true;
         default: return false;
     }
 }
@@ -167,7 +171,9 @@ private:
         read_sources(l, lane);
         const LaneFunction function = lane_function(inst_.op);
         uint64_t value = 0;
-        if (is_packed(row_)) {
+        if (row_.profile->dst == Type::V2F32) {
+            value = packed32(l, function, lane);
+        } else if (is_packed(row_)) {
             value = packed(l, function);
         } else {
             if (row_.format == Format::VOP3P && !row_.has(flag::Mix)) arrange_dot(l);
@@ -197,6 +203,19 @@ private:
             uint64_t half = function(l);
             if (info(row_.profile->dst).kind == Kind::Float) half = finish_float(l, half, kF16);
             result |= (half & 0xffff) << (16 * h);
+        }
+        return result;
+    }
+    uint64_t packed32(Lane& l, LaneFunction function, unsigned lane) {
+        uint64_t result = 0;
+        for (unsigned h = 0; h < 2; ++h) {
+            const unsigned select = h != 0 ? inst_.op_sel_hi : inst_.op_sel, neg = h != 0 ? inst_.neg_hi : inst_.neg;
+            for (unsigned n = 0; n < row_.profile->sources(); ++n) {
+                uint64_t v = element(inst_.src[n], (select >> n) & 1, lane);
+                if (((neg >> n) & 1) != 0) v ^= kF32.sign_bit();
+                l.source[n] = ruled_as(v, kF32);
+            }
+            result |= (finish_float(l, function(l), kF32) & 0xffffffff) << (32 * h);
         }
         return result;
     }
@@ -289,7 +308,35 @@ private:
                 break;
             }
             case Op::v_swap_b32: swap(); break;
+            case Op::v_pk_mov_b32: move_pair(); break;
+            case Op::v_accvgpr_mov_b32:
+            case Op::v_accvgpr_read_b32:
+            case Op::v_accvgpr_write_b32: move_acc(); break;
             default: break;
+        }
+    }
+    /// Of a pair of registers, or what the other operands of a packed f32 operation are, one dword.
+    uint32_t element(uint16_t operand, unsigned number, unsigned lane) const {
+        const bool pair = operand < 128 || operand >= kSrcVgpr0;
+        return static_cast<uint32_t>(
+            read_operand(wave_, inst_, static_cast<uint16_t>(operand + (pair ? number : 0)), Type::F32, lane).low);
+    }
+    void move_pair() {
+        for (unsigned lane = 0; lane < kLanes; ++lane) {
+            if (((wave_.exec >> lane) & 1) == 0) continue;
+            uint32_t value[2];
+            for (unsigned n = 0; n < 2; ++n) value[n] = element(inst_.src[n], (inst_.op_sel >> n) & 1, lane);
+            for (unsigned n = 0; n < 2; ++n)
+                if (inst_.dst + n < wave_.vgpr_count) wave_.vgpr[inst_.dst + n].lane[lane] = value[n];
+        }
+    }
+    void move_acc() {
+        const bool from = row_.profile->src[0] == Type::ACC, to = row_.profile->dst == Type::ACC;
+        const unsigned source = inst_.src[0] + (from ? wave_.acc_first : 0u), target = inst_.dst + (to ? wave_.acc_first : 0u);
+        for (unsigned lane = 0; lane < kLanes; ++lane) {
+            if (((wave_.exec >> lane) & 1) == 0) continue;
+            const uint32_t value = read_lane(static_cast<uint16_t>(source), lane);
+            if (target < wave_.vgpr_count) wave_.vgpr[target].lane[lane] = value;
         }
     }
     void swap() {

@@ -8,6 +8,7 @@ namespace lyra::gcn {
 namespace {
 
 using namespace field;
+constexpr uint16_t kRowNewBroadcast = 0x150;  ///< + lane of the row
 constexpr uint16_t kVcc = 106, kM0 = 124, kNull = 125, kLdsDirect = 254;
 
 /// Registers of this many dwords start at multiples of this.
@@ -43,6 +44,7 @@ private:
         inst.size_bytes = 4;
         return inst;
     }
+    bool has_acc() const { return facts_of(chip_).acc_vgprs; }
     template <class F>
     uint16_t get() const {
         return static_cast<uint16_t>(F::get(word_));
@@ -200,7 +202,7 @@ private:
         if (dwords(1)) inst_.src[1] = kSrcVgpr0 + vgpr(get<VOP2_src1>(), dwords(1));
         if (row_->has(flag::Literal)) take_literal();
         if (row_->has(flag::ScalarDst)) need(src0 >= kSrcVgpr0 || src0 == kLdsDirect);
-        if (inst_.op == Op::v_swap_b32) need(src0 >= kSrcVgpr0);
+        if (inst_.op == Op::v_swap_b32 || type(0) == Type::ACC) need(src0 >= kSrcVgpr0);
     }
     /// The second dword of SDWA and DPP is there; the format follows the row's.
     void second_dword(Format vop1, Format vop2, Format vopc) {
@@ -252,6 +254,7 @@ private:
         inst_.src[0] = kSrcVgpr0 + get<DPP_src0>();
         if (row_->format == Format::VOP2) inst_.src[1] = kSrcVgpr0 + get<VOP2_src1>();
         inst_.dpp_ctrl = get<DPP_ctrl>();
+        need(!has_acc() || inst_.dpp_ctrl < kRowNewBroadcast || inst_.dpp_ctrl > kRowNewBroadcast + 15);  // not there yet
         inst_.bound_ctrl = get<DPP_bound_ctrl>();
         inst_.row_mask = static_cast<uint8_t>(get<DPP_row_mask>());
         inst_.bank_mask = static_cast<uint8_t>(get<DPP_bank_mask>());
@@ -315,7 +318,8 @@ private:
     void vop3p() {
         const unsigned sources = row_->profile->sources();
         const auto mask = static_cast<uint8_t>((1u << sources) - 1);
-        inst_.dst = static_cast<uint16_t>(get<VOP3P_dst>());
+        inst_.dst = vgpr(get<VOP3P_dst>(), row_->dst_dwords());
+        if (is_acc_move()) return acc_move();
         inst_.clamp = get<VOP3P_clamp>();
         inst_.neg = static_cast<uint8_t>(get<VOP3P_neg>());
         inst_.neg_hi = static_cast<uint8_t>(get<VOP3P_neg_hi>());
@@ -323,6 +327,14 @@ private:
         inst_.op_sel_hi = static_cast<uint8_t>((get<VOP3P_op_sel_hi>() | get<VOP3P_op_sel_hi2>() << 2) & mask);
         need(!((inst_.neg | inst_.neg_hi | inst_.op_sel) & ~mask));
         vop3_sources(get<VOP3P_src0>(), get<VOP3P_src1>(), get<VOP3P_src2>());
+    }
+    bool is_acc_move() const { return row_->profile->dst == Type::ACC || type(0) == Type::ACC; }
+    /// The registers of an AccVGPR have a bit of their own in the encoding, which says nothing that the operation does not.
+    void acc_move() {
+        need(!get<VOP3P_neg_hi>() && !get<VOP3P_op_sel>() && !get<VOP3P_src1>() && !get<VOP3P_src2>() && !get<VOP3P_neg>());
+        const uint16_t src0 = get<VOP3P_src0>();
+        if (type(0) == Type::ACC) need(src0 >= kSrcVgpr0);
+        inst_.src[0] = source(src0, 1);
     }
     void vintrp() {
         inst_.dst = get<VINTRP_dst>();
@@ -359,7 +371,9 @@ private:
 
     void ds() {
         const bool two = row_->has(flag::Two | flag::TwoSt64);
-        inst_.gds = get<DS_gds>();
+        // Chips without graphics have GDS for global wave sync only, and ignore the bit elsewhere.
+        need(!get<DS_gds>() || !row_->has(flag::NoGds));
+        inst_.gds = get<DS_gds>() && (!has_acc() || row_->has(flag::Gws));
         inst_.imm = two ? get<DS_offset0>() : get<DS_offset>();
         inst_.imm2 = two ? static_cast<uint8_t>(get<DS_offset1>()) : 0;
         const unsigned sizes[3] = {dwords(0), dwords(1), dwords(2)};
@@ -377,7 +391,8 @@ private:
             inst_.dst = vgpr(get<DS_dst>(), row_->dst_dwords());
         else
             need(get<DS_dst>() == 0);
-        need(inst_.gds ? !row_->has(flag::NoGds) : !row_->has(flag::Gws));
+        need(inst_.gds || !row_->has(flag::Gws));
+        inst_.acc = has_acc() && get<DS_acc>() && (inst_.dst != kNoOperand || inst_.vdata != kNoOperand);
         // Bit 25 belongs to the data operand of later chips; it is free where there is one.
         need(!get<DS_acc>() || inst_.dst != kNoOperand || inst_.vdata != kNoOperand);
         if (type(0) == Type::NONE && type(1) == Type::NONE && inst_.dst == kNoOperand && !inst_.gds) need(inst_.imm == 0);
@@ -386,8 +401,11 @@ private:
         inst_.seg = static_cast<uint8_t>(get<FLAT_seg>());
         inst_.glc = get<FLAT_glc>();
         inst_.slc = get<FLAT_slc>();
-        inst_.nv = get<FLAT_nv>();
+        inst_.scc = has_acc() && get<FLAT_scc>();
+        inst_.acc = has_acc() && get<FLAT_nv>();
+        inst_.nv = !has_acc() && get<FLAT_nv>();
         inst_.lds = get<FLAT_lds>();
+        need(!inst_.lds || !inst_.acc);
         constexpr uint64_t kSegment[4] = {flag::SegFlat, flag::SegScratch, flag::SegGlobal, 0};
         need(row_->has(kSegment[inst_.seg]) && (!inst_.lds || (inst_.seg && row_->has(flag::LdsDma) && !inst_.nv)));
         const uint32_t offset = FLAT_offset::get(word_);
@@ -423,16 +441,19 @@ private:
         inst_.glc = get<MUBUF_glc>();
         inst_.slc = get<MUBUF_slc>();
         inst_.lds = get<MUBUF_lds>();
-        inst_.tfe = get<MUBUF_tfe>();
-        need(!inst_.lds || row_->has(flag::LdsDma));
+        inst_.scc = has_acc() && get<MUBUF_scc>();
+        inst_.acc = has_acc() && get<MUBUF_tfe>();
+        inst_.tfe = !has_acc() && get<MUBUF_tfe>();
+        need(!inst_.lds || (row_->has(flag::LdsDma) && !inst_.acc));
         need(!inst_.tfe || (!inst_.lds && !row_->has(flag::Atomic)));
         const bool lds_only = row_->profile == &profile::NONE;
         if (lds_only) need(inst_.lds && !inst_.offen && !inst_.idxen);
         buffer(row_->has(flag::Load) ? row_->dst_dwords() : dwords(1));
     }
     void cache_control() {
-        need(!get<MUBUF_offen>() && !get<MUBUF_idxen>() && !get<MUBUF_glc>() && !get<MUBUF_lds>() && !get<MUBUF_tfe>() &&
-             !bit(word_, 15));
+        const bool coherence = inst_.op == Op::buffer_wbl2;  // has the bits, which say nothing to us
+        need(!get<MUBUF_offen>() && !get<MUBUF_idxen>() && !get<MUBUF_lds>() && !get<MUBUF_tfe>() &&
+             (coherence || (!get<MUBUF_glc>() && !get<MUBUF_scc>())));
     }
     void mtbuf() {
         inst_.imm = get<MTBUF_offset>();
@@ -440,7 +461,9 @@ private:
         inst_.idxen = get<MTBUF_idxen>();
         inst_.glc = get<MTBUF_glc>();
         inst_.slc = get<MTBUF_slc>();
-        need(!get<MTBUF_tfe>());
+        inst_.scc = has_acc() && get<MTBUF_scc>();
+        inst_.acc = has_acc() && get<MTBUF_tfe>();
+        need(has_acc() || !get<MTBUF_tfe>());
         inst_.dfmt = static_cast<uint8_t>(get<MTBUF_dfmt>());
         inst_.nfmt = static_cast<uint8_t>(get<MTBUF_nfmt>());
         buffer(row_->has(flag::Load) ? row_->dst_dwords() : dwords(1));

@@ -142,7 +142,8 @@ private:
     }
     void vector() {
         if (row_.has(flag::Interp)) return vop3_interp();
-        if (inst_.dst != kNoOperand) operand(vgpr_text(inst_.dst, row_.dst_dwords()));
+        const bool acc = profile_.dst == Type::ACC;
+        if (inst_.dst != kNoOperand) operand(data_text(inst_.dst, row_.dst_dwords(), acc));
         if (inst_.sdst != kNoOperand) operand(sreg_text(inst_.sdst, row_.has(flag::ScalarDst) ? 1 : 2));
         for (unsigned n = 0; n < 3 && profile_.src[n] != Type::NONE; ++n) {
             const bool constant_slot = (row_.has(flag::MadMk) && n == 1) || (row_.has(flag::MadAk) && n == 2);
@@ -151,6 +152,7 @@ private:
             else
                 operand(vector_source(row_.has(flag::MadMk) && n == 2 ? 1 : n));
         }
+        if (acc || profile_.src[0] == Type::ACC) return;
         if (inst_.format == Format::VOP3P)
             packed_modifiers();
         else if (is_dpp(inst_.format))
@@ -233,10 +235,10 @@ private:
     // ---- memory ----
 
     void ds() {
-        if (inst_.dst != kNoOperand) operand(vgpr_text(inst_.dst, row_.dst_dwords()));
+        if (inst_.dst != kNoOperand) operand(data_text(inst_.dst, row_.dst_dwords(), inst_.acc));
         if (inst_.vaddr != kNoOperand) operand(vgpr_text(inst_.vaddr, 1));
-        if (inst_.vdata != kNoOperand) operand(vgpr_text(inst_.vdata, row_.src_dwords(1)));
-        if (inst_.vdata2 != kNoOperand) operand(vgpr_text(inst_.vdata2, row_.src_dwords(2)));
+        if (inst_.vdata != kNoOperand) operand(data_text(inst_.vdata, row_.src_dwords(1), inst_.acc));
+        if (inst_.vdata2 != kNoOperand) operand(data_text(inst_.vdata2, row_.src_dwords(2), inst_.acc));
         if (row_.has(flag::Two | flag::TwoSt64)) {
             if (inst_.imm) modifier(" offset0:{}", inst_.imm);
             if (inst_.imm2) modifier(" offset1:{}", inst_.imm2);
@@ -248,12 +250,12 @@ private:
         flag_text(inst_.gds, "gds");
     }
     void flat() {
-        if (inst_.dst != kNoOperand) operand(vgpr_text(inst_.dst, row_.dst_dwords()));
+        if (inst_.dst != kNoOperand) operand(data_text(inst_.dst, row_.dst_dwords(), inst_.acc));
         if (inst_.vaddr == kNoOperand)
             operand("off");
         else
             operand(vgpr_text(inst_.vaddr, inst_.seg == 1 || inst_.saddr != kNoOperand ? 1 : 2));
-        if (inst_.vdata != kNoOperand) operand(vgpr_text(inst_.vdata, row_.src_dwords(1)));
+        if (inst_.vdata != kNoOperand) operand(data_text(inst_.vdata, row_.src_dwords(1), inst_.acc));
         if (inst_.seg != 0) {
             if (inst_.saddr == kNoOperand)
                 operand("off");
@@ -263,13 +265,14 @@ private:
         if (inst_.imm) modifier(" offset:{}", inst_.imm);
         flag_text(inst_.glc, "glc");
         flag_text(inst_.slc, "slc");
+        flag_text(inst_.scc, "scc");
         flag_text(inst_.lds, "lds");
     }
     void buffer() {
         if (profile_.dst == Type::NONE && profile_.sources() == 0 && !inst_.lds) return;
         const unsigned dwords = row_.has(flag::Load) ? row_.dst_dwords() : row_.src_dwords(1);
         const bool typed = inst_.format == Format::MTBUF;
-        if (!inst_.lds) operand(vgpr_text(inst_.vdata != kNoOperand ? inst_.vdata : inst_.dst, dwords + inst_.tfe));
+        if (!inst_.lds) operand(data_text(inst_.vdata != kNoOperand ? inst_.vdata : inst_.dst, dwords + inst_.tfe, inst_.acc));
         if (inst_.vaddr != kNoOperand)
             operand(vgpr_text(inst_.vaddr, inst_.offen && inst_.idxen ? 2 : 1));
         else if (profile_.dst != Type::NONE || profile_.sources())
@@ -284,6 +287,7 @@ private:
         flag_text(store_lds, "lds");
         flag_text(inst_.glc, "glc");
         flag_text(inst_.slc, "slc");
+        flag_text(inst_.scc, "scc");
         flag_text(inst_.tfe, "tfe");
         flag_text(inst_.lds && !store_lds, "lds");
     }
@@ -318,6 +322,7 @@ private:
         flag_text(inst_.unorm, "unorm");
         flag_text(inst_.glc, "glc");
         flag_text(inst_.slc, "slc");
+        flag_text(inst_.scc, "scc");
         flag_text(inst_.r128, "a16");
         flag_text(inst_.tfe, "tfe");
         flag_text(inst_.lwe, "lwe");

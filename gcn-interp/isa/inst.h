@@ -41,7 +41,8 @@ enum class Format : uint8_t {
 constexpr bool is_sdwa(Format f) { return f == Format::VOP1_SDWA || f == Format::VOP2_SDWA || f == Format::VOPC_SDWA; }
 constexpr bool is_dpp(Format f) { return f == Format::VOP1_DPP || f == Format::VOP2_DPP; }
 
-/// Whose instruction set: gfx906 has the dot products and two more operations, and fused v_fma_mix for v_mad_mix.
+/// Whose instruction set: gfx906 has the dot products and two more operations, and fused v_fma_mix for v_mad_mix; gfx90a has
+/// AccVGPRs and packed f32, and no graphics.
 using lyra::Chip;
 
 /// One enumerator per row of the .def tables: the base operation, whatever its encoding (v_add_f32 for e32, e64, SDWA, DPP).
@@ -91,6 +92,8 @@ struct Inst {
     uint16_t soffset = kNoOperand;  ///< scalar offset operand (SMEM, MUBUF)
     uint8_t seg = 0;  ///< FLAT: 0 flat, 1 scratch, 2 global
     bool glc = false, slc = false, nv = false, lds = false, tfe = false, gds = false, offen = false, idxen = false;
+    bool scc = false;  ///< memory formats of chips with AccVGPRs: coherent with the system
+    bool acc = false;  ///< memory formats: what they move is in AccVGPRs: dst, vdata and vdata2 number those
     bool imm_offset = false;  ///< SMEM: imm is in use
     uint8_t dfmt = 0, nfmt = 0;  ///< MTBUF
     // graphics, only so that lengths and text are right

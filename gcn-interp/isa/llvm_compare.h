@@ -27,7 +27,7 @@ public:
             return false;
         }
         const Inst inst = decode(words, 3, chip_);
-        Comparison c{words, oracle_.decode(words, 3), {}};
+        Comparison c{words, oracle_.decode(words, 3), {}, chip_};
         if (inst.format != Format::Invalid) c.ours = {inst.size_bytes, disassemble(inst), false};
         ++compared_;
         accepted_ += c.llvm.size != 0;

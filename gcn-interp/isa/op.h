@@ -162,6 +162,17 @@ inline constexpr InstInfo kInstInfo[kOpCount] = {
 }  // namespace detail
 using detail::kInstInfo;
 
+/// What a chip has and the tables lack.
+struct WithoutRow {
+    Chip chip;
+    const char* name;  ///< LLVM's mnemonic, as InstInfo::name, of global_ where there is no flat_
+};
+inline constexpr WithoutRow kWithoutRow[] = {
+#define WITHOUT_ROW(chip, name) {Chip::chip, #name},
+#include "gcn-interp/isa/without_row.def"
+#undef WITHOUT_ROW
+};
+
 constexpr const InstInfo& info(Op op) { return kInstInfo[op_index(op)]; }
 
 /// Compile-time view of a row: OpTraits<Op::v_add_f32>::kInfo.

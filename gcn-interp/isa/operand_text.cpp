@@ -105,6 +105,7 @@ std::string bitmask_swizzle(unsigned and_mask, unsigned or_mask, unsigned xor_ma
 }  // namespace
 
 std::string vgpr_text(unsigned first, unsigned dwords) { return range_text("v", first, dwords); }
+std::string data_text(unsigned first, unsigned dwords, bool acc) { return range_text(acc ? "a" : "v", first, dwords); }
 
 std::string sreg_text(unsigned number, unsigned dwords) {
     if (number <= 101) return range_text("s", number, dwords);
@@ -129,7 +130,7 @@ std::string literal_text(uint32_t literal, Type type) {
 
 std::string source_text(const Inst& inst, uint16_t number, Type type) {
     const TypeInfo& facts = info(type);
-    if (number >= kSrcVgpr0) return vgpr_text(number - kSrcVgpr0, facts.dwords);
+    if (number >= kSrcVgpr0) return data_text(number - kSrcVgpr0, facts.dwords, type == Type::ACC);
     if (number == kSrcLiteral) return literal_text(inst.literal, type);
     if (number >= 128 && number <= 192) return fmt::format("{}", number - 128);
     if (number >= 193 && number <= 208) return fmt::format("{}", 192 - number);

@@ -10,6 +10,8 @@ namespace lyra::gcn {
 
 /// "v3", "v[4:5]".
 std::string vgpr_text(unsigned first, unsigned dwords);
+/// The same; with acc "a3", "a[4:5]".
+std::string data_text(unsigned first, unsigned dwords, bool acc);
 /// "s3", "s[4:5]", "vcc", "ttmp[0:3]" for operand numbers 0..127.
 std::string sreg_text(unsigned number, unsigned dwords);
 /// Any source as encoded; constants and literals are printed as the operand type has them.

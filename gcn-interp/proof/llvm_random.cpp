@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <fstream>
 #include <mutex>
 #include <string>
@@ -43,8 +44,8 @@ int compare_random(uint64_t for_all_chips, uint64_t seed) {
     std::mutex lock;
     LlvmComparer all;
     const auto work = [&] {
-        LlvmComparer mine[] = {LlvmComparer(Chip::gfx900), LlvmComparer(Chip::gfx906)};
-        static_assert(std::size(mine) == std::size(kAllChips));
+        std::deque<LlvmComparer> mine;
+        for (const Chip chip : kAllChips) mine.emplace_back(chip);
         for (uint64_t block; (block = next++) * kBlock < count;) {
             for (LlvmComparer& chip : mine) compare_block(seed, block, std::min(kBlock, count - block * kBlock), chip);
         }
@@ -75,7 +76,9 @@ size_t read_bytes(const char* text, std::vector<uint8_t>& bytes) {
 }
 
 int compare_files(int count, char** names) {
-    LlvmComparer all, gfx906(Chip::gfx906);
+    std::deque<LlvmComparer> chips;
+    for (const Chip chip : kAllChips) chips.emplace_back(chip);
+    LlvmComparer all;
     uint64_t lists = 0;
     for (int i = 0; i < count; ++i) {
         std::ifstream file(names[i]);
@@ -91,12 +94,11 @@ int compare_files(int count, char** names) {
                 uint32_t words[3] = {};
                 std::memcpy(words, bytes.data(), std::min(bytes.size(), sizeof words));
                 ++lists;
-                all.compare(words);
-                gfx906.compare(words);
+                for (LlvmComparer& chip : chips) chip.compare(words);
             }
         }
     }
-    all.add(gfx906);
+    for (const LlvmComparer& chip : chips) all.add(chip);
     fmt::print("{} files, {} lists of bytes\n", count, lists);
     return tell(all);
 }

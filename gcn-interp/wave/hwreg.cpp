@@ -15,11 +15,15 @@ uint32_t status(const Wave& wave) {
     return StatusBits::VccZ::set(value, wave.vcc() == 0);
 }
 
-/// Sizes are given as hardware encodes them: granules minus 1.
+/// Sizes are given as hardware encodes them: granules minus 1. @source Linux 6.12 cwsr_trap_handler_gfx9.asm,
+/// SQ_WAVE_GPR_ALLOC_*
 uint32_t gpr_alloc(const Wave& wave) {
-    uint32_t value = 0;
-    value = Bits<8, 6>::set(value, wave.vgpr_count / kVgprGranule - 1u);
-    return Bits<24, 4>::set(value, wave.sgpr_count / kSgprGranule - 1u);
+    const ChipFacts& chip = facts_of(wave.chip);
+    const uint32_t vgprs = wave.vgpr_count / chip.vgpr_granule - 1u;
+    uint32_t value = Bits<24, 4>::set(0u, wave.sgpr_count / kSgprGranule - 1u);
+    if (!chip.acc_vgprs) return Bits<8, 6>::set(value, vgprs);
+    value = Bits<6, 6>::set(value, vgprs);
+    return Bits<12, 6>::set(value, wave.acc_first / kAccGranule - 1u);
 }
 
 /// LDS_BASE and LDS_SIZE count 64 dwords.

@@ -12,10 +12,11 @@
 namespace lyra::gcn {
 
 inline constexpr unsigned kLanes = 64;
-inline constexpr unsigned kVgprGranule = same_for_all_chips(&ChipFacts::vgpr_granule);
 inline constexpr unsigned kSgprGranule = same_for_all_chips(&ChipFacts::sgpr_granule);
 inline constexpr unsigned kMaxSgprs = 112;  ///< the most a wave can own
-inline constexpr unsigned kMaxVgprs = 256;
+inline constexpr unsigned kMaxVgprs = 256;  ///< that instructions name, of each kind
+inline constexpr unsigned kMaxVgprRows = most_of_all_chips(&ChipFacts::vgprs_per_simd);  ///< of a wave, AccVGPRs among them
+inline constexpr unsigned kAccGranule = 4;  ///< AccVGPRs begin at a multiple. @source LLVM AMDGPUUsage "compute_pgm_rsrc3"
 
 /// One VGPR: 64 lanes of 32 bits.
 struct alignas(64) VgprRow {
@@ -129,7 +130,9 @@ struct Wave {
     bool stepped = false;  ///< has executed an instruction under MODE.DEBUG_EN; the trap comes before the next one
     bool user_gpr_idx = false;  ///< MODE.GPR_IDX_EN of the code a trap interrupted; off until the trap handler sets its own
     uint16_t sgpr_count = 0;  ///< allocated, without TTMPs; multiple of kSgprGranule
-    uint16_t vgpr_count = 0;  ///< allocated; multiple of kVgprGranule
+    uint16_t vgpr_count = 0;  ///< allocated, AccVGPRs among them; multiple of the chip's granule
+    uint16_t acc_first = 0;  ///< row of a0; 0: the chip has no AccVGPRs
+    Chip chip = Chip::gfx900;
     uint32_t lds_base = 0;  ///< bytes from the start of the CU's LDS
     uint32_t lds_bytes = 0;  ///< size of the work-group's LDS allocation
     uint64_t private_base = 0;  ///< private (scratch) aperture base, SH_MEM_BASES[15:0] << 48

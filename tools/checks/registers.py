@@ -10,10 +10,11 @@ import os
 import re
 import sys
 
-# Header of a block, and the bases of its IP in dwords, as qemu-hw/soc/discovery.cpp gives them to the driver.
+# Header of a block, the bases of its IP in dwords, as qemu-hw/soc/discovery.cpp gives them to the driver, and the header of a
+# later version that has what the first one lacks.
 BLOCKS = {
     "NBIO": ("nbio/nbio_7_4", [0, 0x14, 0xd20, 0x10400]),
-    "GC": ("gc/gc_9_0", [0x2000, 0xa000]),
+    "GC": ("gc/gc_9_0", [0x2000, 0xa000], "gc/gc_9_4_2"),
     "MMHUB": ("mmhub/mmhub_1_0", [0x1a000]),
     "ATHUB": ("athub/athub_1_0", [0xc20]),
     "HDP": ("hdp/hdp_4_0", [0xf20]),
@@ -22,7 +23,7 @@ BLOCKS = {
     "SDMA1": ("sdma1/sdma1_4_0", [0x1860]),
     "MP0": ("mp/mp_11_0", [0x16000]),
     "MP1": ("mp/mp_11_0", [0x16000]),
-    "SMUIO": ("smuio/smuio_11_0_0", [0x16800, 0x16a00]),
+    "SMUIO": ("smuio/smuio_11_0_0", [0x16800, 0x16a00], "smuio/smuio_13_0_2"),
 }
 # Rows that no header has, with the reason.
 WITHOUT = {
@@ -44,21 +45,24 @@ def text_of(linux, name):
 
 def header(linux, block):
     """Byte offsets in BAR5 by name."""
-    name, bases = BLOCKS[block]
-    values = {match[1]: int(match[2], 0) for match in DEFINE.finditer(text_of(linux, name + "_offset.h"))}
+    first, bases, *later = BLOCKS[block]
     offsets = {}
-    for register, value in values.items():
-        index = values.get(register + "_BASE_IDX", 0)
-        if index < len(bases):
-            offsets[register] = (bases[index] + value) * 4
+    for name in [first] + later:
+        values = {match[1]: int(match[2], 0) for match in DEFINE.finditer(text_of(linux, name + "_offset.h"))}
+        for register, value in values.items():
+            index = values.get(register + "_BASE_IDX", 0)
+            if index < len(bases):
+                offsets.setdefault(register, (bases[index] + value) * 4)
     return offsets
 
 
 def field_header(linux, block):
     """(shift, mask) by register and field."""
+    first, _, *later = BLOCKS[block]
     found = {}
-    for match in FIELD.finditer(text_of(linux, BLOCKS[block][0] + "_sh_mask.h")):
-        found.setdefault((match[1], match[2]), {})[match[3]] = int(match[4], 0)
+    for name in later + [first]:
+        for match in FIELD.finditer(text_of(linux, name + "_sh_mask.h")):
+            found.setdefault((match[1], match[2]), {})[match[3]] = int(match[4], 0)
     return {key: (parts.get("__SHIFT"), parts.get("_MASK")) for key, parts in found.items()}
 
 

@@ -76,7 +76,7 @@ void AqlQueue::write_record() {
     queue.group_segment_aperture_base_hi = high(kSharedBase);
     queue.private_segment_aperture_base_hi = high(kPrivateBase);
     queue.max_cu_id = device_.options().compute_units - 1;
-    queue.max_wave_id = facts_of(Chip::gfx900).waves_per_cu() * device_.options().compute_units - 1;
+    queue.max_wave_id = find_chip(device_.options().chip)->waves_per_cu() * device_.options().compute_units - 1;
     queue.queue_properties = 1u << 1 | 1u << 3;  // 64-bit, profiling
     queue.queue_inactive_signal = inactive_signal_;
     std::memcpy(record_.host, &queue, sizeof queue);

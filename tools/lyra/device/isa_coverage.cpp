@@ -2,6 +2,7 @@
 // Counts base operations by the tables, and by the records that tests leave.
 #include "tools/lyra/device/isa_coverage.h"
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 
@@ -30,6 +31,8 @@ std::map<std::string, bool> base_operations(Chip chip) {
                 names[gcn::base_name(op, seg)] |= gcn::exec_function(op, info.format) != nullptr;
         }
     }
+    for (const gcn::WithoutRow& row : gcn::kWithoutRow)
+        if (row.chip == chip) names[row.name];
     return names;
 }
 
@@ -44,6 +47,8 @@ IsaCoverage isa_coverage(Chip chip, const std::set<std::string>& executed) {
         else if (!executed.count(name))
             coverage.untested.push_back(name);
     }
+    coverage.rowless = static_cast<size_t>(std::count_if(std::begin(gcn::kWithoutRow), std::end(gcn::kWithoutRow),
+                                                         [=](const gcn::WithoutRow& row) { return row.chip == chip; }));
     return coverage;
 }
 

@@ -16,6 +16,7 @@ namespace lyra::cli {
 struct IsaCoverage {
     size_t total = 0;
     std::vector<std::string> missing;   ///< not implemented
+    size_t rowless = 0;                 ///< of these, what the tables have no row for
     std::vector<std::string> untested;  ///< implemented, but in no record
     size_t implemented() const { return total - missing.size(); }
     size_t executed() const { return implemented() - untested.size(); }
