@@ -20,6 +20,8 @@ bool CommandProcessor::write_register(uint32_t dw, const GrbmSelect& select, uin
     return impl_->registers.write(dw, select, value);
 }
 
+void CommandProcessor::bind_debug(uint32_t vmid, const ProcessBinding& binding) { impl_->registers.bind_debug(vmid, binding); }
+
 bool CommandProcessor::doorbell(uint32_t byte_offset, uint64_t value) { return impl_->mec.doorbell(byte_offset, value); }
 bool CommandProcessor::kernel_doorbell(uint32_t byte_offset) const { return impl_->mec.kernel_doorbell(byte_offset); }
 

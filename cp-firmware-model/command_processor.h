@@ -30,6 +30,9 @@ public:
     bool read_register(uint32_t dw, const GrbmSelect& select, uint32_t& value);
     bool write_register(uint32_t dw, const GrbmSelect& select, uint32_t value);
 
+    /// What a debugger has said of a process that gets a VMID.
+    void bind_debug(uint32_t vmid, const ProcessBinding& binding);
+
     /// @return true when a queue (mapped, enabled) took it
     bool doorbell(uint32_t byte_offset, uint64_t value);
     /// It is that of the gfx ring, a kernel queue, the KIQ or the HIQ.

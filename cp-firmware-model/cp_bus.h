@@ -41,6 +41,11 @@ struct ProcessBinding {
     uint64_t page_table_base = 0;   ///< PDE format, as for VM_CONTEXTn_PAGE_TABLE_BASE
     uint32_t sh_mem_bases = 0, sh_mem_config = 0;
     uint64_t tba = 0, tma = 0;      ///< byte addresses, sign-extended from bit 47; 0 = none
+    /// Of chips with debug_per_vmid: SPI_GDBG_PER_VMID_CNTL, and TCP_WATCH0..3_CNTL without a VMID.
+    uint32_t debug = 0;
+    std::array<uint32_t, 4> watch{};
+
+    bool operator==(const ProcessBinding&) const = default;
 };
 
 /// Per-VMID state as the registers hold it now.

@@ -21,21 +21,24 @@ void Dispatcher::set_debug(const DebugControls& controls) {
 void DebugControls::visit(StateVisitor& v) {
     v("stall", stall);
     v("stalled_vmids", stalled_vmids);
+    v("vmid", of_vmid);
+    v("watch", watch.points);
+}
+
+void DebugControls::OfVmid::visit(StateVisitor& v) {
     v("exceptions", exceptions);
     v("replace_exceptions", replace_exceptions);
-    v("mode_vmids", mode_vmids);
     v("launch_mode", launch_mode, LaunchMode::SingleStep);
-    v("watch", watch.points);
 }
 
 void DebugControls::apply(const DispatchRequest& request, gcn::WorkgroupLaunch& launch) const {
     const uint32_t own = rsrc2::EXCP_EN::get(request.rsrc2) | rsrc2::EXCP_EN_MSB::get(request.rsrc2) << 7;
-    const uint32_t enabled = replace_exceptions ? exceptions : own | exceptions;
+    const OfVmid& set = of_vmid[request.vmid % kVmids];
+    const uint32_t enabled = set.replace_exceptions ? set.exceptions : own | set.exceptions;
     launch.rsrc2 = rsrc2::EXCP_EN::set(launch.rsrc2, enabled);
     launch.rsrc2 = rsrc2::EXCP_EN_MSB::set(launch.rsrc2, enabled >> 7);
-    const LaunchMode mode = bit(mode_vmids, request.vmid) ? launch_mode : LaunchMode::Normal;
-    launch.halted = mode == LaunchMode::Halt;
-    launch.rsrc1 = mode == LaunchMode::SingleStep ? rsrc1::DEBUG_MODE::set(launch.rsrc1, 1) : request.rsrc1;
+    launch.halted = set.launch_mode == LaunchMode::Halt;
+    launch.rsrc1 = set.launch_mode == LaunchMode::SingleStep ? rsrc1::DEBUG_MODE::set(launch.rsrc1, 1) : request.rsrc1;
 }
 
 void Dispatcher::command_waves(gcn::WaveCommand command, uint32_t data, const WaveSelection& selection) {

@@ -2,11 +2,13 @@
 // What a debugger does to waves: launch modes, exceptions, watched addresses, SQ_CMD; step 5 of the data flow.
 #pragma once
 
+#include <array>
 #include <bitset>
 #include <cstdint>
 
 #include "common/bits.h"
 #include "common/snapshot.h"
+#include "cp-firmware-model/cp_bus.h"
 #include "cp-firmware-model/dispatch/request.h"
 #include "cp-firmware-model/queue/hqd.h"
 #include "gcn-interp/cu/group.h"
@@ -19,12 +21,16 @@ enum class LaunchMode : uint8_t { Normal = 0, Halt = 1, Kill = 2, SingleStep = 3
 
 /// What a debugger has set for the waves of the chip. @source Linux 6.12 amdgpu_amdkfd_gfx_v9.c kgd_gfx_v9_set_wave_launch_*()
 struct DebugControls {
-    bool stall = false;               ///< SPI_GDBG_WAVE_CNTL.STALL_RA: no wave is launched
-    uint32_t stalled_vmids = 0;       ///< STALL_VMID
-    uint32_t exceptions = 0;          ///< SPI_GDBG_TRAP_MASK.EXCP_EN, for MODE.EXCP_EN of new waves
-    bool replace_exceptions = false;  ///< REPLACE: instead of the kernel's own, not beside them
-    uint32_t mode_vmids = 0;          ///< SPI_GDBG_WAVE_CNTL2.VMID_MASK: where launch_mode holds
-    LaunchMode launch_mode = LaunchMode::Normal;
+    bool stall = false;          ///< SPI_GDBG_WAVE_CNTL.STALL_RA: no wave is launched
+    uint32_t stalled_vmids = 0;  ///< STALL_VMID
+    /// Of a VMID; some chips have one set of registers for all.
+    struct OfVmid {
+        uint32_t exceptions = 0;          ///< EXCP_EN, for MODE.EXCP_EN of new waves
+        bool replace_exceptions = false;  ///< instead of the kernel's own, not beside them
+        LaunchMode launch_mode = LaunchMode::Normal;
+        void visit(StateVisitor& v);
+    };
+    std::array<OfVmid, kVmids> of_vmid{};
     gcn::Watchpoints watch;           ///< TCP_WATCH0..3
     void visit(StateVisitor& v);
 
@@ -32,6 +38,15 @@ struct DebugControls {
     bool stalls(uint32_t vmid) const { return stall || bit(stalled_vmids, vmid); }
     /// How the waves of a grid start now.
     void apply(const DispatchRequest& request, gcn::WorkgroupLaunch& launch) const;
+};
+
+/// SPI_GDBG_PER_VMID_CNTL, in the place of SPI_GDBG_TRAP_MASK. TRAP_EN (bit 3) is the driver's word for itself: whether waves
+/// have a trap handler is for TBA to say. @source Linux 6.12 gc_9_4_2_sh_mask.h
+struct PerVmidDebug {
+    using StallVmid = Bits<0, 1>;
+    using LaunchMode = Bits<1, 2>;
+    using ExcpEn = Bits<4, 9>;
+    using ExcpReplace = Bits<13, 1>;
 };
 
 /// Which waves SQ_CMD is for. -1: any.

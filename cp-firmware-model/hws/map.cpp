@@ -18,14 +18,10 @@ uint64_t shader_base(uint64_t words) { return static_cast<uint64_t>(sign_extend(
 
 uint32_t doorbell_bytes(const pm4::Packet& packet) { return pm4::MAP_QUEUES::doorbell_offset(packet) * 4; }
 
-bool same(const ProcessBinding& a, const ProcessBinding& b) {
-    return a.pasid == b.pasid && a.page_table_base == b.page_table_base && a.sh_mem_bases == b.sh_mem_bases &&
-           a.sh_mem_config == b.sh_mem_config && a.tba == b.tba && a.tma == b.tma;
-}
-
 }  // namespace
 
-/// MAP_PROCESS of both sizes: the fields used here lie alike. @source kfd_pm4_headers_ai.h, kfd_pm4_headers_aldebaran.h
+/// MAP_PROCESS of both sizes: the fields of the short one lie alike. single_memops, the long one's wish for precise memory
+/// faults, changes nothing: accesses end in order anyway. @source kfd_pm4_headers_ai.h, kfd_pm4_headers_aldebaran.h
 bool HwScheduler::take_process(const pm4::Packet& packet, Process& process) {
     using namespace pm4::MAP_PROCESS;
     if (packet.body.size() < 13) return false;
@@ -40,6 +36,11 @@ bool HwScheduler::take_process(const pm4::Packet& packet, Process& process) {
     process.binding.tba = shader_base(sq_shader_tba(packet));
     process.binding.tma = shader_base(sq_shader_tma(packet));
     process.gws_count = num_gws(packet);
+    constexpr size_t kLongBody = 20;
+    if (packet.body.size() < kLongBody) return true;
+    process.binding.debug = spi_gdbg_per_vmid_cntl(packet);
+    process.binding.watch = {tcp_watch_cntl0(packet), tcp_watch_cntl1(packet), tcp_watch_cntl2(packet),
+                             tcp_watch_cntl3(packet)};
     return true;
 }
 
@@ -48,7 +49,7 @@ HwScheduler::Walk HwScheduler::bind(Process& process) {
     for (Process& known : processes_) {
         if (known.binding.pasid != process.binding.pasid) continue;
         process.vmid = known.vmid;
-        if (!same(known.binding, process.binding)) bus_.bind_process(known.vmid, process.binding);
+        if (known.binding != process.binding) bus_.bind_process(known.vmid, process.binding);
         known = process;
         return Walk::Next;
     }

@@ -49,11 +49,15 @@ void CpRegisters::reset() {
 }
 
 uint32_t& CpRegisters::stored(unsigned row, const GrbmSelect& select) {
-    const unsigned bank = kRows[row].bank == Bank::Pipe ? (select.me & 3) * 4 + (select.pipe & 3) : 0;
-    return values_[row][bank];
+    switch (kRows[row].bank) {
+        case Bank::One: break;
+        case Bank::Pipe: return values_[row][(select.me & 3) * 4 + (select.pipe & 3)];
+        case Bank::Debug: return values_[row][debug_per_vmid() ? select.vmid % kBanks : 0];
+    }
+    return values_[row][0];
 }
 
-uint32_t CpRegisters::one(uint32_t dw) const { return values_[row_of_dword_.at(dw)][0]; }
+uint32_t CpRegisters::in_bank(uint32_t dw, unsigned bank) const { return values_[row_of_dword_.at(dw)][bank]; }
 
 Hqd* CpRegisters::selected(const GrbmSelect& select) {
     if (select.me < 1 || select.me > kMecs) return nullptr;
@@ -324,21 +328,48 @@ void CpRegisters::write_sq_cmd(const Access& access, uint32_t value) {
     dispatcher_.command_waves(command, field::SQ_CMD::DATA::get(value), sq_cmd_selection(access, value));
 }
 
-/// Launch modes, exceptions and watched addresses: a debugger's registers, taken together.
-/// MASK of TCP_WATCHn_CNTL has bits 29:6 of an address; the bits above them are always compared.
 void CpRegisters::write_gdbg(const Access& access, uint32_t value) {
     access.stored = value;
+    set_debug();
+}
+
+void CpRegisters::bind_debug(uint32_t vmid, const ProcessBinding& binding) {
+    if (!debug_per_vmid()) return;
+    vmid %= kBanks;
+    values_[row_of_dword_.at(SPI_GDBG_TRAP_MASK)][vmid] = binding.debug;
+    // A watch of another process stays: the driver gives each to one process at a time.
+    namespace watch = field::TCP_WATCH0_CNTL;
+    for (uint32_t n = 0; n < gcn::kWatchpoints; ++n) {
+        uint32_t& cntl = values_[row_of_dword_.at(TCP_WATCH0_CNTL + n * (TCP_WATCH1_CNTL - TCP_WATCH0_CNTL))][0];
+        if (watch::VALID::get(binding.watch[n]) || watch::VMID::get(cntl) == vmid)
+            cntl = watch::VMID::set(binding.watch[n], vmid);
+    }
+    set_debug();
+}
+
+/// Launch modes, exceptions and watched addresses: a debugger's registers, taken together.
+/// MASK of TCP_WATCHn_CNTL has bits 29:6 of an address; the bits above them are always compared.
+void CpRegisters::set_debug() {
     DebugControls controls;
-    const uint32_t cntl = one(SPI_GDBG_WAVE_CNTL), mask = one(SPI_GDBG_TRAP_MASK), cntl2 = one(SPI_GDBG_WAVE_CNTL2);
+    const uint32_t cntl = one(SPI_GDBG_WAVE_CNTL), cntl2 = one(SPI_GDBG_WAVE_CNTL2);
     controls.stall = field::SPI_GDBG_WAVE_CNTL::STALL_RA::get(cntl);
     controls.stalled_vmids = field::SPI_GDBG_WAVE_CNTL::STALL_VMID::get(cntl);
-    controls.exceptions = field::SPI_GDBG_TRAP_MASK::EXCP_EN::get(mask);
-    controls.replace_exceptions = field::SPI_GDBG_TRAP_MASK::REPLACE::get(mask);
-    controls.mode_vmids = field::SPI_GDBG_WAVE_CNTL2::VMID_MASK::get(cntl2);
-    controls.launch_mode = static_cast<LaunchMode>(field::SPI_GDBG_WAVE_CNTL2::MODE::get(cntl2));
-    if (controls.launch_mode == LaunchMode::Kill) {
-        report(env_, Fault::TodoRegister, "SPI_GDBG_WAVE_CNTL2.MODE kill");
-        controls.launch_mode = LaunchMode::Normal;
+    for (unsigned vmid = 0; vmid < kVmids; ++vmid) {
+        DebugControls::OfVmid& set = controls.of_vmid[vmid];
+        if (debug_per_vmid()) {
+            const uint32_t word = in_bank(SPI_GDBG_TRAP_MASK, vmid);
+            controls.stalled_vmids |= PerVmidDebug::StallVmid::get(word) << vmid;
+            set = {PerVmidDebug::ExcpEn::get(word), PerVmidDebug::ExcpReplace::get(word) != 0,
+                   static_cast<LaunchMode>(PerVmidDebug::LaunchMode::get(word))};
+        } else {
+            const uint32_t mask = one(SPI_GDBG_TRAP_MASK);
+            const bool mode = bit(field::SPI_GDBG_WAVE_CNTL2::VMID_MASK::get(cntl2), vmid);
+            set = {field::SPI_GDBG_TRAP_MASK::EXCP_EN::get(mask), field::SPI_GDBG_TRAP_MASK::REPLACE::get(mask) != 0,
+                   mode ? static_cast<LaunchMode>(field::SPI_GDBG_WAVE_CNTL2::MODE::get(cntl2)) : LaunchMode::Normal};
+        }
+        if (set.launch_mode != LaunchMode::Kill) continue;
+        report(env_, Fault::TodoRegister, fmt::format("launch mode kill in VMID {}", vmid));
+        set.launch_mode = LaunchMode::Normal;
     }
     namespace watch = field::TCP_WATCH0_CNTL;
     for (uint32_t n = 0; n < gcn::kWatchpoints; ++n) {

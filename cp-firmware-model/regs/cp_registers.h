@@ -26,7 +26,10 @@ public:
     void reset();
     void visit(StateVisitor& v) { v.fixed("banks", values_); }
 
-    enum class Bank : uint8_t { One, Pipe };
+    /// What MAP_PROCESS says of a process, on chips with debug_per_vmid.
+    void bind_debug(uint32_t vmid, const ProcessBinding& binding);
+
+    enum class Bank : uint8_t { One, Pipe, Debug };
     /// A register that is being touched: its row, the value stored for the selected bank, and the bank.
     struct Access {
         unsigned row;
@@ -68,10 +71,14 @@ public:
     void write_schedulers(const Access& access, uint32_t value);
 
 private:
-    static constexpr unsigned kBanks = 16;  ///< ME 0..3, pipe 0..3
+    static constexpr unsigned kBanks = 16;  ///< ME 0..3, pipe 0..3; or VMIDs
+    static_assert(kBanks == kVmids);
 
     uint32_t& stored(unsigned row, const GrbmSelect& select);
-    uint32_t one(uint32_t dw) const;
+    uint32_t one(uint32_t dw) const { return in_bank(dw, 0); }
+    uint32_t in_bank(uint32_t dw, unsigned bank) const;
+    bool debug_per_vmid() const { return facts_of(dispatcher_.shape().chip).debug_per_vmid; }
+    void set_debug();
     Hqd* selected(const GrbmSelect& select);
     bool counts_waves_here();
     uint32_t read_hqd(const Hqd& hqd, unsigned index) const;

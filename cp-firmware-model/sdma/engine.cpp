@@ -20,7 +20,8 @@ constexpr uint32_t kIndirectDwords = kPackets[static_cast<size_t>(Id::INDIRECT)]
 
 }  // namespace
 
-SdmaEngine::SdmaEngine(Env& env, CpBus& bus, unsigned index) : impl_(std::make_unique<Impl>(env, bus, index)) {}
+SdmaEngine::SdmaEngine(Env& env, CpBus& bus, unsigned index, Chip chip)
+    : impl_(std::make_unique<Impl>(env, bus, index, chip)) {}
 SdmaEngine::~SdmaEngine() = default;
 bool SdmaEngine::read_register(uint32_t offset, uint32_t& value) { return impl_->read_register(offset, value); }
 bool SdmaEngine::write_register(uint32_t offset, uint32_t value) { return impl_->write_register(offset, value); }
@@ -37,11 +38,14 @@ int SdmaEngine::map_queue(uint64_t mqd, uint64_t wptr_address, uint32_t doorbell
     return impl_->map_queue(mqd, wptr_address, doorbell_bytes, vmid, pasid);
 }
 
-SdmaEngine::Impl::Impl(Env& env, CpBus& bus, unsigned index) : env(env), bus(bus), index(index) { reset(); }
+SdmaEngine::Impl::Impl(Env& env, CpBus& bus, unsigned index, Chip chip)
+    : env(env), bus(bus), index(index), rings(kFirstRlc + facts_of(chip).sdma_queues) {
+    reset();
+}
 
 void SdmaEngine::Impl::reset() {
     for (size_t i = 0; i < regs.size(); ++i) regs[i] = kEngineRows[i].reset;
-    for (uint32_t r = 0; r < kRings; ++r) {
+    for (uint32_t r = 0; r < rings.size(); ++r) {
         const uint32_t epoch = rings[r].epoch + 1;  // a packet that resets its own engine must notice
         rings[r] = {};
         rings[r].index = r;
@@ -195,16 +199,17 @@ RunState SdmaEngine::Impl::run_paced() {
 
 RunState SdmaEngine::Impl::run_rings(int64_t budget) {
     RunState state = RunState::Idle;
-    for (uint32_t turn = 0; turn < kRings; ++turn) {
-        Ring& ring = rings[(first_ring + turn) % kRings];
+    const auto count = static_cast<uint32_t>(rings.size());
+    for (uint32_t turn = 0; turn < count; ++turn) {
+        Ring& ring = rings[(first_ring + turn) % count];
         // Every ring has its share, and what the rings before it left over.
-        int64_t share = budget / (kRings - turn);
+        int64_t share = budget / (count - turn);
         budget -= share;
         state = busier(state, run_ring(ring, share));
         budget += share;
         write_back_rptr(ring);
     }
-    first_ring = (first_ring + 1) % kRings;
+    first_ring = (first_ring + 1) % count;
     return state;
 }
 
@@ -297,7 +302,8 @@ bool SdmaEngine::Impl::begin_packet(Ring& ring) {
     packet.total_dw = static_cast<uint32_t>(frame.dwords);
     ring.packet = packet;
     env.clock.owe(env.timing.sdma_packet_ns);
-    emit<event::packet>(env.tracer, env.now_ns(), 0x100 + index * kRings + ring.index, 2u, packet.row()->op, ring.rptr);
+    emit<event::packet>(env.tracer, env.now_ns(), 0x100 + index * static_cast<uint32_t>(rings.size()) + ring.index, 2u,
+                        packet.row()->op, ring.rptr);
     note_packet(env, [&] { return packet_text(*packet.row(), packet.words); });
     return true;
 }

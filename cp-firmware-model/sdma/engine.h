@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One SDMA v4.0 engine: gfx and page rings of the kernel, two RLC (user) queues, linear and PTE packets.
+// One SDMA v4 engine: gfx and page rings of the kernel, RLC (user) queues, linear and PTE packets.
 #pragma once
 
 #include <array>
@@ -13,8 +13,9 @@ namespace lyra {
 
 class SdmaEngine {
 public:
+    /// @param chip  for its number of user queues
     /// @param index 0 or 1; registers start at dword 0x1260 (SDMA0) or 0x1860 (SDMA1). @source docs/spec/bring-up.md 1, 4.1
-    SdmaEngine(Env& env, CpBus& bus, unsigned index);
+    SdmaEngine(Env& env, CpBus& bus, unsigned index, Chip chip = Chip::gfx900);
     ~SdmaEngine();
 
     /// Registers of this engine, by dword number relative to its base.
@@ -24,7 +25,7 @@ public:
     /// 64-bit byte write pointer, or its low half when size is 4. @return true when a ring of this engine took it
     bool doorbell(uint32_t byte_offset, uint64_t value);
 
-    /// HWS: load a v9_sdma_mqd into a free RLC queue. @param mqd GART address (VMID 0). @return slot 0/1, or -1 when none is
+    /// HWS: load a v9_sdma_mqd into a free RLC queue. @param mqd GART address (VMID 0). @return its slot, or -1 when none is
     /// free
     int map_queue(uint64_t mqd, uint64_t wptr_address, uint32_t doorbell_bytes, uint32_t vmid, uint16_t pasid);
     /// HWS: stop a queue at a packet boundary, write its pointers back to the MQD and free the slot.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iterator>
 #include <string_view>
+#include <vector>
 
 #include "common/env.h"
 #include "cp-firmware-model/cp_bus.h"
@@ -18,9 +19,11 @@ namespace lyra {
 
 namespace sdma {
 
-inline constexpr uint32_t kRings = 4, kGfx = 0, kPage = 1, kFirstRlc = 2;
+/// Of the user queues the first two have registers in our map; a driver that leaves scheduling to firmware needs none of the
+/// others.
+inline constexpr uint32_t kRingsWithRegisters = 4, kGfx = 0, kPage = 1, kFirstRlc = 2;
 inline constexpr uint32_t kRingBase = regs::kSdmaRings, kRingStride = regs::kSdmaRingStride;
-inline constexpr uint32_t kRegisters = kRingBase + kRings * kRingStride;
+inline constexpr uint32_t kRegisters = kRingBase + kRingsWithRegisters * kRingStride;
 
 /// Work of one run() call, and what a packet costs beside its bytes. Keeps a call below about a millisecond.
 inline constexpr int64_t kBytesPerRun = 1 << 20;
@@ -158,7 +161,7 @@ struct SdmaEngine::Impl {
     using Ring = sdma::Ring;
     using Step = sdma::Step;
 
-    Impl(Env& env, CpBus& bus, unsigned index);
+    Impl(Env& env, CpBus& bus, unsigned index, Chip chip);
 
     // engine.cpp
     void reset();
@@ -233,7 +236,7 @@ struct SdmaEngine::Impl {
     CpBus& bus;
     const uint32_t index;
     std::array<uint32_t, sdma::kRingBase> regs{};
-    std::array<Ring, sdma::kRings> rings{};
+    std::vector<Ring> rings;
     uint32_t first_ring = 0;        ///< takes the first turn of the next run()
     uint64_t next_run_ns = 0;       ///< virtual time
     uint64_t timestamp_offset = 0;  ///< TIMESTAMP_SET: added to the GPU clock

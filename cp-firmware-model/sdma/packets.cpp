@@ -16,7 +16,10 @@ namespace {
 
 constexpr uint8_t kIvPollTimeout = 246, kIvSrbmWrite = 247;  ///< @source ivsrcid/sdma0/irqsrcs_sdma0_4_0.h
 /// Ring ids of interrupt vectors; the driver knows 0 and 3. @source sdma_v4_0.c sdma_v4_0_process_trap_irq
-constexpr uint8_t kIvRingId[kRings] = {0, 3, 1, 2};
+uint8_t iv_ring_id(uint32_t ring) {
+    if (ring < 2) return ring == kGfx ? 0 : 3;
+    return static_cast<uint8_t>(ring < 4 ? ring - 1 : ring);
+}
 constexpr unsigned kAtomicTries = 64;
 
 }  // namespace
@@ -70,7 +73,7 @@ void SdmaEngine::Impl::interrupt(const Ring& ring, uint8_t source, uint32_t data
     Interrupt iv;
     iv.client = static_cast<uint8_t>(ih_client::kSdma0 + index);
     iv.source = source;
-    iv.ring_id = kIvRingId[ring.index];
+    iv.ring_id = iv_ring_id(ring.index);
     iv.vmid = static_cast<uint8_t>(ring.vmid());
     iv.mmhub = true;
     iv.pasid = ring.mapped ? ring.pasid : iv.vmid ? bus.vmid_state(iv.vmid).pasid : 0;

@@ -40,8 +40,8 @@ IbState saved_buffer(const Mqd& mqd, uint32_t vmid) {
 int SdmaEngine::Impl::map_queue(uint64_t mqd_address, uint64_t wptr_address, uint32_t doorbell_bytes, uint32_t vmid,
                                 uint16_t pasid) {
     uint32_t slot = kFirstRlc;
-    while (slot < kRings && (rings[slot].mapped || rings[slot].enabled())) ++slot;
-    if (slot == kRings) return -1;  // the scheduler reports it
+    while (slot < rings.size() && (rings[slot].mapped || rings[slot].enabled())) ++slot;
+    if (slot == rings.size()) return -1;  // the scheduler reports it
     Mqd mqd{};
     if (bus.gfxhub().read(0, mqd_address, mqd.data(), sizeof mqd) != Fault::None) {
         report(env, Fault::MqdUnreadable, fmt::format("sdma{} {:#x}", index, mqd_address));
@@ -75,7 +75,7 @@ int SdmaEngine::Impl::map_queue(uint64_t mqd_address, uint64_t wptr_address, uin
 }
 
 bool SdmaEngine::Impl::unmap_queue(unsigned slot) {
-    if (slot >= kRings - kFirstRlc || !rings[kFirstRlc + slot].mapped) {
+    if (slot >= rings.size() - kFirstRlc || !rings[kFirstRlc + slot].mapped) {
         report(env, Fault::QueueNotMapped, fmt::format("sdma{} slot {}", index, slot));
         return true;
     }
@@ -91,7 +91,7 @@ bool SdmaEngine::Impl::unmap_queue(unsigned slot) {
 }
 
 void SdmaEngine::Impl::reset_queue(unsigned slot) {
-    if (slot >= kRings - kFirstRlc || !rings[kFirstRlc + slot].mapped) {
+    if (slot >= rings.size() - kFirstRlc || !rings[kFirstRlc + slot].mapped) {
         report(env, Fault::QueueNotMapped, fmt::format("sdma{} slot {}", index, slot));
         return;
     }

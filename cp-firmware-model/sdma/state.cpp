@@ -57,8 +57,8 @@ void Ring::visit(StateVisitor& v) {
 
 void SdmaEngine::Impl::visit(StateVisitor& v) {
     v("regs", regs);
-    v("rings", rings);
-    v("first_ring", first_ring, sdma::kRings - 1);
+    v.fixed("rings", rings);
+    v("first_ring", first_ring, rings.size() - 1);
     v("next_run_ns", next_run_ns);
     v("timestamp_offset", timestamp_offset);
 }

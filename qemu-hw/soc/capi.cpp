@@ -138,7 +138,7 @@ struct lyra_device {
     lyra_device(const lyra_config& config, const lyra_host_ops* ops, void* opaque, void* vram)
         : repeatable(config.repeatable && !config.virtual_time), host(ops, opaque, repeatable),
           has_clock(repeatable || (ops && ops->now_ns)), env(host), timed(prepare(config)), threads(shape_of(config).threads),
-          soc(env, shape_of(config), static_cast<uint8_t*>(vram), config.vram_bytes), rom(vbios_image()) {}
+          soc(env, shape_of(config), static_cast<uint8_t*>(vram), config.vram_bytes), rom(vbios_image(shape_of(config))) {}
 
     /// What the chip finds when it is made. @return whether it has virtual time
     bool prepare(const lyra_config& config) {

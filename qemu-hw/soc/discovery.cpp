@@ -45,24 +45,24 @@ void put_ip_list(Bytes& b, Chip chip) {
     }
 }
 
-/// What compute does not need is that of a Vega10. @source Linux 6.12 include/discovery.h struct gc_info_v1_0 (order)
+/// @source Linux 6.12 include/discovery.h struct gc_info_v2_0 (order)
 void put_gc_info(Bytes& b, const GpuShape& shape) {
-    const ChipFacts& chip = facts_of(shape.chip);
-    const uint32_t values[] = {shape.shader_engines,
-                               shape.cus_per_engine,
-                               1,  // shader arrays of an engine
-                               4,  // render backends of an engine
-                               16,  // TCCs
-                               chip.vgprs_per_simd,
-                               32,
-                               32,
-                               1792,
-                               2048,
-                               1,
-                               64,
-                               chip.waves_per_simd,
-                               shape.max_scratch_slots_per_cu,
-                               chip.lds_bytes / 1024,
+    const GcInfo gc = gc_info(shape);
+    const uint32_t values[] = {gc.engines,
+                               gc.cus_per_array,
+                               gc.arrays_per_engine,
+                               gc.backends_per_engine,
+                               gc.texture_caches,
+                               gc.vgprs,
+                               gc.gs_threads,
+                               gc.gs_table,
+                               gc.primitive_buffer,
+                               gc.parameter_cache,
+                               gc.double_offchip_lds,
+                               gc.wave_size,
+                               gc.waves_per_simd,
+                               gc.scratch_slots_per_cu,
+                               gc.lds_kib,
                                1,
                                2};
     b.u32(kGcSignature);
@@ -73,6 +73,18 @@ void put_gc_info(Bytes& b, const GpuShape& shape) {
 }
 
 }  // namespace
+
+GcInfo gc_info(const GpuShape& shape) {
+    const ChipFacts& chip = facts_of(shape.chip);
+    GcInfo gc;
+    gc.engines = shape.shader_engines;
+    gc.cus_per_array = shape.cus_per_engine;
+    gc.vgprs = chip.vgprs_per_simd;
+    gc.waves_per_simd = chip.waves_per_simd;
+    gc.scratch_slots_per_cu = shape.max_scratch_slots_per_cu;
+    gc.lds_kib = chip.lds_bytes / 1024;
+    return gc;
+}
 
 std::vector<uint8_t> discovery_table(const GpuShape& shape) {
     Bytes b;

@@ -38,7 +38,7 @@ Soc::Soc(Env& env, const GpuShape& shape, uint8_t* vram, uint64_t vram_bytes)
       psp_(env, registers_, mmhub_, [this] { mode1_reset(); }),
       smu_(env, registers_, nbio_, mmhub_, [this] { return cp_.dispatcher().activity(); }),
       notify_(registers_, [this](const Interrupt& i) { interrupt(i); }), counters_(registers_, env.stats),
-      sdma0_(env, *this, 0), sdma1_(env, *this, 1), cp_(env, *this, shape, sdma0_, sdma1_),
+      sdma0_(env, *this, 0, shape.chip), sdma1_(env, *this, 1, shape.chip), cp_(env, *this, shape, sdma0_, sdma1_),
       doorbells_(LYRA_DOORBELL_BAR_BYTES / 8) {
     env_.vram = vram;
     env_.vram_bytes = vram_bytes;
@@ -216,6 +216,7 @@ void Soc::bind_process(uint32_t vmid, const ProcessBinding& binding) {
     mmhub_.set_page_table_base(vmid, binding.page_table_base);
     grbm_.bind(vmid, binding);
     ih_.set_pasid(vmid, binding.pasid);
+    cp_.bind_debug(vmid, binding);
     registers_.store(regs::ATHUB::ATC_VMID_PASID_MAPPING + vmid, binding.pasid | kAtcValid);
 }
 

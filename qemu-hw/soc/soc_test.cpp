@@ -127,6 +127,64 @@ TEST_F(SocTest, RomIsAValidPciRomWithAtomTables) {
     EXPECT_EQ(std::memcmp(rom + header + 4, "ATOM", 4), 0);
 }
 
+/// The driver takes the shape of gfx90a from the VBIOS, after it has taken it from IP discovery.
+TEST_F(SocTest, Gfx90aSaysTheSameOfItsShapeTwice) {
+    const void* image;
+    lyra_rom(device, &image);
+    const auto u16_of = [](const uint8_t* at) { return at[0] | at[1] << 8; };
+    const auto gfx_info = [&](const void* of) {
+        const auto* rom = static_cast<const uint8_t*>(of);
+        const uint8_t* data = rom + u16_of(rom + u16_of(rom + 0x48) + 0x20);
+        const int at = u16_of(data + 4 + 2 * 14);
+        return at == 0 ? nullptr : rom + at;
+    };
+    EXPECT_EQ(gfx_info(image), nullptr) << "gfx900 has no such table";
+    lyra_destroy(device);
+    config.chip = "gfx90a";
+    char error[200] = "";
+    device = lyra_create(&config, nullptr, nullptr, vram.data(), error, sizeof error);
+    ASSERT_NE(device, nullptr) << error;
+    const size_t size = lyra_rom(device, &image);
+    unsigned sum = 0;
+    for (size_t n = 0; n < size; ++n) sum += static_cast<const uint8_t*>(image)[n];
+    EXPECT_EQ(sum & 0xff, 0u);
+    const uint8_t* info = gfx_info(image);
+    ASSERT_NE(info, nullptr);
+    EXPECT_EQ(info[2], 2);
+    EXPECT_EQ(info[3], 4);
+    const uint8_t* table = vram.data() + kVram - 65536;
+    // Blocks of the IP list: id, instance, segments, major, minor, revision, 0, their bases.
+    const uint8_t* at = table + u16_of(table + 12) + 4 + 2 + 2 + 4 + 2 + 64 + 2;
+    const int blocks = u16_of(at + 2);
+    at += 4;
+    bool found = false;
+    for (int n = 0; n < blocks; ++n) {
+        if (u16_of(at) == 11) {
+            found = true;
+            EXPECT_EQ(at[4], 9);
+            EXPECT_EQ(at[5], 4);
+            EXPECT_EQ(at[6], 2);
+        }
+        at += 8 + 4 * at[3];
+    }
+    EXPECT_TRUE(found) << "no GC block";
+    const uint8_t* gc = table + u16_of(table + 20) + 12;
+    const auto dword = [&](unsigned n) { return u16_of(gc + 4 * n); };
+    EXPECT_EQ(info[6], dword(0));
+    EXPECT_EQ(info[8], dword(1));
+    EXPECT_EQ(info[9], dword(2));
+    EXPECT_EQ(info[10], dword(3));
+    EXPECT_EQ(info[11], dword(4));
+    EXPECT_EQ(u16_of(info + 0x30), dword(5));
+    EXPECT_EQ(u16_of(info + 0x30), 512);
+    EXPECT_EQ(u16_of(info + 0x36), 64) << "lanes of a wave";
+    EXPECT_EQ(u16_of(info + 0x38), dword(12));
+    EXPECT_EQ(u16_of(info + 0x38), 8) << "waves of a SIMD";
+    EXPECT_EQ(info[0x3f], dword(13));
+    EXPECT_EQ(u16_of(info + 0x3a), dword(14));
+    EXPECT_EQ(read(0x5a090), 0u) << "SMUIO_MCM_CONFIG: die 0";
+}
+
 TEST_F(SocTest, PspAnswersEveryFrameWithItsFence) {
     // Ring at VRAM 0x10000, command at 0x20000, fence at 0x30000, all through the frame buffer window of VMID 0.
     const uint64_t fb = uint64_t{0x8000} << 24;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "qemu-hw/include/lyra.h"
+#include "qemu-hw/soc/discovery.h"
 
 namespace lyra {
 
@@ -14,8 +15,9 @@ namespace {
 
 constexpr size_t kImageBytes = 8192;
 constexpr size_t kPcir = 0x90, kStrings = 0x100, kRomHeader = 0x200, kCommandTable = 0x240, kDataTable = 0x300,
-                 kAsicInit = 0x360, kFirmwareInfo = 0x380, kSmuInfo = 0x400;
-constexpr size_t kCommandTableBytes = 4 + 0xa2, kDataTableBytes = 4 + 0x46, kFirmwareInfoBytes = 0x48, kSmuInfoBytes = 0x1c;
+                 kAsicInit = 0x360, kFirmwareInfo = 0x380, kSmuInfo = 0x400, kGfxInfo = 0x440;
+constexpr size_t kCommandTableBytes = 4 + 0xa2, kDataTableBytes = 4 + 0x46, kFirmwareInfoBytes = 0x48, kSmuInfoBytes = 0x1c,
+                 kGfxInfoBytes = 0x4c;
 // Dword number of BIOS_SCRATCH_0 + start of the driver's scratch window (0x5c - 0x10 in dwords is register 0x4c)
 constexpr uint32_t kScratchStart = 0x4c;
 
@@ -77,13 +79,32 @@ void put_tables(Image& rom) {
     rom.u32(kSmuInfo + 0x10, kReferenceClock10kHz);
 }
 
+/// Table gfx_info, form 2.4. What compute does not need is 0. @source Linux 6.12 atomfirmware.h struct atom_gfx_info_v2_4,
+/// amdgpu_atomfirmware.c amdgpu_atomfirmware_get_gfx_info()
+void put_gfx_info(Image& rom, const GpuShape& shape) {
+    const GcInfo gc = gc_info(shape);
+    rom.u16(kDataTable + 4 + 2 * 14, kGfxInfo);
+    rom.header(kGfxInfo, kGfxInfoBytes, 2, 4);
+    rom.u8(kGfxInfo + 6, gc.engines);
+    rom.u8(kGfxInfo + 8, gc.cus_per_array), rom.u8(kGfxInfo + 9, gc.arrays_per_engine);
+    rom.u8(kGfxInfo + 10, gc.backends_per_engine), rom.u8(kGfxInfo + 11, gc.texture_caches);
+    rom.u32(kGfxInfo + 0x28, kReferenceClock10kHz);
+    rom.u8(kGfxInfo + 0x2c, gc.cus_per_array), rom.u8(kGfxInfo + 0x2d, gc.backends_per_engine);
+    rom.u16(kGfxInfo + 0x30, gc.vgprs);
+    rom.u16(kGfxInfo + 0x32, gc.primitive_buffer), rom.u16(kGfxInfo + 0x34, gc.parameter_cache);
+    rom.u16(kGfxInfo + 0x36, gc.wave_size), rom.u16(kGfxInfo + 0x38, gc.waves_per_simd), rom.u16(kGfxInfo + 0x3a, gc.lds_kib);
+    rom.u8(kGfxInfo + 0x3c, gc.gs_threads), rom.u8(kGfxInfo + 0x3d, gc.gs_table);
+    rom.u8(kGfxInfo + 0x3e, gc.double_offchip_lds), rom.u8(kGfxInfo + 0x3f, gc.scratch_slots_per_cu);
+}
+
 }  // namespace
 
-std::vector<uint8_t> vbios_image() {
+std::vector<uint8_t> vbios_image(const GpuShape& shape) {
     Image rom;
     put_pci_rom(rom);
     put_atom_header(rom);
     put_tables(rom);
+    if (facts_of(shape.chip).shape_in_vbios) put_gfx_info(rom, shape);
     std::vector<uint8_t>& bytes = rom.bytes();
     const unsigned sum = std::accumulate(bytes.begin(), bytes.end(), 0u);
     bytes.back() = static_cast<uint8_t>(0u - sum);

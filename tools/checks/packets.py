@@ -4,7 +4,7 @@
 driver's headers.
 
 usage: packets.py SOURCE_TREE LINUX          exit status 1 and a line for each field that differs
-LINUX is a kernel tree of 6.12 or later; of it are read amdkfd/kfd_pm4_headers_ai.h and kfd_pm4_opcodes.h, amdgpu/soc15d.h and
+LINUX is a kernel tree of 6.12 or later; of it are read amdkfd/kfd_pm4_headers_*.h and kfd_pm4_opcodes.h, amdgpu/soc15d.h and
 vega10_sdma_pkt_open.h. Of PM4 packets that go not only to the scheduler soc15d.h has low bits, but neither widths nor ordinals;
 many fields are in neither. SDMA packets are compared whole: every field of the header has a row.
 """
@@ -21,6 +21,9 @@ STRUCTS = {
     "QUERY_STATUS": "pm4_mes_query_status",
 }
 HEADER = "drivers/gpu/drm/amd/amdkfd/kfd_pm4_headers_ai.h"
+# The long form of a packet, which begins as the short one.
+LONG_HEADER = "drivers/gpu/drm/amd/amdkfd/kfd_pm4_headers_aldebaran.h"
+LONG = {"MAP_PROCESS": "pm4_mes_map_process_aldebaran"}
 KIQ_HEADER = "drivers/gpu/drm/amd/amdgpu/soc15d.h"
 OPCODES = "drivers/gpu/drm/amd/amdkfd/kfd_pm4_opcodes.h"
 ELSEWHERE = {"SET_UCONFIG_REG_INDEX"}  # only Linux's headers of later chips have it
@@ -85,9 +88,9 @@ def fields(text, struct):
         elif match := re.match(r"(?:u?int32_t|enum \w+)\s+(\w+)\s*:\s*(\d+);", line):
             out[match[1]] = (ordinal, low, int(match[2]))
             low += int(match[2])
-        elif match := re.match(r"uint32_t\s+(\w+);", line):
-            if not depth:
-                out[match[1]] = (ordinal, 0, 32)
+        elif match := re.match(r"uint32_t\s+(\w+?)(?:\[(\d+)\])?;", line):
+            for number in range(int(match[2] or 1) if not depth else 0):
+                out[match[1] + (str(number) if match[2] else "")] = (ordinal, 0, 32)
                 ordinal += 1
     return out
 
@@ -176,6 +179,10 @@ def main():
                   re.finditer(r"define\s+(\w+)(?:\(x\))?\s+\((?:\(x\)|\d) << (\d+)\)", file.read())}
     opcode_count, lines = opcode_problems(tree, linux)
     known = {packet: fields(header, struct) for packet, struct in STRUCTS.items()}
+    with open(os.path.join(linux, LONG_HEADER), encoding="utf-8") as file:
+        header = file.read()
+    for packet, struct in LONG.items():
+        known[packet] = fields(header, struct) | known[packet]
     with open(os.path.join(tree, "facts/packets/pm4_fields.def"), encoding="utf-8") as file:
         rows = ROW.findall(file.read())
     compared, problems = 0, 0
