@@ -152,7 +152,8 @@ stage_root() (
     for name in pfp me ce rlc mec mec2; do
         cp -a "$work/firmware/usr/lib/firmware/amdgpu/vega10_$name.bin" usr/lib/firmware/amdgpu/
     done
-    for name in vega12_sdma vega12_sdma1 vega20_sos vega20_asd vega20_ta; do
+    for name in vega12_sdma vega12_sdma1 vega20_sos vega20_asd vega20_ta \
+        aldebaran_mec aldebaran_mec2 aldebaran_rlc; do
         cp -a "$work/firmware/usr/lib/firmware/amdgpu/$name.bin" usr/lib/firmware/amdgpu/
     done
 )

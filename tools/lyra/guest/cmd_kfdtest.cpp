@@ -113,7 +113,7 @@ int run(const Options& options) {
         totals.add(result);
         if (!options.json) print_row(result);
     };
-    for (const KfdtestCase& test : read_kfdtest_cases(options.guest.kernel)) {
+    for (const KfdtestCase& test : read_kfdtest_cases(options.guest.kernel, options.guest.chip)) {
         if (!matches_filter(test.name, options.filter)) continue;
         if (options.list) {
             const auto text = [](const std::string& column) { return column.empty() ? "-" : column; };

@@ -82,10 +82,19 @@ void prune_programs(const fs::path& folder) {
     for (size_t i = kKeptPrograms; i < all.size(); ++i) fs::remove(all[i].second, error);
 }
 
+/// For the guest's GPU, unless the user says something else; hipcc.sh compiles for the first chip of the table.
+std::vector<std::string> with_chip(std::vector<std::string> options, const GuestOptions& guest) {
+    const bool given = std::any_of(options.begin(), options.end(),
+                                   [](const std::string& option) { return option.starts_with("--offload-arch"); });
+    if (!given && guest.chip != kChips[0].name) options.push_back("--offload-arch=" + guest.chip);
+    return options;
+}
+
 }  // namespace
 
-void compile_hip(const fs::path& source, const fs::path& output, const std::vector<std::string>& options,
+void compile_hip(const fs::path& source, const fs::path& output, const std::vector<std::string>& given,
                  const GuestOptions& guest) {
+    const std::vector<std::string> options = with_chip(given, guest);
     Command command;
     command.argv = {(source_dir() / "tools/guest/hipcc.sh").string(), "--cache", cache_dir().string()};
     const std::vector<std::string> root = root_arguments(guest);

@@ -127,9 +127,10 @@ private:
 
 }  // namespace
 
-std::vector<KfdtestCase> read_kfdtest_cases(const std::string& kernel) {
-    const fs::path file = source_dir() / "kfdtest-ports/expectations" / fmt::format("gfx900-{}.tsv", kernel);
-    if (!fs::exists(file)) throw UserError(fmt::format("there is no table of kfdtest cases for kernel {}", kernel));
+std::vector<KfdtestCase> read_kfdtest_cases(const std::string& kernel, const std::string& chip) {
+    const fs::path file = source_dir() / "kfdtest-ports/expectations" / fmt::format("{}-{}.tsv", chip, kernel);
+    if (!fs::exists(file))
+        throw UserError(fmt::format("there is no table of kfdtest cases for {} and kernel {}", chip, kernel));
     try {
         return parse_kfdtest_cases(read_text(file));
     } catch (const std::runtime_error& error) {

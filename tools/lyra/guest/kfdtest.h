@@ -28,7 +28,7 @@ struct KfdtestResult {
 };
 
 /// Throws UserError when there is no table for the kernel.
-std::vector<KfdtestCase> read_kfdtest_cases(const std::string& kernel);
+std::vector<KfdtestCase> read_kfdtest_cases(const std::string& kernel, const std::string& chip);
 
 /// Run the cases, one process each under a watchdog, in as few guests as possible (one per kind of guest): a guest that dies or
 /// hangs fails the case it was at, and another guest goes on with the rest; also after a case that the watchdog had to end.

@@ -27,6 +27,20 @@ std::string check_mem(const std::string& text) {
     return bytes_of(text) >= uint64_t{1} << 30 ? "" : "the guest needs a size of 1G at least, such as 4G, not " + text;
 }
 
+std::string guest_chips() {
+    std::string names;
+    for (const ChipFacts& chip : kChips)
+        if (chip.guest) names += fmt::format("{}{}", names.empty() ? "" : "|", chip.name);
+    return names;
+}
+
+std::string check_chip(const std::string& name) {
+    const ChipFacts* const chip = find_chip(name);
+    if (!chip) return fmt::format("unknown chip '{}'; known: {}", name, guest_chips());
+    if (chip->guest) return "";
+    return fmt::format("{0} cannot be the GPU of a guest: its driver gives up; lyra exec --chip {0} runs kernels", name);
+}
+
 }  // namespace
 
 uint64_t bytes_of(const std::string& text) {
@@ -51,6 +65,10 @@ std::vector<std::string> image_arguments(const GuestOptions& options) {
 }
 
 void add_kernel_options(CLI::App& app, GuestOptions& options) {
+    app.add_option("--chip", options.chip, "what the GPU is; HIP programs are compiled for it")
+        ->check(CLI::Validator(check_chip, ""))
+        ->capture_default_str()
+        ->type_name(guest_chips());
     CLI::Option* kernel = app.add_option("--kernel", options.kernel, "the guest's kernel")
                               ->check(CLI::IsMember(guest_table().kernels))
                               ->capture_default_str()

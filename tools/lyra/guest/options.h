@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "facts/chips.h"
 #include "tools/lyra/cli/cli.h"
 #include "tools/lyra/guest/table.h"
 
@@ -14,6 +15,7 @@ namespace lyra::cli {
 /// Options of a guest; add_guest_options() gives the verbs the same flags for them.
 struct GuestOptions {
     std::string vram = "2G", mem = "4G", accel = "tcg";
+    std::string chip = kChips[0].name;  ///< what the GPU is, and programs are compiled for
     std::string kernel = guest_table().kernels.front(), release = guest_table().releases.front();   ///< rows of guests.tsv
     std::vector<std::string> packages;    ///< Debian packages that the compiler's root and the guest have beside their own
     unsigned cus = 8;
@@ -40,7 +42,7 @@ std::vector<std::string> root_arguments(const GuestOptions& options);
 /// These and the kernel. Throws UserError when they cannot be combined.
 std::vector<std::string> image_arguments(const GuestOptions& options);
 
-/// Kernel and driver.
+/// GPU, kernel and driver.
 void add_kernel_options(CLI::App& app, GuestOptions& options);
 /// These and all others.
 void add_guest_options(CLI::App& app, GuestOptions& options);

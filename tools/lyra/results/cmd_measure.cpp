@@ -163,7 +163,7 @@ Measured measure(const Options& options, const sim::Experiment& experiment, size
     if (timing.name != defaults.name) guest_options.timing.push_back(fmt::format(#name "={}", timing.name));
 #include "common/timing.def"
 #undef TIMING
-    const MeasureJob wanted = measure_job(experiment);
+    const MeasureJob wanted = measure_job(experiment, find_chip(guest_options.chip)->chip);
     GuestJob base, job;
     base.files.emplace_back("client", client);
     base.run = wanted.base;

@@ -15,8 +15,6 @@ namespace {
 
 /// What a wave of tools/measure/client.hip has to save: 24 VGPRs, its SGPRs and hardware registers.
 constexpr uint64_t kWaveBytes = 24 * 256 + 512 + 128;
-constexpr ChipFacts kChip = facts_of(Chip::gfx900);
-constexpr unsigned kMostWaves = kChip.waves_per_cu(), kLdsBytes = kChip.lds_bytes, kLdsGranule = kChip.lds_granule;
 constexpr unsigned kMostGroupWaves = 16;  ///< of a work-group
 constexpr unsigned kHighPriority = 11, kLowPriority = 6;  ///< KFD's, as ROCr maps HIP's three priorities to them
 /// In fields of CP_IQ_WAIT_TIME2, for which 0 is no end.
@@ -86,17 +84,18 @@ struct Shape {
 
 /// Groups as large as possible, all alike, so that a compute unit's part of the context is as wanted: registers first, the rest
 /// LDS.
-Shape shape_of(const sim::ClientClass& client, unsigned cus) {
+Shape shape_of(const sim::ClientClass& client, unsigned cus, const ChipFacts& chip) {
+    const unsigned most_waves = chip.waves_per_cu();
     if (client.latency_critical && !client.full_gpu) return {};
     const double wanted = static_cast<double>(client.context_bytes) / kExperimentCus;
-    const double waves_wanted = client.context_bytes == 0 ? kMostWaves : wanted / kWaveBytes;
-    const unsigned per_cu = static_cast<unsigned>(std::clamp(std::round(waves_wanted), 1.0, static_cast<double>(kMostWaves)));
+    const double waves_wanted = client.context_bytes == 0 ? most_waves : wanted / kWaveBytes;
+    const unsigned per_cu = static_cast<unsigned>(std::clamp(std::round(waves_wanted), 1.0, static_cast<double>(most_waves)));
     unsigned groups = (per_cu + kMostGroupWaves - 1) / kMostGroupWaves;
     while (per_cu % groups != 0) ++groups;
-    const unsigned most = kLdsBytes / groups;
+    const unsigned most = chip.lds_bytes / groups;
     const double rest = std::max(0.0, wanted - static_cast<double>(per_cu * kWaveBytes));
     return {groups * cus, per_cu / groups,
-            static_cast<unsigned>(std::min<double>(rest / groups, most)) / kLdsGranule * kLdsGranule};
+            static_cast<unsigned>(std::min<double>(rest / groups, most)) / chip.lds_granule * chip.lds_granule};
 }
 
 /// Where the driver's settings are.
@@ -141,9 +140,9 @@ uint64_t rounds_of(const sim::Experiment& e, const sim::ClientClass& client, con
     return std::max<uint64_t>(1, static_cast<uint64_t>(std::round(rounds)));
 }
 
-std::string words_of(const sim::Experiment& e, const std::vector<Place>& places, const Place& place) {
+std::string words_of(const sim::Experiment& e, const std::vector<Place>& places, const Place& place, const ChipFacts& chip) {
     const sim::ClientClass& client = e.clients[place.client];
-    const Shape shape = shape_of(client, e.cus);
+    const Shape shape = shape_of(client, e.cus, chip);
     std::string words =
         fmt::format("arrival={} rate_hz={} kernel_us={} clock_mhz={} groups={} waves={} lds={} warm_up={} seed={}",
                     arrival_word(client.arrival), client.rate_hz, us(client.kernel_ns), e.timing.shader_clock_mhz, shape.groups,
@@ -213,7 +212,7 @@ std::vector<Place> places_of(const sim::Experiment& e) {
     return out;
 }
 
-MeasureJob measure_job(const sim::Experiment& e) {
+MeasureJob measure_job(const sim::Experiment& e, Chip chip) {
     const std::vector<Place> places = places_of(e);
     MeasureJob job;
     std::map<std::string, std::string>
@@ -229,7 +228,7 @@ MeasureJob measure_job(const sim::Experiment& e) {
                                priority_word(client.queue.priority), client.cu_mask, place.id == 0 ? 1 : 0,
                                awaited(e, client.name) ? 1 : 0, place.id);
         job.files.emplace_back(fmt::format("experiment.{}", place.id),
-                               fmt::format("{} watch_ms={}\n", words_of(e, places, place), watch_ms(e)));
+                               fmt::format("{} watch_ms={}\n", words_of(e, places, place, facts_of(chip)), watch_ms(e)));
         if (client.arrival == sim::Arrival::Trace) {
             std::string times;
             for (const uint64_t ns : client.trace_ns) times += fmt::format("{}\n", us(ns));

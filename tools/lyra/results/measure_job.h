@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "facts/chips.h"
 #include "scheduler/sim/experiment.h"
 
 namespace lyra::cli {
@@ -31,6 +32,7 @@ struct Place {
 std::vector<Place> places_of(const sim::Experiment& experiment);
 
 /// Its output is the clients' lines of JSON, and "stuck" when nothing went on any more and the experiment was ended.
-MeasureJob measure_job(const sim::Experiment& experiment);
+/// @param chip  the guest's GPU
+MeasureJob measure_job(const sim::Experiment& experiment, Chip chip);
 
 }  // namespace lyra::cli

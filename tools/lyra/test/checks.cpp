@@ -77,6 +77,21 @@ const std::vector<GuestCheck>& checks_after_boot() {
     return checks;
 }
 
+const std::vector<GuestCheck>& checks_of_a_chip() {
+    static const std::vector<GuestCheck> checks = {
+        {"gfx90a: rocminfo lists the agent", "rocminfo", 0, {"gfx90a", "KERNEL_DISPATCH"}, {"gfx900"}},
+        {"gfx90a: KFD's topology has its sizes",
+         "for n in /sys/class/kfd/kfd/topology/nodes/*; do grep -q '^simd_count [1-9]' $n/properties && "
+         "grep -E '^(gfx_target_version|max_waves_per_simd|num_sdma_queues_per_engine|lds_size_in_kb) ' $n/properties; done",
+         0,
+         {"gfx_target_version 90010\n", "max_waves_per_simd 8\n", "num_sdma_queues_per_engine 2\n", "lds_size_in_kb 64\n"},
+         {}},
+        {"gfx90a: vector_add", "chmod +x vector_add; ./vector_add", 0, {"PASSED"}, {"FAILED"}},
+        {"gfx90a: dmesg has no warning of the device", "! " DEVICE_LOG, 0, {}, {}},
+    };
+    return checks;
+}
+
 // Kernels up to 6.5 call the power power1_average.
 #define SENSORS                                                                               \
     "sensors() { echo $(cat $gpu/gpu_busy_percent $gpu/hwmon/hwmon*/temp1_input "             \

@@ -19,6 +19,8 @@ struct GuestCheck {
     const char* before = nullptr;            ///< first kernel that no longer has it; nullptr: none
 };
 const std::vector<GuestCheck>& checks_after_boot();
+/// Of a guest with gfx90a.
+const std::vector<GuestCheck>& checks_of_a_chip();
 const std::vector<GuestCheck>& checks_at_the_end();
 /// In a guest of their own, with the programs of kfdtest-ports/guest/kfd, debug_target, faults and vector_add.
 const std::vector<GuestCheck>& checks_of_the_driver();

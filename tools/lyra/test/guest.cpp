@@ -112,6 +112,21 @@ void test_driver(const GuestOptions& options, Report& report) {
                why);
 }
 
+/// Another chip on the stock driver, without a parameter; what it lacks is in docs/design/chips.md.
+void test_gfx90a(const GuestOptions& options, Report& report) {
+    if (older_kernel(options.kernel, "6.12")) return;
+    GuestOptions guest = options;
+    guest.chip = facts_of(Chip::gfx90a).name;
+    guest.stock_driver = true;
+    guest.snapshot = false;
+    WorkDir work;
+    GuestJob job;
+    compile_for_guest(job, work, "examples/vector_add.hip", "vector_add", {}, guest);
+    std::vector<GuestCheck> checks;
+    for (const GuestCheck& check : checks_of_a_chip()) checks.push_back(check);
+    run_checks(guest, kGroup, "boots with gfx90a", checks, job, report);
+}
+
 /// In virtual time the host makes no gaps of its own. The stock driver unmaps all queues with each update of one.
 void test_timing_program(const GuestOptions& options, Report& report) {
     if (older_kernel(options.kernel, "6.12")) return;
@@ -247,6 +262,7 @@ void test_guest(const GuestOptions& options, Report& report) {
     test_interface(report);
     test_programs(options, report);
     test_driver(options, report);
+    test_gfx90a(options, report);
     // Virtual time does not depend on what the host does besides.
     report.side_by_side(
         [&] {
