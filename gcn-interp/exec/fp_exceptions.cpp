@@ -29,7 +29,7 @@ public:
     Tracked(const Wave& wave, const Inst& inst)
         : wave_(wave), inst_(ModeBits::GprIdxEn::get(wave.mode) ? with_gpr_index(wave, inst) : inst), row_(info(inst.op)),
           mode_(wave.mode), rule_(fp_rule(inst.op)) {
-        rows_.lanes = kLanes;
+        rows_.lanes = upper_rows_.lanes = kLanes;
     }
 
     uint32_t raised() {
@@ -50,6 +50,16 @@ private:
         const unsigned given = row_.profile->sources();
         const bool old = row_.has(flag::ReadsDst) && !row_.has(flag::Mix);
         desc_.sources = 0;
+        if (row_.profile->dst == Type::V2F32) {
+            desc_.sources = static_cast<uint8_t>(given);
+            for (unsigned n = 0; n < given; ++n) {
+                desc_.src[n] = elem_of(Type::F32, true);
+                fetch_source(wave_, element_of(inst_, n, bit(inst_.op_sel, n)), n, desc_.src[n], false, scratch_, rows_);
+                fetch_source(wave_, element_of(inst_, n, bit(inst_.op_sel_hi, n)), n, desc_.src[n], false, upper_scratch_,
+                             upper_rows_);
+            }
+            return kAllLanes;
+        }
         for (unsigned n = 0; n < given + old; ++n) {
             if (info(type(n)).kind == Kind::Mask || (n == 2 && row_.has(flag::MadMk | flag::MadAk))) continue;
             desc_.src[n] = elem_of(type(n), n < given ? row_.float_source(n) : is_float(type(n)));
@@ -103,6 +113,8 @@ private:
         l.signals = inst_.clamp && row_.format == Format::VOPC;
         if (row_.has(flag::Mix)) {
             mix(l, lane);
+        } else if (row_.profile->dst == Type::V2F32) {
+            packed32(l, lane);
         } else if (row_.format == Format::VOP3P) {
             packed(l, lane);
         } else {
@@ -140,6 +152,15 @@ private:
         }
         for (const bool upper : {false, true}) {
             for (unsigned n = 0; n < desc_.sources; ++n) l.source[n] = half(l, n, upper, rows_.low[n][lane]);
+            if (rule_ != nullptr) rule_(l);
+        }
+    }
+    void packed32(FpLane& l, unsigned lane) const {
+        for (const bool upper : {false, true}) {
+            for (unsigned n = 0; n < desc_.sources; ++n) {
+                const uint32_t sign = bit(upper ? inst_.neg_hi : inst_.neg, n) ? 0x80000000u : 0u;
+                l.source[n] = ruled(l, 32, (upper ? upper_rows_ : rows_).low[n][lane] ^ sign);
+            }
             if (rule_ != nullptr) rule_(l);
         }
     }
@@ -198,8 +219,8 @@ private:
     const ModeView mode_;
     const FpRule rule_;
     OpDesc desc_;
-    Rows rows_;
-    Scratch scratch_;
+    Rows rows_, upper_rows_;  ///< upper: of the second registers of pairs
+    Scratch scratch_, upper_scratch_;
 };
 
 void execute_observed(ExecContext& ctx, const Inst& inst) { ctx.env->observer->execute(ctx, inst, &execute_tracked); }

@@ -341,6 +341,7 @@ constexpr Entry kEntries[] = {
     {Op::v_mul_legacy_f32, mul_legacy},
     {Op::v_fma_f16, fma<H>}, {Op::v_fma_legacy_f16, fma<H>}, {Op::v_fma_f32, fma<F>}, {Op::v_fmac_f32, fma<F>},
     {Op::v_fma_f64, fma<D>}, {Op::v_fmac_f64, fma<D>}, {Op::v_pk_fma_f16, fma<H>},
+    {Op::v_pk_add_f32, add<F>}, {Op::v_pk_mul_f32, mul<F>}, {Op::v_pk_fma_f32, fma<F>},
     {Op::v_mad_f16, mad<H>}, {Op::v_mad_legacy_f16, mad<H>}, {Op::v_mac_f16, mad<H>}, {Op::v_madmk_f16, mad<H>},
     {Op::v_madak_f16, mad<H>}, {Op::v_mad_f32, mad<F>}, {Op::v_mac_f32, mad<F>}, {Op::v_madmk_f32, mad<F>},
     {Op::v_madak_f32, mad<F>}, {Op::v_mad_legacy_f32, mad<F, true>}, {Op::v_dot2_f32_f16, dot2},

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "gcn-interp/golden/cases.h"
 #include "gcn-interp/isa/op.h"
 
 namespace lyra::golden::test {
@@ -390,7 +391,7 @@ Inst random_memory_inst(const MemoryRow& row, Random& random) {
             case Format::MTBUF: e.mtbuf(); break;
             default: e.smem(); break;
         }
-        inst = decode(e.word, 2, Chip::gfx900);
+        inst = decode(e.word, 2, chip_of(row.op));
         if (inst.op == row.op && inst.format == info(row.op).format && inst.seg == row.seg) return inst;
     }
     inst.format = Format::Invalid;
