@@ -224,7 +224,7 @@ void Emitter::plan_whole(const Region& region) {
     if (const Affine affine = affine_rows(); !affine.empty() && !entry.any_lanes) {
         Version& version = add_version(entry, affine);
         held_ = {};
-        version.begins_with = loop_registers({}, affine);
+        version.begins_with = loop_registers(entry, affine);
     }
     whole_versions();
 }
@@ -322,6 +322,10 @@ void Emitter::whole_entry(const BasicBlock& block) {
     const auto offset = static_cast<int32_t>(block.offset);
     WholeBlock& whole = whole_blocks_[offset];
     L(entry_labels_[offset]);
+    // What the launch says holds here or nowhere: code of another region comes here with other values.
+    const Xbyak::Address counts_ids = byte[r12 + static_cast<int>(offsetof(CodeFrame, counts_ids))];
+    movzx(eax, counts_ids);
+    mov(counts_ids, 0);
     if (whole.any_lanes) return jmp(block_labels_[offset], T_NEAR);
     cmp(qword[rbx + kExec], -1);
     jne(block_labels_[offset], T_NEAR);
@@ -335,8 +339,8 @@ void Emitter::whole_entry(const BasicBlock& block) {
             const int first = find_first_lanes(0);
             if (first >= 0) {
                 const Xbyak::Xmm ids(first);
-                cmp(byte[r12 + static_cast<int>(offsetof(CodeFrame, counts_ids))], 0);
-                je(look, T_NEAR);
+                test(eax, eax);
+                jz(look, T_NEAR);
                 for (unsigned reg = 0; reg < held_.size(); ++reg) {
                     if (static_cast<int>(reg) != first) fill(reg);
                 }
