@@ -132,9 +132,10 @@ TEST_F(Tiers, AStartedGroupHasItsIdsOnlyWhereItBegins) {
     Translator late{Chip::gfx900, {size_t{1} << 20, 6, false}};
     cu.set_translator(&late);
     WorkgroupLaunch launch = simple(
-        "v_lshlrev_b32 v3, 2, v0\n v_add_u32 v0, 0x40, v0\n s_mov_b32 s6, 0\n v_mov_b32 v1, 0\n"
+        "v_add_u32 v0, 0x40, v0\n s_mov_b32 s6, 0\n v_mov_b32 v1, 0\n"
         "again: v_lshlrev_b32 v2, 2, v0\n global_load_dword v4, v2, s[0:1]\n s_waitcnt 0\n v_add_u32 v1, v1, v4\n"
-        "s_add_i32 s6, s6, 1\n s_cmp_lt_u32 s6, 8\n s_cbranch_scc1 again\n global_store_dword v3, v1, s[0:1]");
+        "s_add_i32 s6, s6, 1\n s_cmp_lt_u32 s6, 8\n s_cbranch_scc1 again\n v_lshlrev_b32 v2, 2, v0\n global_store_dword v2, "
+        "v1, s[0:1]");
     launch.rsrc1 |= 0xf0u << 12;
     cu.invalidate_code();
     cu.prepare(launch);
@@ -142,7 +143,7 @@ TEST_F(Tiers, AStartedGroupHasItsIdsOnlyWhereItBegins) {
     for (unsigned n = 0; n < 20; ++n) {
         for (unsigned word = 0; word < 2 * kLanes; ++word) memory.at<uint32_t>(kData + 4 * word) = word;
         cu.start(launch, 1000);
-        for (unsigned lane = 0; lane < kLanes; ++lane) ASSERT_EQ(word(lane), 8 * (lane + kLanes)) << "group " << n;
+        for (unsigned lane = 0; lane < kLanes; ++lane) ASSERT_EQ(word(kLanes + lane), 8 * (lane + kLanes)) << "group " << n;
     }
     cu.finish();
     EXPECT_EQ(cu.started().ended_groups, 20u);
