@@ -43,10 +43,12 @@ void check(const Inst& inst, std::size_t available) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
     std::vector<uint32_t> words(size / 4);
     if (!words.empty()) std::memcpy(words.data(), data, words.size() * 4);
-    for (std::size_t at = 0; at < words.size();) {
-        const Inst inst = decode(&words[at], words.size() - at);
-        check(inst, words.size() - at);
-        at += inst.size_bytes / 4;
+    for (const lyra::ChipFacts& chip : lyra::kChips) {
+        for (std::size_t at = 0; at < words.size();) {
+            const Inst inst = decode(&words[at], words.size() - at, chip.chip);
+            check(inst, words.size() - at);
+            at += inst.size_bytes / 4;
+        }
     }
     return 0;
 }

@@ -7,9 +7,9 @@ using namespace lyra::gcn;
 using namespace lyra::gcn::fuzz;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
-    static Machine machines[] = {Machine(lyra::Chip::gfx900), Machine(lyra::Chip::gfx906)};
+    static Machine machines[] = {Machine(lyra::Chip::gfx900), Machine(lyra::Chip::gfx906), Machine(lyra::Chip::gfx90a)};
     Bytes bytes(data, size);
-    Machine& machine = machines[bytes.below(2)];
+    Machine& machine = machines[bytes.below(std::size(machines))];
     prepare(bytes, machine);
     uint64_t done = 0;
     for (unsigned n = 0; n < kSlices && done < kBudget && machine.cu->waves_live() != 0; ++n) {

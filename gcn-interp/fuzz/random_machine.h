@@ -174,6 +174,8 @@ inline void launch(Bytes& bytes, Machine& machine, uint64_t dispatch) {
     launch.dispatch = dispatch;
     launch.entry = kCode + 4 * (dispatch - 1) * bytes.below(16);
     launch.vmid = 8;
+    launch.chip = machine.chip;
+    if (facts_of(machine.chip).acc_vgprs) launch.rsrc3 = bytes.u32();
     launch.rsrc1 = bytes.u32() & ~(63u | 15u << 6 | 1u << 22 | 1u << 20);
     launch.rsrc1 |= (bytes.one_in(2) ? 7 : bytes.below(64)) | (bytes.one_in(2) ? 12 : bytes.below(14)) << 6;
     // FLOAT_MODE, DX10_CLAMP and IEEE as compilers have them: other arithmetic is never generated.

@@ -421,11 +421,7 @@ bool Emitter::affine_move(const BasicBlock& block, size_t step) {
         jnz(slow, T_NEAR);
     }
     if (!kind.global) {
-        const uint32_t last = std::max(move.plus[0], kind.elements == 2 ? move.plus[1] : 0) + static_cast<uint32_t>(span);
-        mov(rsi, ptr[r12 + static_cast<int>(offsetof(CodeFrame, lds))]);
-        mov(edx, ptr[r12 + static_cast<int>(offsetof(CodeFrame, lds_bytes))]);
-        sub(edx, last);
-        jb(slow, T_NEAR);
+        find_lds(move, span, slow);
         vpbroadcastd(others, edx);
         vpcmpud(k, low, others, kGreater);
         kortestw(k, k);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the generator knows of a block of code for waves of which all lanes are on. For emit_whole*.cpp and emitter.cpp only.
+// What the generator knows of a block of code for waves of which all lanes are on. For the files that generate it only.
 #pragma once
 
 #include <array>

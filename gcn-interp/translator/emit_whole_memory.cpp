@@ -118,6 +118,15 @@ Xbyak::Address Emitter::memory_of(const WholeMove& m, unsigned e, unsigned s, in
     return ptr[rsi + WholeMove::at[s] + (static_cast<int>(m.move.plus[e]) + plus)];
 }
 
+/// rsi: where the wave's LDS is on the host; rdx: the last offset from which so many bytes are in it, for each element.
+void Emitter::find_lds(const PlainMove& move, int span, const Xbyak::Label& outside) {
+    const uint32_t last = std::max(move.plus[0], move.routine.elements == 2 ? move.plus[1] : 0) + static_cast<uint32_t>(span);
+    mov(rsi, ptr[r12 + static_cast<int>(offsetof(CodeFrame, lds))]);
+    mov(edx, ptr[r12 + static_cast<int>(offsetof(CodeFrame, lds_bytes))]);
+    sub(rdx, last);
+    jb(outside, T_NEAR);
+}
+
 /// Dwords w and w + 1 of elements that are 8 bytes apart.
 void Emitter::load_pairs(const WholeMove& m, unsigned e, unsigned first, unsigned s) {
     const int plus = static_cast<int>(4 * first);
@@ -267,11 +276,7 @@ void Emitter::whole_move(const BasicBlock& block, size_t step) {
     const auto look_up = [=, this](int span, const Xbyak::Label& slow, const Xbyak::Label& miss) {
         for (unsigned s = 0; s < kStrips; ++s) first_lane(at[s].cvt32(), low[s], inst.vaddr, s);
         if (!kind.global) {
-            const uint32_t last = std::max(move.plus[0], kind.elements == 2 ? move.plus[1] : 0) + static_cast<uint32_t>(span);
-            mov(rsi, ptr[r12 + static_cast<int>(offsetof(CodeFrame, lds))]);
-            mov(edx, ptr[r12 + static_cast<int>(offsetof(CodeFrame, lds_bytes))]);
-            sub(rdx, last);
-            jb(slow, T_NEAR);
+            find_lds(move, span, slow);
         } else {
             global_base(inst);
             if (kind.high) {

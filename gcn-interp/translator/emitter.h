@@ -86,7 +86,7 @@ struct VectorOp {
     int mask_in = -1, mask_out = -1;  ///< pairs of SGPRs
 };
 
-/// A block is generated twice: for waves of which all lanes are on (emit_whole.cpp), and for others (emitter.cpp).
+/// A block is generated for any lanes (emitter.cpp), and for waves of which all lanes are on: in versions (emit_whole.cpp).
 /// Registers: rbx wave, rbp its VGPRs, r12 frame, r13 instructions left, r14 address of the page of code.
 /// rax, rcx, rdx, rsi, rdi are free in an instruction; r8 to r11 collect the masks that a segment writes.
 class Emitter : public Xbyak::CodeGenerator {
@@ -206,7 +206,7 @@ private:
     void choose(const BasicBlock& block);
     void jump_if_taken(Op branch, const Xbyak::Label& taken);
 
-    // All lanes on: see emit_whole.cpp
+    // All lanes on: see plan_whole.cpp and emit_whole.cpp
     struct WholeBlock;
     struct Version;
     void set_whole(bool whole);
@@ -267,6 +267,7 @@ private:
     void give_up(const BasicBlock& block, size_t step, Xbyak::Label& where);
     bool affine_move(const BasicBlock& block, size_t step);
     void find_strips(bool loads, int span);
+    void find_lds(const PlainMove& move, int span, const Xbyak::Label& outside);
     void check_affine_rows(const Affine& affine, const Xbyak::Label& otherwise);
     void lanes_from_first(const Xbyak::Zmm& to, unsigned first, unsigned strip);
     void forget_lanes(unsigned vgpr);

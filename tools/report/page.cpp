@@ -97,7 +97,8 @@ std::string about(const NamedRun& named) {
     std::string out = "<dl>\n";
     out +=
         entry("results", fmt::format("{}, {}", named.name,
-                                     m.source == "sim" ? "simulated (modelled time)" : "measured in a guest (modelled time)"));
+                                     m.source == "sim" ? "simulated (modelled time)"
+                                                       : fmt::format("measured in a guest with {} (modelled time)", m.chip)));
     out += entry("size", fmt::format("{} configuration{}, {} samples, {} pre-emptions", run.configurations.size(),
                                      run.configurations.size() == 1 ? "" : "s", samples, preemptions));
     out += entry(what.preemptions ? "pre-emption p50" : "latency p50", range(p50));

@@ -302,8 +302,14 @@ results::MeasuredRun describe(const sim::Experiment& experiment, const Measured&
 }
 
 results::Manifest manifest(const Options& options, const std::string& text, const sim::Experiment& experiment) {
-    results::Manifest out{lyra_version(),  "measure", fs::path(options.spec).stem().string(), text, results::hash_text(text),
-                          experiment.seed, {}};
+    results::Manifest out{lyra_version(),
+                          "measure",
+                          fs::path(options.spec).stem().string(),
+                          text,
+                          results::hash_text(text),
+                          experiment.seed,
+                          {},
+                          options.guest.chip};
     out.seed = options.seed.value_or(out.seed);
 #define TIMING(name, ...) out.timing.emplace_back(#name, experiment.timing.name);
 #include "common/timing.def"

@@ -108,6 +108,7 @@ std::string to_line(const Manifest& manifest) {
     out["lyra"] = manifest.lyra;
     out["source"] = manifest.source;
     out["name"] = manifest.name;
+    if (manifest.chip != kChips[0].name) out["chip"] = manifest.chip;
     out["seed"] = manifest.seed;
     out["spec_hash"] = manifest.spec_hash;
     out["spec"] = manifest.spec;

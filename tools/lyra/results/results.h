@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "facts/chips.h"
 #include "scheduler/sim/experiment.h"
 #include "scheduler/sim/metrics.h"
 
@@ -34,6 +35,7 @@ struct Manifest {
     std::string spec_hash;  ///< hash_text() of it
     uint64_t seed = 0;
     std::vector<std::pair<std::string, uint64_t>> timing;  ///< the table in use; a configuration may sweep some of it
+    std::string chip = kChips[0].name;  ///< what the GPU was; a file names it when it is another one than this
 
     bool operator==(const Manifest&) const = default;
 };

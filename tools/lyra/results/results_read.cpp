@@ -81,6 +81,8 @@ Manifest read_manifest(const Object& in) {
     m.source = in.text("source");
     if (m.source != "sim" && m.source != "measure") throw Error("source has to be \"sim\" or \"measure\"");
     m.name = in.text("name");
+    if (in.has("chip")) m.chip = in.text("chip");
+    if (find_chip(m.chip) == nullptr) throw Error(fmt::format("there is no chip '{}'", m.chip));
     m.seed = in.whole("seed");
     m.spec = in.text("spec");
     m.spec_hash = in.text("spec_hash");

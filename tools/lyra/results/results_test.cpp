@@ -254,6 +254,18 @@ std::string output_of_job(sim::Configuration configuration, unsigned seed, const
            to_line(RawRun{configuration.experiment.samples, run.run});
 }
 
+TEST(Results, TheChipIsNamedWhenItIsNotTheFirst) {
+    const std::string first = output_of_job(sim::read_spec(kMeasured, "m.toml")[0], 0, some_runs(1)[0]);
+    EXPECT_EQ(first.find("\"chip\""), std::string::npos);
+    EXPECT_EQ(read(first, "job")[0].manifest.chip, "gfx900");
+    Manifest manifest = read(first, "job")[0].manifest;
+    manifest.chip = "gfx90a";
+    const std::string rest = first.substr(first.find('\n') + 1);
+    EXPECT_EQ(read(to_line(manifest) + rest, "job")[0].manifest, manifest);
+    manifest.chip = "gfx9";
+    EXPECT_THROW(read(to_line(manifest) + rest, "job"), std::runtime_error);
+}
+
 TEST(Results, SeedsOfJobsGiveWhatTheyGiveTogether) {
     const sim::Configuration configuration = sim::read_spec(kMeasured, "m.toml")[1];
     const std::vector<MeasuredRun> runs = some_runs(3);
