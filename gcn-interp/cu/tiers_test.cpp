@@ -135,7 +135,8 @@ TEST_F(Tiers, AStartedGroupHasItsIdsOnlyWhereItBegins) {
     WorkgroupLaunch launch = simple(
         "v_add_u32 v0, 0x40, v0\n s_mov_b32 s6, 0\n v_mov_b32 v1, 0\n"
         "again: v_lshlrev_b32 v2, 2, v0\n global_load_dword v4, v2, s[0:1]\n s_waitcnt 0\n v_add_u32 v1, v1, v4\n"
-        "v_mov_b32 v2, v1\n s_add_i32 s6, s6, 1\n s_cmp_lt_u32 s6, 8\n s_cbranch_scc1 again\n v_lshlrev_b32 v2, 2, v0\n global_store_dword v2, "
+        "v_mov_b32 v2, v1\n s_add_i32 s6, s6, 1\n s_cmp_lt_u32 s6, 8\n s_cbranch_scc1 again\n v_lshlrev_b32 v2, 2, v0\n "
+        "global_store_dword v2, "
         "v1, s[0:1]");
     launch.rsrc1 |= 0xf0u << 12;
     cu.invalidate_code();
