@@ -179,7 +179,7 @@ void no_effect(ExecContext&, Wave&, const Inst&) {}
 template <Op kOp>
 constexpr WaveFn mubuf_function() {
     constexpr MemoryShape kMove = memory_shape(kOp);
-    if constexpr (info(kOp).profile == &profile::NONE && !info(kOp).has(flag::LdsDma)) {
+    if constexpr (info(kOp).profile->none() && !info(kOp).has(flag::LdsDma)) {
         return no_effect;
     } else if constexpr (kOp == Op::buffer_store_lds_dword) {
         return store_from_lds;

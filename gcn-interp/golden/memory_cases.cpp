@@ -80,9 +80,9 @@ struct Encoder {
     }
     void mubuf() {
         word[0] = 0xe0000000u | code() << 18;
-        if (info.profile == &profile::NONE && !info.has(flag::LdsDma)) return;  // caches
+        if (info.profile->none() && !info.has(flag::LdsDma)) return;  // caches
         buffer_fields();
-        const bool only_lds = info.profile == &profile::NONE;
+        const bool only_lds = info.profile->none();
         if (only_lds) word[0] &= ~0x3000u;
         if (only_lds || (info.has(flag::LdsDma) && one_in(random, 5)))
             word[0] |= 1 << 16;

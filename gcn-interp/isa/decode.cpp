@@ -434,7 +434,7 @@ private:
         if (row_->has(flag::Load) || (row_->has(flag::Atomic) && inst_.glc)) inst_.dst = data;
     }
     void mubuf() {
-        if (row_->profile == &profile::NONE && !row_->has(flag::LdsDma)) return cache_control();
+        if (row_->profile->none() && !row_->has(flag::LdsDma)) return cache_control();
         inst_.imm = get<MUBUF_offset>();
         inst_.offen = get<MUBUF_offen>();
         inst_.idxen = get<MUBUF_idxen>();
@@ -446,7 +446,7 @@ private:
         inst_.tfe = !has_acc() && get<MUBUF_tfe>();
         need(!inst_.lds || (row_->has(flag::LdsDma) && !inst_.acc));
         need(!inst_.tfe || (!inst_.lds && !row_->has(flag::Atomic)));
-        const bool lds_only = row_->profile == &profile::NONE;
+        const bool lds_only = row_->profile->none();
         if (lds_only) need(inst_.lds && !inst_.offen && !inst_.idxen);
         buffer(row_->has(flag::Load) ? row_->dst_dwords() : dwords(1));
     }

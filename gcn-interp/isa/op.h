@@ -57,6 +57,8 @@ struct Profile {
         while (n < 3 && src[n] != Type::NONE) ++n;
         return n;
     }
+    /// No operand. GCC with -fsanitize=undefined compares no addresses at compile time.
+    constexpr bool none() const { return dst == Type::NONE && sources() == 0; }
 };
 
 namespace profile {
