@@ -294,8 +294,9 @@ std::shared_ptr<Translator> make_translator(Chip chip) {
     if (wanted != nullptr && std::string_view(wanted) == "off") return nullptr;
     if (facts_of(chip).acc_vgprs) return nullptr;  // generated code does not know of AccVGPRs, nor of packed f32
     Translator::Options options;
+    if (wanted != nullptr && std::string_view(wanted) == "avx2" && supported(Backend::Avx2)) options.backend = Backend::Avx2;
     if (Shadow::wanted()) options.hot = 0;  // all that runs is compared
-    auto translator = Translator::supported() ? std::make_shared<Translator>(chip, options) : nullptr;
+    auto translator = options.backend ? std::make_shared<Translator>(chip, options) : nullptr;
     return translator && translator->usable() ? translator : nullptr;
 }
 

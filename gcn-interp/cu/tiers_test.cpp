@@ -8,17 +8,15 @@
 #include "gcn-interp/cu/storage.h"
 #include "gcn-interp/cu/test_machine.h"
 #include "gcn-interp/exec/watch.h"
+#include "gcn-interp/testing/generated_backends.h"
 #include "gcn-interp/translator/translator.h"
 
 namespace lyra::gcn::test {
 namespace {
 
-class Tiers : public Machine {
+class Tiers : public Machine, public ::testing::WithParamInterface<Backend> {
 protected:
-    void SetUp() override {
-        if (!Translator::supported()) GTEST_SKIP() << "this host cannot run generated code";
-        cu.set_translator(&translator);
-    }
+    void SetUp() override { cu.set_translator(&translator); }
     /// 4 * lane + 100 to the data; MODE is the one that generated code wants.
     WorkgroupLaunch program() {
         WorkgroupLaunch launch = simple(
@@ -34,17 +32,19 @@ protected:
     }
     uint64_t generated() { return translator.counters().executed; }
 
-    Translator translator{Chip::gfx900, {size_t{1} << 20, 0, false}};
+    Translator translator{Chip::gfx900, {size_t{1} << 20, 0, false, false, GetParam()}};
 };
+INSTANTIATE_TEST_SUITE_P(OnThisHost, Tiers, ::testing::ValuesIn(generated_backends()), backend_name);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Tiers);
 
-TEST_F(Tiers, AProgramRunsAsGeneratedCode) {
+TEST_P(Tiers, AProgramRunsAsGeneratedCode) {
     run(program());
     expect_result();
     EXPECT_EQ(generated(), services.last.instructions);
     EXPECT_EQ(env.stats.get(Stat::translated_instructions), generated());
 }
 
-TEST_F(Tiers, CodeThatHasChangedIsGeneratedAnew) {
+TEST_P(Tiers, CodeThatHasChangedIsGeneratedAnew) {
     run(program());
     const uint64_t before = translator.counters().blocks;
     WorkgroupLaunch launch = simple("v_lshlrev_b32 v2, 2, v0\n v_mov_b32 v1, 7\n global_store_dword v2, v1, s[0:1]");
@@ -55,7 +55,7 @@ TEST_F(Tiers, CodeThatHasChangedIsGeneratedAnew) {
 }
 
 /// A loop in two pages. When the second one changes, the code that was generated from both is not entered again.
-TEST_F(Tiers, TheNextPageIsPartOfThePage) {
+TEST_P(Tiers, TheNextPageIsPartOfThePage) {
     WorkgroupLaunch launch = simple(
         "s_mov_b32 s4, 0\n v_mov_b32 v1, 0\n s_branch loop\n .org 0xff8\n"
         "loop: s_add_i32 s4, s4, 1\n v_add_u32 v1, 0x10000, v1\n s_cmp_lt_u32 s4, 10\n s_cbranch_scc1 loop\n"
@@ -85,7 +85,7 @@ TEST_F(Tiers, TheNextPageIsPartOfThePage) {
 }
 
 /// Where the waves before it have found their code is no longer where it is.
-TEST_F(Tiers, AStartedGroupFindsCodeThatHasChanged) {
+TEST_P(Tiers, AStartedGroupFindsCodeThatHasChanged) {
     WorkgroupLaunch launch = program();
     cu.prepare(launch);
     ASSERT_EQ(cu.reserve(1), 1u);
@@ -100,7 +100,7 @@ TEST_F(Tiers, AStartedGroupFindsCodeThatHasChanged) {
 
 /// A wave finds what all waves begin with in VGPRs where the one before it left something: in registers only, written back for
 /// a function of the interpreter, by a store that is not in place, by code for some lanes, by the interpreter.
-TEST_F(Tiers, AStartedGroupBeginsAsTheFirstOne) {
+TEST_P(Tiers, AStartedGroupBeginsAsTheFirstOne) {
     // Rounding in another way: all of it is interpreted.
     const std::string interpreted = "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 1\n";
     const std::string lefts[] = {interpreted, "", "v_readfirstlane_b32 s5, v5",
@@ -129,8 +129,8 @@ TEST_F(Tiers, AStartedGroupBeginsAsTheFirstOne) {
 
 /// A loop has code before the instructions in front of it have: its first register is the work-item id no longer. Nothing else
 /// is affine where it begins.
-TEST_F(Tiers, AStartedGroupHasItsIdsOnlyWhereItBegins) {
-    Translator late{Chip::gfx900, {size_t{1} << 20, 6, false}};
+TEST_P(Tiers, AStartedGroupHasItsIdsOnlyWhereItBegins) {
+    Translator late{Chip::gfx900, {size_t{1} << 20, 6, false, false, GetParam()}};
     cu.set_translator(&late);
     WorkgroupLaunch launch = simple(
         "v_add_u32 v0, 0x40, v0\n s_mov_b32 s6, 0\n v_mov_b32 v1, 0\n"
@@ -154,7 +154,7 @@ TEST_F(Tiers, AStartedGroupHasItsIdsOnlyWhereItBegins) {
 }
 
 /// Code far away can have the cache's entry of the code where waves begin.
-TEST_F(Tiers, AStartedGroupFindsCodeThatHasLeftTheCache) {
+TEST_P(Tiers, AStartedGroupFindsCodeThatHasLeftTheCache) {
     constexpr uint64_t kFar = kCode + 64 * kPageBytes;
     memory.put(kFar, assemble("v_lshlrev_b32 v2, 2, v0\n global_store_dword v2, v1, s[0:1]\n s_endpgm"));
     WorkgroupLaunch launch =
@@ -171,14 +171,14 @@ TEST_F(Tiers, AStartedGroupFindsCodeThatHasLeftTheCache) {
     EXPECT_GT(generated(), 0u);
 }
 
-TEST_F(Tiers, WithoutTheTranslatorNothingIsGenerated) {
+TEST_P(Tiers, WithoutTheTranslatorNothingIsGenerated) {
     cu.set_translator(nullptr);
     run(program());
     expect_result();
     EXPECT_EQ(generated(), 0u);
 }
 
-TEST_F(Tiers, CodeOfATranslatorThatIsGoneIsNotEntered) {
+TEST_P(Tiers, CodeOfATranslatorThatIsGoneIsNotEntered) {
     const WorkgroupLaunch launch = program();
     run(launch);
     const uint64_t before = generated();
@@ -189,7 +189,7 @@ TEST_F(Tiers, CodeOfATranslatorThatIsGoneIsNotEntered) {
     EXPECT_EQ(generated(), before);
 }
 
-TEST_F(Tiers, WatchedMemoryIsInterpreted) {
+TEST_P(Tiers, WatchedMemoryIsInterpreted) {
     Watchpoints watch;
     watch.points[0].valid = true;
     cu.set_watch(&watch);
@@ -198,7 +198,7 @@ TEST_F(Tiers, WatchedMemoryIsInterpreted) {
     EXPECT_EQ(generated(), 0u);
 }
 
-TEST_F(Tiers, OtherRoundingIsInterpreted) {
+TEST_P(Tiers, OtherRoundingIsInterpreted) {
     WorkgroupLaunch launch = program();
     launch.rsrc1 |= 1u << 12;  // FP_ROUND: up
     run(launch);
@@ -207,7 +207,7 @@ TEST_F(Tiers, OtherRoundingIsInterpreted) {
 }
 
 /// Loads and stores of every order of lanes, with all of them on and some: what the interpreter does to memory and LDS.
-TEST_F(Tiers, LanesInEveryOrderMoveWhatTheInterpreterMoves) {
+TEST_P(Tiers, LanesInEveryOrderMoveWhatTheInterpreterMoves) {
     constexpr uint64_t kWords = 0x340;
     ComputeUnit interpreted{env, memory, services, 4};
     // v4: offset of the lane, bytes; v0 is the lane
@@ -321,7 +321,7 @@ std::vector<std::array<uint64_t, kLanes>> nearly_alike(uint64_t data) {
 }
 
 // Addresses, data and results are in different 64 KiB each: generated code reads one TLB entry for so much.
-TEST_F(Tiers, WholeWavesMoveWhatTheInterpreterMoves) {
+TEST_P(Tiers, WholeWavesMoveWhatTheInterpreterMoves) {
     constexpr uint64_t kAddresses = kData + 0x30000, kLimitAt = TestMemory::kBase + MemoryAt4GiB::kAt + MemoryAt4GiB::kPages;
     constexpr std::pair<uint64_t, size_t> kParts[] = {
         {kData, 0x1000}, {kData + 0x20000, 0x1000}, {kLimitAt - 0x1000, 0x2000}, {TestMemory::kReadOnly - 0x1000, 0x2000}};
@@ -374,7 +374,7 @@ TEST_F(Tiers, WholeWavesMoveWhatTheInterpreterMoves) {
 
 /// Addresses that generated code computes once for the 16 lanes of a strip: where that does not hold for all of them, because
 /// the index changes its sign, a half passes 2^32 or bits meet, the wave goes on as the interpreter would.
-TEST_F(Tiers, AddressesOfStripsAreThoseOfTheirLanes) {
+TEST_P(Tiers, AddressesOfStripsAreThoseOfTheirLanes) {
     constexpr uint64_t kLimit = MemoryAt4GiB::kLimit, kResults = kData + 0x20000;
     constexpr std::pair<uint64_t, size_t> kParts[] = {
         {kData, 0x2000},
@@ -485,7 +485,7 @@ TEST_F(Tiers, AddressesOfStripsAreThoseOfTheirLanes) {
 
 /// Whoever looks at a wave that has faulted finds every register as the interpreter leaves it, also a carry that the next
 /// instructions replace, and VGPRs that generated code had in registers.
-TEST_F(Tiers, AFaultLeavesTheStateOfTheInterpreter) {
+TEST_P(Tiers, AFaultLeavesTheStateOfTheInterpreter) {
     for (const char* access : {"global_load_dword v6, v[8:9], off", "global_store_dwordx4 v[8:9], v[0:3], off"}) {
         WorkgroupLaunch launch = simple(std::string("v_mov_b32 v1, -9\n v_add_co_u32 v2, vcc, v1, v0\n v_mov_b32 v8, 0\n"
                                                     "v_mov_b32 v9, 0x77\n v_cvt_f64_i32 v[4:5], v0\n") +
@@ -515,8 +515,8 @@ TEST_F(Tiers, AFaultLeavesTheStateOfTheInterpreter) {
 }
 
 /// More code than fits: the rest is interpreted, and what is not used any more makes room.
-TEST_F(Tiers, AFullCodeMemoryIsNoFault) {
-    Translator little(Chip::gfx900, {size_t{8} << 10, 0, false});
+TEST_P(Tiers, AFullCodeMemoryIsNoFault) {
+    Translator little(Chip::gfx900, {size_t{8} << 10, 0, false, false, GetParam()});
     cu.set_translator(&little);
     for (unsigned n = 0; n < 40; ++n) {
         WorkgroupLaunch launch = simple("v_mov_b32 v1, " + std::to_string(1000 + n) +

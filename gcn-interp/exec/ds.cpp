@@ -285,7 +285,7 @@ struct QuickLds {
     static void run(ExecContext& ctx, const Inst& inst) {
         if (!inst.gds && moves<kBackend>(ctx, inst)) [[likely]]
             return;
-        OnLanes<kFn>::on(kBackend)(ctx, inst);
+        on_wave<kFn>(ctx, inst);
     }
 
 private:

@@ -168,7 +168,7 @@ struct QuickFlat {
                                              ctx.pages->tlb(wave.vmid, Access::Write))) [[likely]]
                 return;
         }
-        OnLanes<kFn>::on(kBackend)(ctx, inst);
+        on_wave<kFn>(ctx, inst);
     }
 };
 

@@ -39,7 +39,8 @@ void enter_lanes(ExecTable& table, Op op, Format format) {
     if constexpr (kFn != nullptr) table.set(op, format, OnLanes<kFn>::on(table.backend()));
 }
 
-/// Handlers that try a fast function and then another handler: Quick::run<kBackend>, not compiled for the back end itself.
+/// Handlers that try a fast function and then another handler, which is compiled once: Quick::run<kBackend>, not compiled for
+/// the back end itself.
 template <class Quick>
 void enter_quick(ExecTable& table, Op op, Format format) {
     switch (table.backend()) {

@@ -145,7 +145,7 @@ struct QuickBuffer {
     static void run(ExecContext& ctx, const Inst& inst) {
         if (moves<kBackend>(ctx, inst)) [[likely]]
             return;
-        OnLanes<kFn>::on(kBackend)(ctx, inst);
+        on_wave<kFn>(ctx, inst);
     }
 
 private:

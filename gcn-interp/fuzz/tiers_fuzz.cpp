@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // libFuzzer: random programs in random states on two compute units, one of which runs generated code. After every slice both
 // have executed as much, and every register and every byte of memory is the same.
+#include <array>
+#include <memory>
+
 #include "gcn-interp/fuzz/random_machine.h"
 #include "gcn-interp/translator/translator.h"
 
@@ -12,9 +15,13 @@ namespace {
 constexpr int kNotRun = 77;  ///< SKIP_RETURN_CODE of the test
 
 /// Every block is generated when it is first entered.
-std::shared_ptr<Translator> eager(lyra::Chip chip) {
-    return Translator::supported() ? std::make_shared<Translator>(chip, Translator::Options{size_t{4} << 20, 0, false})
-                                   : nullptr;
+std::unique_ptr<Translator> eager(lyra::Chip chip, Backend backend) {
+    return std::make_unique<Translator>(chip, Translator::Options{size_t{4} << 20, 0, false, false, backend});
+}
+/// For the widest back end that the host has, and for AVX2.
+using Translators = std::array<std::unique_ptr<Translator>, 2>;
+Translators eager(lyra::Chip chip) {
+    return {eager(chip, Translator::host().value_or(Backend::Avx2)), eager(chip, Backend::Avx2)};
 }
 
 void require_same(const Machine& a, const Machine& b) {
@@ -41,12 +48,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
     }
     static Machine interpreted[] = {Machine(lyra::Chip::gfx900, false), Machine(lyra::Chip::gfx906, false)};
     static Machine generated[] = {Machine(lyra::Chip::gfx900, false), Machine(lyra::Chip::gfx906, false)};
-    static const std::shared_ptr<Translator> translators[] = {eager(lyra::Chip::gfx900), eager(lyra::Chip::gfx906)};
+    static const Translators translators[] = {eager(lyra::Chip::gfx900), eager(lyra::Chip::gfx906)};
     Bytes first(data, size), second(data, size);
     const unsigned chip = first.below(2);
     second.below(2);
+    const unsigned backend = first.below(2);
+    second.below(2);
     Machine &a = interpreted[chip], &b = generated[chip];
-    b.cu->set_translator(translators[chip].get());
+    b.cu->set_translator(translators[chip][backend].get());
     prepare(first, a);
     prepare(second, b);
     uint64_t done = 0;

@@ -225,8 +225,6 @@ void Emitter::scalar_loads(std::span<const Inst* const> loads, Xbyak::Label& slo
         end = std::max(end, offset_of(*inst) + bytes_of(*inst));
     }
     const Inst& inst = *loads.front();
-    const Xbyak::Ymm half(scratch.getIdx());
-    const Xbyak::Xmm quarter(scratch.getIdx());
     unless_translations_changed(slow);
     mov(rax, scalar64(inst.saddr));
     and_(rax, -4);
@@ -251,10 +249,17 @@ void Emitter::scalar_loads(std::span<const Inst* const> loads, Xbyak::Label& slo
         switch (bytes_of(*each)) {
             case 4: mov(ecx, ptr[from]), mov(dword[to], ecx); break;
             case 8: mov(rcx, ptr[from]), mov(qword[to], rcx); break;
-            case 16: vmovdqu32(quarter, ptr[from]), vmovdqu32(ptr[to], quarter); break;
-            case 32: vmovdqu32(half, ptr[from]), vmovdqu32(ptr[to], half); break;
-            default: vmovdqu32(scratch, ptr[from]), vmovdqu32(ptr[to], scratch); break;
+            default: copy(to, from, bytes_of(*each), scratch); break;
         }
+    }
+}
+
+void Emitter::copy(const Xbyak::RegExp& to, const Xbyak::RegExp& from, int bytes, const Xbyak::Zmm& scratch) {
+    const auto move = [&](const auto& reg) { vmovdqu32(reg, ptr[from]), vmovdqu32(ptr[to], reg); };
+    switch (bytes) {
+        case 16: return move(Xbyak::Xmm(scratch.getIdx()));
+        case 32: return move(Xbyak::Ymm(scratch.getIdx()));
+        default: return move(scratch);
     }
 }
 

@@ -2,7 +2,6 @@
 // Which vector instructions have an emitter, and what each touches; step 6 of the data flow.
 #include <array>
 
-#include "gcn-interp/exec/transcendental.h"
 #include "gcn-interp/translator/emit_floats.h"
 #include "gcn-interp/translator/emit_lanes.h"
 #include "gcn-interp/wave/operand.h"
@@ -11,11 +10,6 @@ namespace lyra::gcn {
 namespace {
 
 using namespace lanes;
-
-struct Row {
-    EmitFn emit = nullptr;
-    bool float_clamp = false;  ///< takes the clamp bit as floats do
-};
 
 constexpr auto kMinI = LYRA_INSN(vpminsd);
 constexpr auto kMaxI = LYRA_INSN(vpmaxsd);
@@ -28,8 +22,8 @@ constexpr auto kMedU = [](Emitter& e, const Zmm& low, const Zmm& high, const Zmm
     e.vpminud(low, a, b), e.vpmaxud(high, a, b), e.vpminud(high, high, c), e.vpmaxud(low, low, high);
 };
 
-std::array<Row, kOpCount> make_rows() {
-    std::array<Row, kOpCount> rows{};
+EmitterRows make_rows() {
+    EmitterRows rows{};
     const auto set = [&](Op op, EmitFn emit) { rows[op_index(op)] = {emit, false}; };
     const auto set_float = [&](Op op, EmitFn emit) { rows[op_index(op)] = {emit, true}; };
     set(Op::v_mov_b32, unary<LYRA_INSN1(vmovdqa32)>);
@@ -174,10 +168,10 @@ bool within_strips(const Inst& inst) {
     return inst.src[0] >= kSrcVgpr0 && inst.src[0] != kNoOperand;
 }
 
-bool plain_format(const Inst& inst) {
+bool plain_format(const Inst& inst, bool has_dpp) {
     switch (inst.format) {
         case Format::VOP1_DPP:
-        case Format::VOP2_DPP: return within_strips(inst);
+        case Format::VOP2_DPP: return has_dpp && within_strips(inst);
         case Format::VOP1:
         case Format::VOP2:
         case Format::VOPC:
@@ -192,10 +186,14 @@ bool plain_format(const Inst& inst) {
 }  // namespace
 
 VectorOp vector_op(const Inst& inst, const CodeConfig& config) {
-    static const std::array<Row, kOpCount> kRows = make_rows();
-    const Row& how = kRows[op_index(inst.op)];
+    static const EmitterRows kRows = make_rows();
+    return vector_op(inst, config, kRows, true);
+}
+
+VectorOp vector_op(const Inst& inst, const CodeConfig& config, const EmitterRows& rows, bool has_dpp) {
+    const EmitterRow& how = rows[op_index(inst.op)];
     const InstInfo& row = info(inst.op);
-    if (how.emit == nullptr || !plain_format(inst) || inst.op_sel != 0 || (inst.clamp && !how.float_clamp)) return {};
+    if (how.emit == nullptr || !plain_format(inst, has_dpp) || inst.op_sel != 0 || (inst.clamp && !how.float_clamp)) return {};
     VectorOp op;
     op.inst = &inst;
     const auto note = [](ScalarSet& set, unsigned first, unsigned dwords) {
@@ -245,19 +243,19 @@ VectorOp vector_op(const Inst& inst, const CodeConfig& config) {
     return op;
 }
 
+transcendental::Routine Emitter::row_function(Op op) const {
+    const transcendental::Routines* const routines = transcendental::routines(Backend::Avx512);
+    return op == Op::v_exp_f32 ? routines->exp : op == Op::v_log_f32 ? routines->log : nullptr;
+}
+
 /// Functions that take a row: too long to be in place, and too costly for a call to matter.
 bool Emitter::transcendental(const Inst& inst) {
-    const transcendental::Routines* const routines = transcendental::routines(Backend::Avx512);
     const auto row_of = [&](unsigned number) { return ptr[rbp + static_cast<int>(number * sizeof(VgprRow))]; };
-    transcendental::Routine function = nullptr;
-    switch (inst.op) {
-        case Op::v_exp_f32: function = routines->exp; break;
-        case Op::v_log_f32: function = routines->log; break;
-        default: return false;
-    }
+    const transcendental::Routine function = row_function(inst.op);
     const bool plain =
         inst.format == Format::VOP1 || (inst.format == Format::VOP3 && (inst.neg | inst.abs) == 0 && !inst.clamp);
-    if (!plain || inst.src[0] < kSrcVgpr0 || inst.src[0] - kSrcVgpr0 >= config_.vgprs || inst.dst >= config_.vgprs)
+    if (function == nullptr || !plain || inst.src[0] < kSrcVgpr0 || inst.src[0] - kSrcVgpr0 >= config_.vgprs ||
+        inst.dst >= config_.vgprs)
         return false;
     lea(rdi, row_of(inst.dst));
     lea(rsi, row_of(inst.src[0] - kSrcVgpr0));

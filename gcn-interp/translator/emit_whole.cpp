@@ -65,7 +65,7 @@ void Emitter::whole_block(const BasicBlock& block, Version& here) {
 }
 
 /// Entered from outside: all that waves have is in memory.
-void Emitter::whole_entry(const BasicBlock& block) {
+void Emitter::entry(const BasicBlock& block) {
     const auto offset = static_cast<int32_t>(block.offset);
     WholeBlock& whole = whole_blocks_[offset];
     L(entry_labels_[offset]);

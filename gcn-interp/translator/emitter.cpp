@@ -98,13 +98,12 @@ Emitter::Output Emitter::generate(const Region& region, const Existing& existing
         std::vector<StepPlan>& plans = plans_[&each];
         for (const Step& step : each.steps) plans.push_back(plan_step(step));
     }
-    plan_affine(region);
-    plan_whole(region);
+    plan_region(region);
     for (const BasicBlock& each : region.blocks) block(each);
     for (const BasicBlock& each : region.blocks) {
         align(16);
         output_.entries.emplace_back(each.offset, static_cast<uint32_t>(getSize()));
-        whole_entry(each);
+        entry(each);
     }
     L(exit_);
     mov(rax, r13);
@@ -145,6 +144,13 @@ Emitter::Output Emitter::generate(const Region& region, const Existing& existing
     }
     output_.bytes = getSize();
     return output_;
+}
+
+VectorOp Emitter::plan_vector(const Inst& inst) const { return vector_op(inst, config_); }
+
+void Emitter::plan_region(const Region& region) {
+    plan_affine(region);
+    plan_whole(region);
 }
 
 Xbyak::Label& Emitter::pool(uint64_t bits) { return pool_[bits]; }

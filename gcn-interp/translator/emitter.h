@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The generator of AVX-512 code: registers that code may count on, strips of 16 lanes, and the registers in them; step 6 of the
-// data flow.
+// The generator of code: registers that code may count on, blocks and exits; and of AVX-512 code, in strips of 16 lanes, with
+// the registers in them; step 6 of the data flow. avx2_emitter.h has what is different with AVX2.
 #pragma once
 
 #include <array>
@@ -20,6 +20,7 @@
 
 #include "gcn-interp/exec/exec.h"
 #include "gcn-interp/exec/tlb.h"
+#include "gcn-interp/exec/transcendental.h"
 #include "gcn-interp/translator/config.h"
 #include "gcn-interp/translator/region.h"
 #include "gcn-interp/translator/scalar_use.h"
@@ -38,6 +39,8 @@ struct Circumstances {
     bool all_affine = false;  ///< for tests: also VGPRs that no address is computed from
 };
 
+inline constexpr unsigned kMaxMasks = 3;  ///< lane masks that one segment may write
+
 /// What generated code and its caller exchange. Generated code knows the offsets.
 struct CodeFrame {
     ExecContext* context = nullptr;
@@ -52,6 +55,7 @@ struct CodeFrame {
     bool rows_written = false;  ///< VGPRs may be others in memory than where the code was entered
     bool counts_ids = false;  ///< the wave begins here, and v0 is first_id plus the lane
     uint32_t first_id = 0;
+    std::array<uint64_t, kMaxMasks> masks;  ///< AVX2: lane masks that a segment writes, until it ends
 };
 
 /// @param target  address of a block's code. @return instructions that are left of the budget; wave.pc says where it is
@@ -65,7 +69,6 @@ inline constexpr unsigned kStripLanes = 16, kStrips = kLanes / kStripLanes;
 /// In place of a strip: a register with the first lane of each of the four strips, of an affine VGPR; or a mask of those.
 inline constexpr unsigned kFirstLanes = kStrips;
 inline constexpr uint64_t kFirstLaneBits = 0x0001'0001'0001'0001;  ///< of an EXEC
-inline constexpr unsigned kMaxMasks = 3;  ///< lane masks that one segment may write
 
 struct VectorOp;
 class Emitter;
@@ -155,15 +158,24 @@ public:
     Xbyak::Address scalar32(unsigned operand);
     Xbyak::Address scalar64(unsigned operand);
 
-private:
+protected:
+    // What depends on the back end
+    virtual VectorOp plan_vector(const Inst& inst) const;
+    virtual void plan_region(const Region& region);
+    virtual void vector_segment(const std::vector<VectorOp>& ops);
+    virtual bool memory(const BasicBlock& block, const Step& step, unsigned done);
+    virtual transcendental::Routine row_function(Op op) const;
+    /// 16 bytes or more from memory to memory.
+    virtual void copy(const Xbyak::RegExp& to, const Xbyak::RegExp& from, int bytes, const Xbyak::Zmm& scratch);
+    /// A block as it is entered from outside.
+    virtual void entry(const BasicBlock& block);
+
     struct Segment;
     void block(const BasicBlock& block);
     void steps(const BasicBlock& block, size_t first, size_t last);
-    void vector_segment(const std::vector<VectorOp>& ops);
     void vector_strips(const std::vector<VectorOp>& ops, unsigned first, unsigned count);
     Xbyak::Opmask exec_of(unsigned strip) const { return Xbyak::Opmask(whole_ ? 0 : strip == first_strip_ ? 1 : 7); }
     bool transcendental(const Inst& inst);
-    bool memory(const BasicBlock& block, const Step& step, unsigned done);
     bool global_memory(const Inst& inst, Xbyak::Label& slow);
     bool lds_memory(const Inst& inst, Xbyak::Label& slow);
     bool is_plain_scalar_load(const Inst& inst) const;
@@ -232,7 +244,6 @@ private:
     size_t whole_scalar_loads(const BasicBlock& block, size_t first);
     void whole_end(const BasicBlock& block);
     void whole_go(int32_t offset);
-    void whole_entry(const BasicBlock& block);
     bool stays_whole(const BasicBlock& block) const;
     bool is_mostly_calculation(const BasicBlock& block) const;
     bool is_long_calculation(const BasicBlock& block, size_t first, size_t end) const;
@@ -391,8 +402,18 @@ private:
 
 inline bool has_no_effect(const Inst& inst) { return inst.op == Op::s_nop || inst.op == Op::s_waitcnt; }
 
+/// How vector instructions are emitted, by operation.
+struct EmitterRow {
+    EmitFn emit = nullptr;
+    bool float_clamp = false;  ///< takes the clamp bit as floats do
+};
+using EmitterRows = std::array<EmitterRow, kOpCount>;
+
 /// How to emit a vector instruction, with what it touches; emit is nullptr when only the interpreter can.
+VectorOp vector_op(const Inst& inst, const CodeConfig& config, const EmitterRows& rows, bool has_dpp);
+/// With AVX-512, and with AVX2.
 VectorOp vector_op(const Inst& inst, const CodeConfig& config);
+VectorOp avx2_vector_op(const Inst& inst, const CodeConfig& config);
 ScalarOp scalar_op(const Inst& inst, const CodeConfig& config);
 
 }  // namespace lyra::gcn

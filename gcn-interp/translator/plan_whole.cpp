@@ -42,7 +42,7 @@ size_t Emitter::calculation_end(const BasicBlock& block, size_t first) const {
 
 Emitter::StepPlan Emitter::plan_step(const Step& step) const {
     const Inst& inst = step.inst;
-    StepPlan plan{.vector = vector_op(inst, config_), .scalar = {}, .move = {}, .scalar_load = false, .writes = {}};
+    StepPlan plan{.vector = plan_vector(inst), .scalar = {}, .move = {}, .scalar_load = false, .writes = {}};
     if (plan.vector.emit != nullptr) {
         if (inst.format != Format::VOPC && inst.dst != kNoOperand) note(plan.writes, inst.dst, info(inst.op).dst_dwords());
         return plan;

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "gcn-interp/exec/page_cache.h"
+#include "gcn-interp/translator/avx2_emitter.h"
 #include "gcn-interp/translator/emitter.h"
 #include "gcn-interp/translator/region.h"
 #include "gcn-interp/wave/backend.h"
@@ -30,6 +31,11 @@ uint64_t thread_ns() {
 
 uint64_t hash_of(std::span<const uint8_t> bytes) {
     return std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+std::unique_ptr<Emitter> make_emitter(Backend backend, uint8_t* buffer, size_t bytes, const CodeConfig& config) {
+    if (backend == Backend::Avx2) return std::make_unique<Avx2Emitter>(buffer, bytes, config);
+    return std::make_unique<Emitter>(buffer, bytes, config);
 }
 
 }  // namespace
@@ -93,8 +99,8 @@ void PageCode::generate(uint32_t offset, const Wave& wave) {
     // Versions of blocks may take more room than there is.
     for (uint32_t* const gave_up : {uses_affine_ ? &gave_up_ : nullptr, static_cast<uint32_t*>(nullptr)}) {
         try {
-            Emitter emitter(buffer, kBufferBytes, config_);
-            output = emitter.generate(unit->region, existing, {wave.vgpr, gave_up, translator_.options_.all_affine});
+            const auto emitter = make_emitter(*translator_.options_.backend, buffer, kBufferBytes, config_);
+            output = emitter->generate(unit->region, existing, {wave.vgpr, gave_up, translator_.options_.all_affine});
             break;
         } catch (const Xbyak::Error&) {
             output.reset();
@@ -150,7 +156,7 @@ PageCode* TranslatedPage::code(CodeConfig config) {
 }
 
 Translator::Translator(Chip chip, const Options& options)
-    : chip_(chip), options_(options), arena_(std::make_shared<CodeArena>(supported() ? options.code_bytes : 0)) {
+    : chip_(chip), options_(options), arena_(std::make_shared<CodeArena>(options.backend ? options.code_bytes : 0)) {
     if (!usable()) return;
     std::vector<uint8_t> buffer(kPageBytes);
     Emitter emitter(buffer.data(), buffer.size(), {});
@@ -159,8 +165,11 @@ Translator::Translator(Chip chip, const Options& options)
 }
 Translator::~Translator() = default;
 
-// LYRA_BACKEND names a narrower one: no. What a sanitized build leaves out of the interpreter does not matter.
-bool Translator::supported() { return host_backend() == kWidest && gcn::supported(Backend::Avx512); }
+// LYRA_BACKEND names a narrower one. A sanitized build has no AVX-512 in the interpreter, which does not matter here.
+std::optional<Backend> Translator::host() {
+    if (host_backend() == kWidest && gcn::supported(Backend::Avx512)) return Backend::Avx512;
+    return host_backend() == Backend::Portable ? std::nullopt : std::optional(Backend::Avx2);
+}
 
 uint64_t Translator::run(const uint8_t* code, ExecContext& ctx, uint64_t page_va, uint64_t budget, uint64_t& stopped_at,
                          const WorkItemIds* ids) const {

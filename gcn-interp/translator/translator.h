@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "gcn-interp/exec/exec.h"
 #include "gcn-interp/translator/code_arena.h"
 #include "gcn-interp/translator/config.h"
+#include "gcn-interp/wave/backend.h"
 #include "gcn-interp/wave/begin.h"
 
 namespace lyra::gcn {
@@ -96,13 +98,15 @@ public:
         uint8_t hot = 50;  ///< entries after which a block is generated
         bool limited = true;  ///< how much is generated depends on how much runs
         bool all_affine = false;  ///< see Circumstances
+        std::optional<Backend> backend = host();  ///< Avx512 or Avx2; nullopt: none, and no code is generated
     };
     explicit Translator(Chip chip) : Translator(chip, Options{}) {}
     Translator(Chip chip, const Options& options);
     ~Translator();
 
-    /// This host can run generated code: AVX-512, and memory that may be executed.
-    static bool supported();
+    /// What code of this host is generated for; nullopt: nothing that it can run.
+    static std::optional<Backend> host();
+    static bool supported() { return host().has_value(); }
     bool usable() const { return arena_->capacity() != 0; }
 
     std::shared_ptr<TranslatedPage> page(const PagesOfCode& from);

@@ -8,6 +8,7 @@
 
 #include "gcn-interp/exec/then.h"
 #include "gcn-interp/fuzz/random_program.h"
+#include "gcn-interp/testing/generated_backends.h"
 #include "gcn-interp/translator/emitter.h"
 #include "gcn-interp/translator/region.h"
 
@@ -97,11 +98,13 @@ uint64_t interpret(const std::vector<uint8_t>& page, State& state, uint64_t limi
     return done;
 }
 
-class TranslatorTest : public ::testing::Test {
+class TranslatorTest : public ::testing::TestWithParam<Backend> {
 protected:
-    void SetUp() override {
-        if (!translator.usable()) GTEST_SKIP() << "this host cannot run generated code";
+    void SetUp() override { ASSERT_TRUE(translator.usable()); }
+    VectorOp emitter_of(const Inst& inst, const CodeConfig& config) const {
+        return GetParam() == Backend::Avx2 ? avx2_vector_op(inst, config) : vector_op(inst, config);
     }
+    bool add_plain(fuzz::Bytes& bytes, std::vector<uint32_t>& code, const CodeConfig& config) const;
     static std::vector<uint8_t> page_of(const std::vector<uint32_t>& words) {
         std::vector<uint8_t> page(kPageBytes);
         std::memcpy(page.data(), words.data(), words.size() * 4);
@@ -117,11 +120,13 @@ protected:
         return text;
     }
 
-    Translator translator{Chip::gfx900, {size_t{4} << 20, 0, false, true}};
+    Translator translator{Chip::gfx900, {size_t{4} << 20, 0, false, true, GetParam()}};
 };
+INSTANTIATE_TEST_SUITE_P(OnThisHost, TranslatorTest, ::testing::ValuesIn(generated_backends()), backend_name);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TranslatorTest);
 
 /// A random instruction without memory, messages or jumps; mostly one that has an emitter.
-bool add_plain(fuzz::Bytes& bytes, std::vector<uint32_t>& code, const CodeConfig& config) {
+bool TranslatorTest::add_plain(fuzz::Bytes& bytes, std::vector<uint32_t>& code, const CodeConfig& config) const {
     std::vector<uint32_t> words;
     for (unsigned tries = 0; tries < 200; ++tries) {
         words.clear();
@@ -132,7 +137,7 @@ bool add_plain(fuzz::Bytes& bytes, std::vector<uint32_t>& code, const CodeConfig
             continue;
         const InstInfo& row = info(inst.op);
         if (row.has(flag::ReadsControl | flag::WritesControl | flag::ReadsHwreg | flag::WritesHwreg)) continue;
-        const bool known = vector_op(inst, config).emit != nullptr || scalar_op(inst, config).emit != nullptr;
+        const bool known = emitter_of(inst, config).emit != nullptr || scalar_op(inst, config).emit != nullptr;
         if (!known && !bytes.one_in(12)) continue;
         code.insert(code.end(), words.begin(), words.end());
         return true;
@@ -239,7 +244,7 @@ Program without(Program program, size_t which) {
     return program;
 }
 
-TEST_F(TranslatorTest, RandomProgramsDoWhatTheInterpreterDoes) {
+TEST_P(TranslatorTest, RandomProgramsDoWhatTheInterpreterDoes) {
     constexpr uint64_t kBudget = 300;
     uint64_t translated = 0;
     // @return what differs after a program on a random wave
@@ -299,7 +304,7 @@ TEST_F(TranslatorTest, RandomProgramsDoWhatTheInterpreterDoes) {
     EXPECT_GT(translated, programs);
 }
 
-TEST_F(TranslatorTest, ALoopThatCrossesAPageIsOneRegion) {
+TEST_P(TranslatorTest, ALoopThatCrossesAPageIsOneRegion) {
     constexpr uint32_t kLoop = kPageBytes - 8;
     const uint32_t words[] = {0x80008100,  // s_add_u32 s0, s0, 1
                               0x680000ff, 0x00012345,  // v_add_u32 v0, 0x12345, v0: half of it in each page
@@ -332,7 +337,7 @@ TEST_F(TranslatorTest, ALoopThatCrossesAPageIsOneRegion) {
 }
 
 /// Two pages of what takes most code: the buffer holds it, with all that stands behind.
-TEST_F(TranslatorTest, TheLongestRegionIsGenerated) {
+TEST_P(TranslatorTest, TheLongestRegionIsGenerated) {
     static constexpr uint32_t kMoves[][2] = {{0xdc5c8000, 0x047f0000},  // global_load_dwordx4 v[4:7], v[0:1], off
                                              {0xdc7c8000, 0x007f0400},  // global_store_dwordx4 v[0:1], v[4:7], off
                                              {0xdc548000, 0x04040002}};  // global_load_dwordx2 v[4:5], v2, s[4:5]
@@ -345,7 +350,7 @@ TEST_F(TranslatorTest, TheLongestRegionIsGenerated) {
     }
 }
 
-TEST_F(TranslatorTest, BlocksAndTheTimeThatTheyTookAreCounted) {
+TEST_P(TranslatorTest, BlocksAndTheTimeThatTheyTookAreCounted) {
     const Translator::Generated before = Translator::generated_by_process();
     const auto shared = translator.page({page_of({0x7e000280, 0xbf810000}), {}, false});  // v_mov_b32 v0, 0; s_endpgm
     ASSERT_NE(shared->code({kSgprs, kVgprs})->at(0, State().wave), nullptr);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// The generator of AVX2 code. Blocks, exits and scalar instructions are those of the other one; step 6 of the data flow.
+//
+// Vector instructions that follow one another are a loop over eight strips of eight lanes, so that code is short and iterations
+// run side by side. A lane mask is a register with all bits of its lanes; in memory it is a byte for each strip. Each loop is
+// there twice: for waves of which all lanes are on, and for any lanes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "gcn-interp/translator/emitter.h"
+
+namespace lyra::gcn {
+
+/// In a loop r11 is the strip, r15 its bytes from the start of a row, r10 the table of lanes by mask.
+class Avx2Emitter final : public Emitter {
+public:
+    using Emitter::Emitter;
+    static constexpr unsigned kLanesOfStrip = 8, kStripsOfWave = kLanes / kLanesOfStrip;
+
+    // For the functions that emit instructions: as in Emitter ----------------------------------------------------------------
+
+    Xbyak::Ymm source(const VectorOp& op, unsigned n);
+    /// A 64-bit source: lanes 0, 1, 4, 5 and 2, 3, 6, 7.
+    struct Wide {
+        Xbyak::Ymm first, second;
+        bool may_change = false;  ///< registers of this instruction
+    };
+    Wide wide_source(const VectorOp& op, unsigned n);
+    Wide wide_temporary() { return {temporary(), temporary(), true}; }
+    Xbyak::Ymm low_half(const VectorOp& op, unsigned n);
+    Xbyak::Ymm high_half(const VectorOp& op, unsigned n);
+    Xbyak::Ymm temporary();
+    Xbyak::Ymm constant(uint32_t bits) { return load(What::Constant, bits); }
+    Xbyak::Ymm constant64(uint64_t bits) { return load(What::Constant64, bits); }
+    void define(unsigned vgpr, const Xbyak::Ymm& value);
+    void define_wide(unsigned vgpr, const Wide& value);
+    /// All bits of the lanes that are in the mask, and of others that are off.
+    Xbyak::Ymm mask(unsigned pair) { return load(What::Mask, pair); }
+    /// @param value  may hold anything in lanes that are off, and is changed
+    void define_mask(unsigned pair, const Xbyak::Ymm& value);
+
+private:
+    VectorOp plan_vector(const Inst& inst) const override { return avx2_vector_op(inst, config()); }
+    void plan_region(const Region& region) override;
+    void vector_segment(const std::vector<VectorOp>& ops) override;
+    bool memory(const BasicBlock& block, const Step& step, unsigned done) override;
+    transcendental::Routine row_function(Op op) const override;
+    void copy(const Xbyak::RegExp& to, const Xbyak::RegExp& from, int bytes, const Xbyak::Zmm& scratch) override;
+    void entry(const BasicBlock& block) override;
+
+    void strips(const std::vector<VectorOp>& ops);
+
+    enum class What : uint8_t { Nothing, Temporary, Vgpr, Scalar, Scalar64, Constant, Constant64, Mask };
+    struct Lanes {
+        What what = What::Nothing;
+        bool dirty = false, pinned = false;
+        uint64_t key = 0;
+    };
+    int find(What what, uint64_t key) const;
+    Xbyak::Ymm take();
+    Xbyak::Ymm load(What what, uint64_t key);
+    void fill(const Xbyak::Ymm& to, What what, uint64_t key);
+    void fill_mask(const Xbyak::Ymm& to, unsigned pair);
+    void write_back(unsigned reg);
+    void unpin();
+    size_t next_use(const Lanes& lanes) const;
+    Xbyak::Ymm operand(const VectorOp& op, unsigned number, unsigned half, unsigned dwords, bool is_float);
+    void with_sign(const Inst& inst, unsigned n, const Xbyak::Ymm& to, const Xbyak::Ymm& value, const Xbyak::Ymm& sign);
+    Xbyak::Address lanes_of(unsigned vgpr) { return ptr[rbp + r15 + static_cast<int>(vgpr * sizeof(VgprRow))]; }
+    Xbyak::RegExp written_mask(unsigned pair);
+
+    static constexpr unsigned kScratchLanes = 14, kExecLanes = 15;
+    std::array<Lanes, kScratchLanes> lanes_{};
+    bool all_ = false;  ///< the code is for waves of which all lanes are on
+    ScalarSet defined_masks_;  ///< in the strip so far
+};
+
+}  // namespace lyra::gcn
