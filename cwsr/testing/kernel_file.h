@@ -28,7 +28,7 @@ struct KernelFile {
     unsigned items() const { return group[0] * group[1] * group[2]; }
     unsigned waves() const { return (items() + 63) / 64; }
     /// COMPUTE_PGM_RSRC1: register counts, denormals on, DX10_CLAMP, IEEE
-    uint32_t rsrc1() const { return (vgprs / 4 - 1) | (sgprs / 16 - 1) * 2 << 6 | 0xc0u << 12 | 1u << 21 | 1u << 23; }
+    uint32_t rsrc1() const { return (vgprs / 4 - 1) | (sgprs / 16 - 1) * 2 << 6 | 0xf0u << 12 | 1u << 21 | 1u << 23; }
 };
 
 inline std::string text_of(const std::filesystem::path& path) {

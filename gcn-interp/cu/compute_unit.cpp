@@ -290,12 +290,14 @@ PageCode* ComputeUnit::generated_code(const Wave& wave, CodePage& page, uint64_t
 }
 
 std::shared_ptr<Translator> make_translator(Chip chip) {
-    const char* const wanted = std::getenv("LYRA_JIT");
-    if (wanted != nullptr && std::string_view(wanted) == "off") return nullptr;
+    const char* const named = std::getenv("LYRA_JIT");
+    const std::string_view wanted = named != nullptr ? named : "";
+    const auto has = [&](std::string_view word) { return wanted.find(word) != std::string_view::npos; };
+    if (has("off")) return nullptr;
     if (facts_of(chip).acc_vgprs) return nullptr;  // generated code does not know of AccVGPRs, nor of packed f32
     Translator::Options options;
-    if (wanted != nullptr && std::string_view(wanted) == "avx2" && supported(Backend::Avx2)) options.backend = Backend::Avx2;
-    if (Shadow::wanted()) options.hot = 0;  // all that runs is compared
+    if (has("avx2") && supported(Backend::Avx2)) options.backend = Backend::Avx2;
+    if (has("eager") || Shadow::wanted()) options.hot = 0;  // all that runs is compared
     auto translator = options.backend ? std::make_shared<Translator>(chip, options) : nullptr;
     return translator && translator->usable() ? translator : nullptr;
 }

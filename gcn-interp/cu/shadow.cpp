@@ -78,7 +78,8 @@ void Shadow::access(const uint64_t* va, uint64_t active, unsigned bytes, Access 
 
 uint64_t Shadow::interpret(ExecContext& ctx, CodePage& page, uint64_t page_va, uint64_t limit, uint64_t& stopped_at) {
     uint64_t done = 0;
-    while (done < limit && (ctx.wave.pc & ~(kPageBytes - 1)) == page_va) {
+    // A MODE that generated code does not know is the caller's, as are indexed and skipped instructions.
+    while (done < limit && (ctx.wave.pc & ~(kPageBytes - 1)) == page_va && may_run_translated(ctx.wave)) {
         const uint64_t pc = ctx.wave.pc;
         const CodeEntry* const entry = page.at(*port_, pc);
         if (entry == nullptr || entry->fn == nullptr || happens_once(entry->inst)) break;

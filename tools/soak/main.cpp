@@ -80,8 +80,12 @@ public:
         finish();
     }
     void report() {
-        fmt::print("{} pre-emptions of {} waves, {} batches of work done once, {} unmaps, {} snapshots, seed {}\n", preempted_,
-                   waves_, batches_, unmaps_, snapshots_, seed_);
+        const double translated = static_cast<double>(env.stats.get(Stat::translated_instructions)) /
+                                  static_cast<double>(std::max<uint64_t>(env.stats.get(Stat::instructions), 1));
+        fmt::print(
+            "{} pre-emptions of {} waves, {} batches of work done once, {} unmaps, {} snapshots, {:.0f} % of the "
+            "instructions by generated code, seed {}\n",
+            preempted_, waves_, batches_, unmaps_, snapshots_, 100 * translated, seed_);
     }
 
 private:
