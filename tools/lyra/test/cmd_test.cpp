@@ -246,7 +246,8 @@ Outcome run_isa_proof(const IsaProof& proof) try {
 void test_isa(const Options& options, Report& report) {
     Progress progress;
     std::map<std::string, std::string> failed_builds;
-    for (const IsaProof& proof : isa_proofs()) {
+    const std::vector<IsaProof> proofs = isa_proofs();
+    for (const IsaProof& proof : proofs) {
         if (failed_builds.count(proof.program)) continue;
         progress.show(fmt::format("building {} ...", proof.program));
         failed_builds[proof.program] = build_isa_proof(options, proof.program);
@@ -258,7 +259,7 @@ void test_isa(const Options& options, Report& report) {
         report.add(outcome.group, outcome.name, outcome.verdict, outcome.detail);
     };
     std::vector<const IsaProof*> side_by_side;
-    for (const IsaProof& proof : isa_proofs()) {
+    for (const IsaProof& proof : proofs) {
         if (const std::string& log = failed_builds[proof.program]; !log.empty()) {
             tell({"isa", proof.name, Verdict::Failed, log});
         } else if (!proof.alone) {
