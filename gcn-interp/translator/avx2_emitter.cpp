@@ -52,17 +52,6 @@ transcendental::Routine Avx2Emitter::row_function(Op op) const {
     }
 }
 
-bool Avx2Emitter::memory(const BasicBlock& block, const Step& step, unsigned done) {
-    Xbyak::Label slow, end;
-    const Inst& inst = step.inst;
-    if (!global_memory(inst, slow) && !lds_memory(inst, slow) && !scalar_memory(inst, slow, zmm0)) return false;
-    jmp(end, T_NEAR);
-    L(slow);
-    call_handler(block, step, done);
-    L(end);
-    return true;
-}
-
 // Loops -------------------------------------------------------------------------------------------------------------------
 
 void Avx2Emitter::vector_segment(const std::vector<VectorOp>& ops) {

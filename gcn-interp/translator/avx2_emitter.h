@@ -50,7 +50,14 @@ private:
     transcendental::Routine row_function(Op op) const override;
     void copy(const Xbyak::RegExp& to, const Xbyak::RegExp& from, int bytes, const Xbyak::Zmm& scratch) override;
     void entry(const BasicBlock& block) override;
+    void emit_routines() override;
+    void keep_high(const Xbyak::Reg32& high) override;
+    void keep_window(const Xbyak::Reg32& first, const Xbyak::Reg32& last) override;
 
+    bool quick_move(const Inst& inst, Xbyak::Label& slow, Xbyak::Label& end);
+    void move(const Routine& routine);
+    void move_all(const Routine& routine, Xbyak::Label& otherwise);
+    void move_line_of_strip(const Routine& routine, unsigned strip);
     void strips(const std::vector<VectorOp>& ops);
 
     enum class What : uint8_t { Nothing, Temporary, Vgpr, Scalar, Scalar64, Constant, Constant64, Mask };

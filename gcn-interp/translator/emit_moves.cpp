@@ -367,7 +367,7 @@ void Emitter::find_window(const Routine& routine) {
     mov(r8d, ptr[rsi + rax * 4]);
     if (routine.high) {
         mov(eax, ptr[rdx + rax * 4]);
-        vpbroadcastd(zmm18, eax);
+        keep_high(eax);
         shl(rax, 32);
         add(rdi, rax);
     }
@@ -395,8 +395,7 @@ void Emitter::find_window(const Routine& routine) {
     sub(r8, r10);
     sub(rdi, r8);
     sub(r11, r10);
-    vpbroadcastd(zmm16, r10d);
-    vpbroadcastd(zmm17, r11d);
+    keep_window(r10d, r11d);
 }
 
 void Emitter::emit_routines() {

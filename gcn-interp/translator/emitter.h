@@ -167,6 +167,13 @@ protected:
     virtual transcendental::Routine row_function(Op op) const;
     /// 16 bytes or more from memory to memory.
     virtual void copy(const Xbyak::RegExp& to, const Xbyak::RegExp& from, int bytes, const Xbyak::Zmm& scratch);
+    virtual void emit_routines();
+    /// For routines: the high half of addresses, and the first and the last offset of the window, into all lanes of registers.
+    virtual void keep_high(const Xbyak::Reg32& high) { vpbroadcastd(zmm18, high); }
+    virtual void keep_window(const Xbyak::Reg32& first, const Xbyak::Reg32& last) {
+        vpbroadcastd(zmm16, first);
+        vpbroadcastd(zmm17, last);
+    }
     /// A block as it is entered from outside.
     virtual void entry(const BasicBlock& block);
 
@@ -201,7 +208,6 @@ protected:
     void tlb_refill(const Xbyak::Label& fails, bool loads);
     void tlb_entry(const Xbyak::Reg64& address, const Xbyak::Reg64& scratch, bool loads);
     void find_window(const Routine& routine);
-    void emit_routines();
     void call_routine(const Routine& routine, Xbyak::Label& slow);
     void store_lanes(const Xbyak::RegExp& row, const Xbyak::Zmm& value, const Xbyak::Opmask& lanes);
     bool global_strips(const Inst& inst, Xbyak::Label& slow);
