@@ -85,12 +85,15 @@ bool Reader::take_words(std::span<const uint32_t> stack) {
 
 bool Reader::take_wave(uint32_t word_of_wave, uint32_t state) {
     WaveImage wave;
-    wave.vgprs = (bits(state, 0, 6) + 1) * 4;
+    const ChipFacts& chip = facts_of(queue.chip);
+    wave.vgprs = (bits(state, 0, 6) + 1) * chip.vgpr_granule;
+    if (chip.acc_vgprs) wave.acc_first = (bits(state, 24, 6) + 1) * 4;
+    if (wave.acc_first > wave.vgprs) return wrong("AccVGPRs begin behind the last register");
     wave.sgprs = (bits(state, 6, 3) + 1) * 16 - 16;  // the block of TTMPs is not among them
     wave.first = bit(word_of_wave, 17);
     wave.last = bit(word_of_wave, 16);
-    wave.lds_bytes = wave.first ? bits(state, 9, 9) * 512 : 0;
-    wave.engine = bits(word_of_wave, 11, 2);
+    wave.lds_bytes = wave.first ? bits(state, 9, chip.acc_vgprs ? 8 : 9) * 512 : 0;
+    wave.engine = chip.acc_vgprs ? bits(word_of_wave, 9, 3) : bits(word_of_wave, 11, 2);
     wave.scratch_slot = bits(word_of_wave, 0, 9);
     wave.scratch_en = bit(word_of_wave, 15);
     const uint64_t size = wave.vgprs * 256ull + wave.sgprs * 4ull + 128 + wave.lds_bytes + 64;
@@ -242,8 +245,13 @@ std::optional<uint64_t> register_address(const WaveImage& wave, ImageRegister na
         if (number >= count) return std::nullopt;
         return from + number * 4ull;
     };
+    const auto row = [&](unsigned first, unsigned count) -> std::optional<uint64_t> {
+        if (number >= count) return std::nullopt;
+        return wave.record + (first + number) * 256ull;
+    };
     switch (name) {
-        case ImageRegister::Vgpr: return number < wave.vgprs ? std::optional(wave.record + number * 256ull) : std::nullopt;
+        case ImageRegister::Vgpr: return row(0, wave.acc_first != 0 ? wave.acc_first : wave.vgprs);
+        case ImageRegister::AccVgpr: return row(wave.acc_first, wave.acc_first != 0 ? wave.vgprs - wave.acc_first : 0);
         case ImageRegister::Sgpr: return one_of(sgprs, usable - 6);
         case ImageRegister::Vcc: return one_of(sgprs + (usable - 2) * 4ull, 2);
         case ImageRegister::FlatScratch: return one_of(sgprs + (usable - 6) * 4ull, 2);

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "facts/chips.h"
+
 namespace lyra::cwsr {
 
 /// What a saved wave does when it goes on.
@@ -25,7 +27,8 @@ struct WaveImage {
     unsigned group = 0;       ///< in the order of the control stack
     bool first = false, last = false;  ///< of its work-group
     uint64_t record = 0;      ///< bytes from the start of the save area
-    unsigned vgprs = 0, sgprs = 0;
+    unsigned vgprs = 0, sgprs = 0;  ///< AccVGPRs are among the VGPRs
+    unsigned acc_first = 0;   ///< of the VGPRs the first AccVGPR; 0: the chip has none
     uint32_t lds_bytes = 0;   ///< in this record; 0 when another wave has it
     unsigned engine = 0, scratch_slot = 0;
     bool scratch_en = false;
@@ -60,6 +63,7 @@ using ReadArea = std::function<bool(uint64_t offset, void* data, size_t size)>;
 
 /// What is known of the queue; a rule that needs something unknown is not checked.
 struct ImageQueue {
+    Chip chip = Chip::gfx900;
     uint32_t ring_bytes = 0;                       ///< AQL ring; 0: unknown, or another kind of queue
     std::optional<uint64_t> read_id, write_id;     ///< amd_queue_t: dispatches in [read, write) live
     uint32_t tmpring_size = 0;                     ///< amd_queue_t.compute_tmpring_size when the queue was suspended
@@ -76,14 +80,30 @@ struct ImageQueue {
 Image read_image(const ImageHeader& header, std::span<const uint32_t> stack, const ReadArea& read, const ImageQueue& queue);
 
 /// Registers of a wave as a debugger names them.
-enum class ImageRegister : uint8_t { Vgpr, Sgpr, Vcc, FlatScratch, XnackMask, M0, Pc, Exec, Status, Trapsts, Mode, Ttmp, Lds };
+enum class ImageRegister : uint8_t {
+    Vgpr,
+    AccVgpr,
+    Sgpr,
+    Vcc,
+    FlatScratch,
+    XnackMask,
+    M0,
+    Pc,
+    Exec,
+    Status,
+    Trapsts,
+    Mode,
+    Ttmp,
+    Lds
+};
 
-/// Bytes from the start of the save area. @param number of a VGPR (64 lanes from there on), SGPR, TTMP, half of a pair, or
-/// dword of LDS. @return nothing: the wave has no such register, or another name is its only one, as VCC's for the top SGPRs
+/// Bytes from the start of the save area. @param number of a VGPR or AccVGPR (64 lanes from there on), SGPR, TTMP, half of
+/// a pair, or dword of LDS. @return nothing: the wave has no such register, or another name is its only one, as VCC's for the
+/// top SGPRs
 std::optional<uint64_t> register_address(const WaveImage& wave, ImageRegister name, unsigned number = 0);
 
 struct DumpOptions {
-    bool registers = false;  ///< SGPRs and VGPRs
+    bool registers = false;  ///< SGPRs, VGPRs and AccVGPRs
     bool lds = false;
 };
 /// The waves as text: one line each, and what the options ask for.

@@ -30,16 +30,15 @@ public:
         line("  pc {:#x} exec {:#018x} status {:#010x} trapsts {:#010x} mode {:#010x} m0 {:#010x}", w.user_pc, w.exec, w.status,
              w.trapsts, w.mode, w.m0);
         const auto pair = [&](ImageRegister name) { return make64(word(w, name, 0), word(w, name, 1)); };
-        line("  vcc {:#018x} flat_scratch {:#x} xnack_mask {:#x} vgprs {} sgprs {} lds {}", pair(ImageRegister::Vcc),
-             pair(ImageRegister::FlatScratch), w.xnack_mask, w.vgprs, w.sgprs, w.lds_bytes);
+        line("  vcc {:#018x} flat_scratch {:#x} xnack_mask {:#x} vgprs {}{} sgprs {} lds {}", pair(ImageRegister::Vcc),
+             pair(ImageRegister::FlatScratch), w.xnack_mask, w.acc_first != 0 ? w.acc_first : w.vgprs,
+             w.acc_first != 0 ? fmt::format(" accvgprs {}", w.vgprs - w.acc_first) : std::string(), w.sgprs, w.lds_bytes);
         if (w.scratch_en) line("  scratch slot {} at {:#x}, {} bytes", w.scratch_slot, w.scratch_address, w.scratch_bytes);
     }
     void registers(const WaveImage& w) {
         row("  s", w, ImageRegister::Sgpr, w.sgprs, 8);
-        for (unsigned n = 0; n < w.vgprs; ++n) {
-            text_ += fmt::format("  v{:<4}", n);
-            words(register_address(w, ImageRegister::Vgpr, n).value(), 64);
-        }
+        rows('v', w, ImageRegister::Vgpr);
+        rows('a', w, ImageRegister::AccVgpr);
     }
     void lds(const WaveImage& w) {
         if (w.lds_bytes == 0) return;
@@ -62,6 +61,12 @@ private:
     uint32_t word(const WaveImage& w, ImageRegister name, unsigned number) {
         const auto address = register_address(w, name, number);
         return address ? word_at(*address) : 0;
+    }
+    void rows(char name, const WaveImage& w, ImageRegister kind) {
+        for (unsigned n = 0; const auto address = register_address(w, kind, n); ++n) {
+            text_ += fmt::format("  {}{:<4}", name, n);
+            words(*address, 64);
+        }
     }
     /// Registers by number, several to a line.
     void row(const char* name, const WaveImage& w, ImageRegister kind, unsigned count, unsigned per_line) {

@@ -31,7 +31,9 @@ struct Saved {
     std::vector<uint8_t> bytes;
     std::vector<WaveImage> waves;  ///< where things are
 
-    Saved() {
+    explicit Saved(Chip chip = Chip::gfx900) {
+        queue.chip = chip;
+        for (SavedGroup& group : groups) group.acc_first = facts_of(chip).acc_vgprs ? group.vgprs - 16 : 0;
         queue.ring_bytes = 16 * 64;
         queue.read_id = 14;
         queue.write_id = 18;
@@ -51,7 +53,7 @@ struct Saved {
         Area area;
         area.size = 0x100000;
         area.stack_size = kStackBytes;
-        ASSERT_EQ(lay_out(groups, area, stack), Fault::None);
+        ASSERT_EQ(lay_out(groups, area, stack, queue.chip), Fault::None);
         header = {area.stack_offset, kStackBytes - area.stack_offset, area.wave_end, area.wave_end - kStackBytes};
         bytes.assign(area.wave_end, 0);
         waves.clear();
@@ -61,6 +63,7 @@ struct Saved {
                 WaveImage wave;
                 wave.record = group.waves[n].record;
                 wave.vgprs = group.vgprs;
+                wave.acc_first = group.acc_first;
                 wave.sgprs = group.sgprs;
                 waves.push_back(wave);
                 const size_t last = waves.size() - 1;
@@ -125,6 +128,11 @@ const Rule kRules[] = {
     {"records end at {:#x}, the wave area begins at {:#x}", [](Saved& s) { s.stack.back() |= kEventBit; }},
     {"records reach below the save area",
      [](Saved& s) { s.stack[kHeaderWords] = StateWord::LdsBlocks::set(s.stack[kHeaderWords], 511); }},
+    {"AccVGPRs begin behind the last register",
+     [](Saved& s) {
+         s = Saved(Chip::gfx90a);
+         s.stack[kHeaderWords] = StateWord::AccFirst::set(s.stack[kHeaderWords], 24 / 4);
+     }},
     {"save area is not readable at {:#x}", [](Saved& s) { s.bytes.resize(s.waves[2].record); }},
     {"PC {:#x}", [](Saved& s) { s.put(1, R::Pc, 0x6002); }},
     {"PC {:#x}", [](Saved& s) { s.put(1, R::Pc, 0x10000, 1); }},
@@ -211,6 +219,45 @@ TEST(Image, SoundOneIsRead) {
     EXPECT_EQ(wave.scratch_address, 0x100000u + (4 + 2) * 4096);
     EXPECT_EQ(image.waves[1].lds_bytes, 0u) << "its leader has it";
     EXPECT_EQ(image.waves[1].number, 1u);
+}
+
+/// @source ROCdbgapi architecture.cpp, gfx90a: sizes in units of 8 with the AccVGPRs, which begin at a multiple of 4; the
+/// shader engine's place is another
+TEST(Image, OfGfx90aHasAccVgprsBehindItsVgprs) {
+    Saved saved(Chip::gfx90a);
+    saved.queue.shader_engines = 8;
+    saved.queue.tmpring_size = 32 | 4 << 12;
+    saved.groups[1].vgprs = 512;
+    saved.groups[1].acc_first = 256;
+    saved.groups[2].engine = 7;
+    saved.build();
+    const Image image = saved.read();
+    EXPECT_EQ(image.error, "");
+    ASSERT_EQ(image.waves.size(), 5u);
+    for (size_t n = 0; n < image.waves.size(); ++n) EXPECT_EQ(image.waves[n].record, saved.waves[n].record) << n;
+    EXPECT_EQ(image.waves[4].engine, 7u);
+    EXPECT_EQ(image.waves[4].scratch_address, 0x100000u + (4 * 7 + 2) * 4096);
+    const WaveImage& wave = image.waves[2];
+    EXPECT_EQ(wave.vgprs, 512u);
+    EXPECT_EQ(wave.acc_first, 256u);
+    EXPECT_EQ(register_address(wave, R::Vgpr, 255), wave.record + 255 * 256);
+    EXPECT_EQ(register_address(wave, R::Vgpr, 256), std::nullopt);
+    EXPECT_EQ(register_address(wave, R::AccVgpr, 0), wave.record + 256 * 256);
+    EXPECT_EQ(register_address(wave, R::AccVgpr, 255), wave.record + 511 * 256);
+    EXPECT_EQ(register_address(wave, R::AccVgpr, 256), std::nullopt);
+    EXPECT_EQ(register_address(wave, R::Sgpr, 0), wave.record + 512 * 256);
+    EXPECT_EQ(register_address(image.waves[0], R::AccVgpr, 0), image.waves[0].record + 8 * 256);
+    // Without AccVGPRs the words say something else.
+    saved.queue.chip = Chip::gfx900;
+    EXPECT_NE(saved.read().error, "");
+}
+
+TEST(Image, OfGfx900HasNoAccVgprs) {
+    const Saved saved;
+    const Image image = saved.read();
+    ASSERT_FALSE(image.waves.empty());
+    EXPECT_EQ(register_address(image.waves[0], R::AccVgpr, 0), std::nullopt);
+    EXPECT_EQ(register_address(image.waves[0], R::Vgpr, 23), image.waves[0].record + 23 * 256);
 }
 
 TEST(Image, NothingSavedIsSound) {

@@ -13,10 +13,16 @@ using testing::WaveRig;
 /// Boundaries looked at from a program's start; the long loops come to them many times over.
 constexpr unsigned kMostBoundaries = 3000;
 
-class Injection : public ::testing::TestWithParam<std::string> {
+struct Case {
+    Chip chip;
+    std::string kernel;
+    friend std::ostream& operator<<(std::ostream& out, const Case& c) { return out << facts_of(c.chip).name << c.kernel; }
+};
+
+class Injection : public ::testing::TestWithParam<Case> {
 protected:
     void SetUp() override {
-        rig.load(testing::read_kernel(kKernels, GetParam()));
+        rig.load(testing::read_kernel(kKernels, GetParam().kernel));
         rig.start();
         while (rig.step(1)) ASSERT_LT(++length, 10'000u);
         expected = rig.results();
@@ -42,7 +48,7 @@ protected:
         EXPECT_GE(hash.events(), 2 * rig.waves_started);
         return hash.hash();
     }
-    WaveRig rig;
+    WaveRig rig{GetParam().chip};
     unsigned length = 0;
     std::vector<uint8_t> expected;
 };
@@ -146,8 +152,15 @@ TEST_P(Injection, ThroughAStreamAtEveryInstruction) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, Injection, ::testing::ValuesIn(testing::kernel_names(kKernels)),
-                         [](const ::testing::TestParamInfo<std::string>& info) { return info.param; });
+std::vector<Case> cases(Chip chip) {
+    std::vector<Case> all;
+    for (const std::string& name : testing::kernel_names(kKernels, chip)) all.push_back({chip, name});
+    return all;
+}
+std::string name_of(const ::testing::TestParamInfo<Case>& info) { return info.param.kernel; }
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Injection, ::testing::ValuesIn(cases(Chip::gfx900)), name_of);
+INSTANTIATE_TEST_SUITE_P(Gfx90a, Injection, ::testing::ValuesIn(cases(Chip::gfx90a)), name_of);
 
 }  // namespace
 }  // namespace lyra::cwsr

@@ -16,7 +16,7 @@ namespace {
 constexpr uint32_t kMaxStackBytes = 0x8000;
 }  // namespace
 
-Image read_save_area(const ReadArea& read, uint32_t ring_bytes) {
+Image read_save_area(const ReadArea& read, uint32_t ring_bytes, Chip chip) {
     Image image;
     uint32_t words[4] = {};
     if (!read(0, words, sizeof words)) {
@@ -30,6 +30,7 @@ Image read_save_area(const ReadArea& read, uint32_t ring_bytes) {
         return image;
     }
     ImageQueue queue;
+    queue.chip = chip;
     queue.ring_bytes = ring_bytes;
     return read_image(header, stack, read, queue);
 }
@@ -41,7 +42,7 @@ bool read_registers(const WaveImage& wave, const ReadArea& read, WaveRegisters& 
     const auto words = [&](ImageRegister first, auto& to, size_t bytes) {
         return bytes == 0 || read(register_address(wave, first).value(), to.data(), bytes);
     };
-    // Lanes of a VGPR follow one another, and so do VGPRs, SGPRs and dwords of LDS.
+    // Lanes of a VGPR follow one another, and so do VGPRs with AccVGPRs, SGPRs and dwords of LDS.
     return words(ImageRegister::Vgpr, registers.vgprs, registers.vgprs.size() * sizeof registers.vgprs[0]) &&
            words(ImageRegister::Sgpr, registers.sgprs, registers.sgprs.size() * sizeof registers.sgprs[0]) &&
            words(ImageRegister::Lds, registers.lds, registers.lds.size() * sizeof registers.lds[0]);

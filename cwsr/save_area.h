@@ -12,12 +12,12 @@ namespace lyra::cwsr {
 
 /// Read a save area from the header on that the driver writes there for debuggers.
 /// @param ring_bytes of the AQL ring, 0 when it is not known or of another kind
-Image read_save_area(const ReadArea& read, uint32_t ring_bytes);
+Image read_save_area(const ReadArea& read, uint32_t ring_bytes, Chip chip = Chip::gfx900);
 
 /// What the trap handler has written of a wave.
 struct WaveRegisters {
     std::vector<uint32_t> sgprs;  ///< all that are allocated; the top six that are usable have other names
-    std::vector<std::array<uint32_t, 64>> vgprs;  ///< by lane
+    std::vector<std::array<uint32_t, 64>> vgprs;  ///< by lane; behind the VGPRs the AccVGPRs
     std::vector<uint32_t> lds;  ///< of the work-group, in its first wave
 };
 

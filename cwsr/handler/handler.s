@@ -18,10 +18,28 @@
   s_setreg_b32 hwreg(HW_REG_IB_STS, 15, 6), ttmp14
 .endm
 
+// gfx90a has one file of VGPRs and AccVGPRs, in units of 8; the first AccVGPR is in units of 4.
+.set has_acc_vgprs, .option.machine_version_stepping == 10
 .macro vgpr_bytes to
+.if has_acc_vgprs
+  s_getreg_b32 \to, hwreg(HW_REG_GPR_ALLOC, 6, 6)
+  s_add_u32 \to, \to, 1
+  s_lshl_b32 \to, \to, 11
+.else
   s_getreg_b32 \to, hwreg(HW_REG_GPR_ALLOC, 8, 6)
   s_add_u32 \to, \to, 1
   s_lshl_b32 \to, \to, 10
+.endif
+.endm
+// Of them, those before the first AccVGPR
+.macro plain_vgpr_bytes to
+.if has_acc_vgprs
+  s_getreg_b32 \to, hwreg(HW_REG_GPR_ALLOC, 12, 6)
+  s_add_u32 \to, \to, 1
+  s_lshl_b32 \to, \to, 10
+.else
+  vgpr_bytes \to
+.endif
 .endm
 .macro sgpr_count to
   s_getreg_b32 \to, hwreg(HW_REG_GPR_ALLOC, 24, 3)
@@ -216,11 +234,11 @@ save_lds:
   s_cbranch_scc1 save_lds
 
 save_vgprs:
-  vgpr_bytes ttmp4
+  plain_vgpr_bytes ttmp4
   s_mov_b32 ttmp3, 1024
   s_mov_b32 m0, 4
   s_cmp_ge_u32 ttmp3, ttmp4
-  s_cbranch_scc1 saved
+  s_cbranch_scc1 saved_vgprs
   s_set_gpr_idx_on m0, gpr_idx(SRC0)
 save_four:
   v_mov_b32 v0, v0
@@ -236,7 +254,30 @@ save_four:
   s_cmp_lt_u32 ttmp3, ttmp4
   s_cbranch_scc1 save_four
   s_set_gpr_idx_off
+saved_vgprs:
+.if has_acc_vgprs
+  // AccVGPRs, from where the VGPRs end
+  vgpr_bytes ttmp4
+  s_mov_b32 m0, 0
+  s_cmp_ge_u32 ttmp3, ttmp4
+  s_cbranch_scc1 saved
+  s_set_gpr_idx_on m0, gpr_idx(SRC0)
+save_four_acc:
+  v_accvgpr_read_b32 v0, a0
+  v_accvgpr_read_b32 v1, a1
+  v_accvgpr_read_b32 v2, a2
+  v_accvgpr_read_b32 v3, a3
+  buffer_store_dword v0, off, ttmp[8:11], ttmp3 glc slc
+  buffer_store_dword v1, off, ttmp[8:11], ttmp3 offset:256 glc slc
+  buffer_store_dword v2, off, ttmp[8:11], ttmp3 offset:512 glc slc
+  buffer_store_dword v3, off, ttmp[8:11], ttmp3 offset:768 glc slc
+  s_add_u32 m0, m0, 4
+  s_add_u32 ttmp3, ttmp3, 1024
+  s_cmp_lt_u32 ttmp3, ttmp4
+  s_cbranch_scc1 save_four_acc
+  s_set_gpr_idx_off
 saved:
+.endif
   s_endpgm_saved
 
 restore:
@@ -260,6 +301,30 @@ restore_lds:
   s_branch restore_lds
 
 restore_vgprs:
+.if has_acc_vgprs
+  plain_vgpr_bytes ttmp3
+  s_mov_b32 m0, 0
+restore_four_acc:
+  s_cmp_ge_u32 ttmp3, ttmp4
+  s_cbranch_scc1 restored_acc
+  buffer_load_dword v0, off, ttmp[8:11], ttmp3 glc slc
+  buffer_load_dword v1, off, ttmp[8:11], ttmp3 offset:256 glc slc
+  buffer_load_dword v2, off, ttmp[8:11], ttmp3 offset:512 glc slc
+  buffer_load_dword v3, off, ttmp[8:11], ttmp3 offset:768 glc slc
+  s_waitcnt vmcnt(0)
+  s_set_gpr_idx_on m0, gpr_idx(DST)
+  v_accvgpr_write_b32 a0, v0
+  v_accvgpr_write_b32 a1, v1
+  v_accvgpr_write_b32 a2, v2
+  v_accvgpr_write_b32 a3, v3
+  s_set_gpr_idx_off
+  s_and_b32 m0, m0, 0xff
+  s_add_u32 m0, m0, 4
+  s_add_u32 ttmp3, ttmp3, 1024
+  s_branch restore_four_acc
+restored_acc:
+  plain_vgpr_bytes ttmp4
+.endif
   s_mov_b32 ttmp3, 1024
   s_mov_b32 m0, 4
 restore_four:

@@ -45,7 +45,11 @@ over:
   s_waitcnt lgkmcnt(0)
 // VOP1, VOP2, VOPC, VOP3, VOP3P, with SDWA and DPP
   v_cvt_f32_ubyte1 v6, v3
+.if on_gfx90a
+  v_mul_f32 v7, v6, v6
+.else
   v_mul_legacy_f32 v7, v6, v6
+.endif
   v_madak_f32 v7, v7, v6, 0x41200000
   v_cmp_class_f32 vcc, v7, v6
   v_cmpx_le_u32 exec, 0, v0
@@ -57,7 +61,11 @@ over:
   v_writelane_b32 v9, s36, 7
   v_readfirstlane_b32 s37, v11
   v_pk_fma_f16 v12, v4, v5, v4 op_sel:[0,1,0] neg_lo:[1,0,0]
+.if on_gfx90a
+  v_fma_mix_f32 v13, v4, v5, v6 op_sel_hi:[1,0,0]
+.else
   v_mad_mix_f32 v13, v4, v5, v6 op_sel_hi:[1,0,0]
+.endif
   v_add_u32_sdwa v14, v3, v8 dst_sel:WORD_1 dst_unused:UNUSED_PAD src0_sel:BYTE_1 src1_sel:WORD_0
   v_cmp_gt_u16_sdwa s[38:39], v3, v8 src0_sel:WORD_0 src1_sel:WORD_0
   v_cvt_f16_u16_sdwa v15, v3 dst_sel:WORD_0 dst_unused:UNUSED_PRESERVE src0_sel:WORD_1

@@ -1,5 +1,6 @@
 //! group 5 3 9 valid 3 2 9 lds 512 vgprs 12 sgprs 16
 // A work-group cut at the edge of its grid, with work-items in three dimensions; some lanes of its waves do not exist.
+  unpack_ids
   v_mad_u32_u24 v3, v1, 5, v0
   v_mad_u32_u24 v3, v2, 15, v3
   v_lshlrev_b32 v4, 2, v0

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "facts/chips.h"
+
 namespace lyra::cwsr::testing {
 
 struct KernelFile {
@@ -20,6 +22,7 @@ struct KernelFile {
     std::array<uint32_t, 3> valid = group;    ///< of them exist, in a group at the grid's edge
     uint32_t lds_bytes = 0;
     unsigned vgprs = 32, sgprs = 112;
+    unsigned acc_first = 0;  ///< of the VGPRs the first AccVGPR; 0: it has none
     bool scratch = false;
     bool trap = false;    ///< needs the second-level handler
     bool repair = false;  ///< and that it lets waves go on after exceptions
@@ -27,8 +30,15 @@ struct KernelFile {
 
     unsigned items() const { return group[0] * group[1] * group[2]; }
     unsigned waves() const { return (items() + 63) / 64; }
+    bool runs_on(Chip chip) const { return acc_first == 0 || facts_of(chip).acc_vgprs; }
     /// COMPUTE_PGM_RSRC1: register counts, denormals on, DX10_CLAMP, IEEE
-    uint32_t rsrc1() const { return (vgprs / 4 - 1) | (sgprs / 16 - 1) * 2 << 6 | 0xf0u << 12 | 1u << 21 | 1u << 23; }
+    uint32_t rsrc1(Chip chip = Chip::gfx900) const {
+        const unsigned granule = facts_of(chip).vgpr_granule;
+        return ((vgprs + granule - 1) / granule - 1) | (sgprs / 16 - 1) * 2 << 6 | 0xf0u << 12 | 1u << 21 | 1u << 23;
+    }
+    /// COMPUTE_PGM_RSRC3 of a chip with AccVGPRs: ACCUM_OFFSET. A kernel without them has none behind its VGPRs but by
+    /// rounding.
+    uint32_t rsrc3() const { return (acc_first != 0 ? acc_first : vgprs) / 4 - 1; }
 };
 
 inline std::string text_of(const std::filesystem::path& path) {
@@ -62,6 +72,8 @@ inline KernelFile read_kernel(const std::filesystem::path& folder, const std::st
             line >> kernel.lds_bytes;
         else if (word == "vgprs")
             line >> kernel.vgprs;
+        else if (word == "acc")
+            line >> kernel.acc_first;
         else if (word == "sgprs")
             line >> kernel.sgprs;
         else if (word == "scratch")
@@ -77,11 +89,13 @@ inline KernelFile read_kernel(const std::filesystem::path& folder, const std::st
     return kernel;
 }
 
-/// Names of all kernels, sorted.
-inline std::vector<std::string> kernel_names(const std::filesystem::path& folder) {
+/// Names of all kernels that run on the chip, sorted.
+inline std::vector<std::string> kernel_names(const std::filesystem::path& folder, Chip chip = Chip::gfx900) {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-        if (entry.path().extension() == ".s") names.push_back(entry.path().stem());
+        if (entry.path().extension() != ".s") continue;
+        const std::string name = entry.path().stem();
+        if (read_kernel(folder, name).runs_on(chip)) names.push_back(name);
     }
     std::sort(names.begin(), names.end());
     return names;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One compute unit with a trap handler and a save area: a test launches a kernel, saves it wherever it is, and restores it.
-// LYRA_CWSR_HANDLER=file takes another first-level handler (raw code, such as the one that a driver installs).
+// LYRA_CWSR_HANDLER=file takes another first-level handler (raw code, such as the one that a driver installs); for chips with
+// AccVGPRs LYRA_CWSR_HANDLER_ACC=file does.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,9 +24,9 @@ namespace lyra::cwsr::testing {
 
 inline const std::filesystem::path kHandlers = LYRA_CWSR_SOURCE "/handler", kKernels = LYRA_CWSR_SOURCE "/kernels";
 
-inline std::vector<uint8_t> first_level_handler() {
-    const char* path = std::getenv("LYRA_CWSR_HANDLER");
-    if (path == nullptr) return gcn::test::assemble(text_of(kHandlers / "handler.s"));
+inline std::vector<uint8_t> first_level_handler(Chip chip) {
+    const char* path = std::getenv(facts_of(chip).acc_vgprs ? "LYRA_CWSR_HANDLER_ACC" : "LYRA_CWSR_HANDLER");
+    if (path == nullptr) return gcn::test::assemble(text_of(kHandlers / "handler.s"), facts_of(chip).name);
     std::ifstream raw(path, std::ios::binary);
     std::vector<uint8_t> code((std::istreambuf_iterator<char>(raw)), {});
     EXPECT_FALSE(code.empty()) << path;
@@ -61,8 +62,8 @@ public:
     static constexpr size_t kResult = 0x4000;
     static constexpr uint32_t kScratchPerWave = 4096;
 
-    WaveRig() {
-        memory.put(kHandler, first_level_handler());
+    explicit WaveRig(Chip of = Chip::gfx900) : chip(of) {
+        memory.put(kHandler, first_level_handler(chip));
         memory.put(kSecond, gcn::test::assemble(text_of(kHandlers / "second_level.s")));
         memory.put(kFiller, gcn::test::assemble("s_endpgm"));
         services.other_dispatch = kFillerDispatch;
@@ -70,7 +71,7 @@ public:
     void load(const KernelFile& file) {
         ASSERT_TRUE(file.ok) << file.name;
         kernel = file;
-        memory.put(kCode, gcn::test::assemble(kernel.text));
+        memory.put(kCode, gcn::test::assemble(kernel.text, facts_of(chip).name));
         unit.invalidate_code();
         if (kernel.trap) set_second_level(kernel.repair ? 1 : 0);
     }
@@ -93,7 +94,9 @@ public:
         launch.dispatch = kDispatch;
         launch.entry = kCode;
         launch.vmid = 8;
-        launch.rsrc1 = kernel.rsrc1() | rsrc1_more;
+        launch.rsrc1 = kernel.rsrc1(chip) | rsrc1_more;
+        launch.rsrc3 = kernel.rsrc3();
+        launch.chip = chip;
         const unsigned components = kernel.group[2] > 1 ? 2 : kernel.group[1] > 1 ? 1 : 0;
         launch.rsrc2 = uint32_t{kernel.scratch} | 1u << 6 | 1u << 7 | components << 11;
         launch.tba = kHandler;
@@ -176,8 +179,8 @@ public:
         return nullptr;
     }
 
-    static Area empty_area() {
-        const AreaSizes sizes = area_sizes(1, 1);
+    Area empty_area() const {
+        const AreaSizes sizes = area_sizes(1, 1, chip);
         return {kArea, sizes.total(), sizes.control_stack, sizes.control_stack, sizes.control_stack};
     }
     /// Every wave saves itself. @return false: none was left to be saved
@@ -191,7 +194,7 @@ public:
         collect();
         std::vector<uint32_t> words;
         area = empty_area();
-        EXPECT_EQ(lay_out(groups, area, words), Fault::None);
+        EXPECT_EQ(lay_out(groups, area, words, chip), Fault::None);
         size_t granted = 0;
         for (size_t g = 0; g < groups.size(); ++g) {
             for (size_t n = 0; n < groups[g].waves.size(); ++n, ++granted) {
@@ -202,7 +205,7 @@ public:
         EXPECT_EQ(live(), 0u) << "a wave did not end its save";
         check(words, granted);
         const size_t count = groups.size();
-        EXPECT_EQ(parse(words, area, groups), Fault::None);
+        EXPECT_EQ(parse(words, area, groups, chip), Fault::None);
         EXPECT_EQ(groups.size(), count);
         return true;
     }
@@ -219,7 +222,9 @@ public:
             group.private_base = kPrivate;
             group.shared_base = kShared;
             group.doorbell_id = kDoorbell;
+            group.chip = chip;
             group.vgprs = saved.vgprs;
+            group.acc_first = saved.acc_first;
             group.sgprs = saved.sgprs;
             group.lds_bytes = saved.lds_bytes;
             group.waves = static_cast<unsigned>(saved.waves.size());
@@ -255,11 +260,12 @@ public:
         unit.command(what, data, [](const gcn::Wave& wave) { return wave.dispatch == kDispatch; });
     }
 
+    const Chip chip;
     gcn::test::TestHost host;
     Env env{host};
     gcn::test::TestMemory memory;
     SaveServices services;
-    gcn::ComputeUnit unit{env, memory, services, 1};
+    gcn::ComputeUnit unit{env, memory, services, 1, chip};
     KernelFile kernel;
     uint32_t rsrc1_more = 0;
     std::vector<uint64_t> debugger_ids;  ///< that may be in images
@@ -295,6 +301,7 @@ private:
             for (const unsigned slot : slots) {
                 const gcn::Wave& w = unit.wave(slot);
                 group.vgprs = w.vgpr_count;
+                group.acc_first = w.acc_first;
                 group.sgprs = w.sgpr_count;
                 group.lds_bytes = w.lds_bytes;
                 group.waves.push_back({0, static_cast<uint32_t>(std::max(w.scratch_slot, 0)), w.scratch_slot >= 0});
@@ -312,6 +319,7 @@ private:
             return memory.read(8, kArea + offset, data, size) == Fault::None;
         };
         ImageQueue queue;
+        queue.chip = chip;
         queue.ring_bytes = kRingBytes;
         queue.entry = kCode;
         queue.debugger_ids = debugger_ids;
@@ -327,7 +335,7 @@ private:
         launch.entry = kFiller;
         launch.lds_bytes = std::min<uint32_t>(1536, gcn::kLdsBytes - kernel.lds_bytes);
         launch.group_size = launch.group_valid = {192, 1, 1};
-        launch.rsrc1 = 2;  // 12 VGPRs, 16 SGPRs
+        launch.rsrc1 = 2;  // 12 VGPRs, or 24 of a chip with larger units; 16 SGPRs
         launch.rsrc2 = 0;
         unit.launch(launch);
     }

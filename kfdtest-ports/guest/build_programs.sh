@@ -27,7 +27,7 @@ done
 shared="cwsr/area.cpp cwsr/image.cpp cwsr/image_dump.cpp cwsr/save_area.cpp"
 # shellcheck disable=SC2086
 artefact guest-programs "$(cd "$top" && hash_of kfdtest-ports/guest/build_programs.sh kfdtest-ports/guest/kfd/* cwsr/*.h cwsr/*.def $shared \
-    common/bits.h common/hash.h)" wave_state
+    common/bits.h common/hash.h facts/chips.h facts/*.def)" wave_state
 root=$("$top/tools/guest/build_root.sh" --cache "$cache" 9>&-)
 mkdir -p "$work/include/linux" "$work/include/drm" "$work/out"
 cp "$root/usr/include/linux/kfd_ioctl.h" "$work/include/linux/"

@@ -2,26 +2,34 @@
 # SPDX-License-Identifier: MIT
 # Takes the first-level trap handler for GFX9 out of Debian's amdgpu.ko and prints the name of the file (raw code).
 #
-#   trap_handler.sh [--cache DIR] [--kernel 6.12|6.1]
+#   trap_handler.sh [--cache DIR] [--kernel 6.12|6.1] [--chip gfx900|gfx90a]
 #
-# The driver keeps the code as an array of words, cwsr_trap_gfx9_hex, whose symbol is in the module. The module comes from the
-# package that the guest image was made of.
+# The driver keeps the code of each family of chips as an array of words, whose symbol is in the module. The module comes from
+# the package that the guest image was made of.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${LYRA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lyra}
 kernel=6.12
+chip=gfx900
 while [ $# -gt 0 ]; do
     case $1 in
     --cache) cache=$2 && shift ;;
     --kernel) kernel=$2 && shift ;;
+    --chip) chip=$2 && shift ;;
     *) echo "trap_handler.sh: unknown argument $1" >&2 && exit 2 ;;
     esac
     shift
 done
+# Linux 6.12 kfd_device.c kfd_cwsr_init()
+case $chip in
+gfx900) array=cwsr_trap_gfx9_hex ;;
+gfx90a) array=cwsr_trap_aldebaran_hex ;;
+*) echo "trap_handler.sh: no array of the driver is known for chip $chip" >&2 && exit 2 ;;
+esac
 
 image=$("$here/build_image.sh" --cache "$cache" --kernel "$kernel")
-out=$cache/trap-handler-$kernel-$(sha256sum <"$image/VERSIONS" | cut -c1-12).bin
+out=$cache/trap-handler-$chip-$kernel-$(sha256sum <"$image/VERSIONS" | cut -c1-12).bin
 if [ -s "$out" ]; then
     echo "$out"
     exit 0
@@ -43,9 +51,9 @@ fd377a585a00) xz -dc <"$work/module" >"$work/amdgpu.ko" ;;
 *) mv "$work/module" "$work/amdgpu.ko" ;;
 esac
 # Value, size and section of the symbol; offset of the section in the file.
-symbol=$(readelf -sW "$work/amdgpu.ko" | awk '$8 == "cwsr_trap_gfx9_hex" { print $2, $3, $7 }')
+symbol=$(readelf -sW "$work/amdgpu.ko" | awk -v array="$array" '$8 == array { print $2, $3, $7 }')
 if [ -z "$symbol" ]; then
-    echo "trap_handler.sh: $image: the module has no cwsr_trap_gfx9_hex" >&2
+    echo "trap_handler.sh: $image: the module has no $array" >&2
     exit 1
 fi
 # shellcheck disable=SC2086

@@ -149,6 +149,7 @@ void check_image(Shared& shared) {
     std::memcpy(stack.data(), at + sizeof queue + kMqdBytes + header.control_stack_offset, stack.size() * 4);
     const lyra::cwsr::ReadArea read = reader_of(content_of(shared, queue.save_area), queue.save_bytes);
     lyra::cwsr::ImageQueue known;
+    known.chip = first_gpu_chip();
     known.ring_bytes = static_cast<uint32_t>(queue.ring_bytes);
     const lyra::cwsr::Image image = lyra::cwsr::read_image(header, stack, read, known);
     if (!image.error.empty()) fail("image: " + image.error);

@@ -94,6 +94,16 @@ uint64_t property(const std::string& text, const std::string& name) {
 
 uint32_t first_gpu_id() { return static_cast<uint32_t>(std::strtoul(read_file(gpu_node() + "gpu_id").c_str(), nullptr, 10)); }
 
+/// @source Linux 6.12 kfd_device.c kgd2kfd_probe(): gfx_target_version has two decimal digits each for minor and stepping
+Chip first_gpu_chip() {
+    const auto version = static_cast<unsigned>(property(read_file(gpu_node() + "properties"), "gfx_target_version"));
+    char name[32];
+    std::snprintf(name, sizeof name, "gfx%u%x%x", version / 10000, version / 100 % 100, version % 100);
+    const ChipFacts* const chip = find_chip(name);
+    if (chip == nullptr) fail(std::string("unknown GPU ") + name);
+    return chip->chip;
+}
+
 Gpu::Gpu() {
     const std::string node = gpu_node(), text = read_file(node + "properties");
     id_ = static_cast<uint32_t>(std::strtoul(read_file(node + "gpu_id").c_str(), nullptr, 10));

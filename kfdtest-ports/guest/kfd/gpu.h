@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "facts/chips.h"
+
 namespace lyra::guest {
 
 /// Print a message and end the program with status 1.
@@ -62,6 +64,11 @@ struct Memory {
     uint64_t address(size_t byte = 0) const { return reinterpret_cast<uint64_t>(at) + byte; }
 };
 
+/// Id of the first GPU, 0 when there is none. Needs no open device.
+uint32_t first_gpu_id();
+/// What it is. Needs no open device.
+Chip first_gpu_chip();
+
 /// The first GPU of the machine, opened by this process.
 class Gpu {
 public:
@@ -84,6 +91,7 @@ public:
     int kfd() const { return kfd_; }
     int render_node() const { return drm_; }
     uint32_t id() const { return id_; }
+    Chip chip() const { return chip_; }
     uint32_t compute_units() const { return compute_units_; }
     uint32_t shader_engines() const { return shader_engines_; }
 
@@ -91,10 +99,8 @@ private:
     int kfd_ = -1, drm_ = -1;
     volatile uint32_t* flush_ = nullptr;
     uint32_t id_ = 0, compute_units_ = 0, shader_engines_ = 0;
+    Chip chip_ = first_gpu_chip();
 };
-
-/// Id of the first GPU, 0 when there is none. Needs no open device.
-uint32_t first_gpu_id();
 
 /// The memory of an AQL queue; as plain data, so that another process can take it over.
 struct QueueMemory {

@@ -42,7 +42,7 @@ static_assert(sizeof(BarrierValuePacket) == kPacketBytes);
 }  // namespace
 
 AqlQueue::AqlQueue(Gpu& gpu, uint32_t packets, unsigned priority, Where end_of_pipe) : gpu_(gpu), priority_(priority) {
-    const cwsr::AreaSizes sizes = cwsr::area_sizes(gpu.compute_units(), gpu.shader_engines());
+    const cwsr::AreaSizes sizes = cwsr::area_sizes(gpu.compute_units(), gpu.shader_engines(), gpu.chip());
     memory_.ring_bytes = static_cast<uint32_t>(packets * kPacketBytes);
     memory_.save_bytes = sizes.total();
     memory_.stack_bytes = sizes.control_stack;

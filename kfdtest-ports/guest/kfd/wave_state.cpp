@@ -36,7 +36,7 @@ size_t check_waves(const Gpu& gpu, const AqlQueue& queue, const Counting& grid, 
         fail("the header of the save area differs from what the call returns");
     }
     const lyra::cwsr::ReadArea read = reader_of(memory.save_area.at, memory.save_bytes);
-    const lyra::cwsr::Image image = lyra::cwsr::read_save_area(read, memory.ring_bytes);
+    const lyra::cwsr::Image image = lyra::cwsr::read_save_area(read, memory.ring_bytes, gpu.chip());
     if (!image.error.empty()) fail("image: " + image.error);
     if (image.waves.size() != grid.groups())
         fail(std::to_string(image.waves.size()) + " waves are saved, not " + std::to_string(grid.groups()));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// --chip: whose code a file holds.
+// --chip: of which chip a file is.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -11,9 +12,10 @@
 
 namespace lyra::cli {
 
-inline void add_chip_option(CLI::App& app, std::string& chip) {
+/// @param what  belongs to the chip
+inline void add_chip_option(CLI::App& app, std::string& chip, std::string_view what = "code") {
     chip = facts_of(Chip::gfx900).name;
-    app.add_option("--chip,--mcpu", chip, fmt::format("whose code it is: {}", fmt::join(kChipNames, " or ")))
+    app.add_option("--chip,--mcpu", chip, fmt::format("whose {} it is: {}", what, fmt::join(kChipNames, " or ")))
         ->capture_default_str()
         ->type_name(fmt::format("{}", fmt::join(kChipNames, "|")));
 }

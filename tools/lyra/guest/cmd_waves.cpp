@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cwsr/save_area.h"
+#include "tools/lyra/cli/chip_option.h"
 #include "tools/lyra/cli/cli.h"
 
 namespace lyra::cli {
@@ -16,7 +17,7 @@ namespace lyra::cli {
 namespace {
 
 struct Options {
-    std::string file;
+    std::string file, chip;
     uint32_t ring_bytes = 0;
     cwsr::DumpOptions dump;
     bool summary = false, json = false;
@@ -30,6 +31,7 @@ std::string read_all(const std::string& path) {
 }
 
 nlohmann::json to_json(const cwsr::WaveImage& wave, const cwsr::WaveRegisters& registers) {
+    const auto acc = registers.vgprs.begin() + (wave.acc_first != 0 ? wave.acc_first : wave.vgprs);
     return {{"group", wave.group},
             {"group_id", wave.group_id},
             {"number", wave.number},
@@ -44,17 +46,19 @@ nlohmann::json to_json(const cwsr::WaveImage& wave, const cwsr::WaveRegisters& r
             {"lds_bytes", wave.lds_bytes},
             {"scratch_slot", wave.scratch_en ? nlohmann::json(wave.scratch_slot) : nlohmann::json()},
             {"sgprs", registers.sgprs},
-            {"vgprs", registers.vgprs}};
+            {"vgprs", std::vector(registers.vgprs.begin(), acc)},
+            {"accvgprs", std::vector(acc, registers.vgprs.end())}};
 }
 
 int run(Options options) {
+    const Chip chip = chip_named(options.chip);
     const std::string area = read_all(options.file);
     const cwsr::ReadArea read = [&](uint64_t offset, void* data, size_t size) {
         if (offset > area.size() || size > area.size() - offset) return false;
         std::memcpy(data, area.data() + offset, size);
         return true;
     };
-    const cwsr::Image image = cwsr::read_save_area(read, options.ring_bytes);
+    const cwsr::Image image = cwsr::read_save_area(read, options.ring_bytes, chip);
     if (options.json) {
         nlohmann::json result{{"waves", nlohmann::json::array()}, {"error", image.error}};
         for (const cwsr::WaveImage& wave : image.waves) {
@@ -77,6 +81,7 @@ std::function<int()> set_up_waves(CLI::App& app) {
     app.add_option("FILE", options->file, "bytes of a queue's save area from its start, - is standard input")
         ->required()
         ->type_name("");
+    add_chip_option(app, options->chip, "save area");
     app.add_flag("--summary", options->summary, "without registers");
     app.add_flag("--lds", options->dump.lds, "the LDS of the work-groups, too");
     app.add_option("--ring", options->ring_bytes, "size of the queue's ring, to check packet numbers against")

@@ -81,21 +81,6 @@ const std::vector<GuestCheck>& checks_after_boot() {
     return checks;
 }
 
-const std::vector<GuestCheck>& checks_of_a_chip() {
-    static const std::vector<GuestCheck> checks = {
-        {"gfx90a: rocminfo lists the agent", "rocminfo", 0, {"gfx90a", "KERNEL_DISPATCH"}, {"gfx900"}},
-        {"gfx90a: KFD's topology has its sizes",
-         "for n in /sys/class/kfd/kfd/topology/nodes/*; do grep -q '^simd_count [1-9]' $n/properties && "
-         "grep -E '^(gfx_target_version|max_waves_per_simd|num_sdma_queues_per_engine|lds_size_in_kb) ' $n/properties; done",
-         0,
-         {"gfx_target_version 90010\n", "max_waves_per_simd 8\n", "num_sdma_queues_per_engine 2\n", "lds_size_in_kb 64\n"},
-         {}},
-        {"gfx90a: vector_add", "chmod +x vector_add; ./vector_add", 0, {"PASSED"}, {"FAILED"}},
-        {"gfx90a: dmesg has no warning of the device", "! " DEVICE_LOG, 0, {}, {}},
-    };
-    return checks;
-}
-
 // Kernels up to 6.5 call the power power1_average.
 #define SENSORS                                                                               \
     "sensors() { echo $(cat $gpu/gpu_busy_percent $gpu/hwmon/hwmon*/temp1_input "             \
@@ -173,6 +158,24 @@ const std::vector<GuestCheck>& checks_at_the_end() {
 // Of tools/lyra/test/testdata/faults.hip: the runtime says what was wrong and ends the process.
 #define FAULT(name, kind, text) \
     {name " ends the process with the runtime's word for it", "chmod +x faults; ./faults " kind, 134, {text}, {"goes on"}}
+
+const std::vector<GuestCheck>& checks_of_a_chip() {
+    static const std::vector<GuestCheck> checks = {
+        {"gfx90a: rocminfo lists the agent", "rocminfo", 0, {"gfx90a", "KERNEL_DISPATCH"}, {"gfx900"}},
+        {"gfx90a: KFD's topology has its sizes",
+         "for n in /sys/class/kfd/kfd/topology/nodes/*; do grep -q '^simd_count [1-9]' $n/properties && "
+         "grep -E '^(gfx_target_version|max_waves_per_simd|num_sdma_queues_per_engine|lds_size_in_kb) ' $n/properties; done",
+         0,
+         {"gfx_target_version 90010\n", "max_waves_per_simd 8\n", "num_sdma_queues_per_engine 2\n", "lds_size_in_kb 64\n"},
+         {}},
+        {"gfx90a: vector_add", "chmod +x vector_add; ./vector_add", 0, {"PASSED"}, {"FAILED"}},
+        PROGRAM("gfx90a: saved waves of a disabled queue", "wave_state", "wave_state.image", 180),
+        PROGRAM("gfx90a: a debugger lists and changes the waves of a HIP program", "debugger", "./debug_target", 180),
+        PROGRAM("gfx90a: checkpoint of a queue with running waves, and its restore in another process", "checkpoint", "", 180),
+        {"gfx90a: dmesg has no warning of the device", "! " DEVICE_LOG, 0, {}, {}},
+    };
+    return checks;
+}
 
 const std::vector<GuestCheck>& checks_of_the_driver() {
     static const std::vector<GuestCheck> checks = {

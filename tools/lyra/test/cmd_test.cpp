@@ -158,17 +158,20 @@ void test_in_process(const Options& options, Report& report) {
 
 // The tests whose waves execute a trap handler, with the one that the guest's driver installs.
 void test_trap_handler(const Options& options, Report& report) {
-    Progress progress;
-    progress.show("taking the trap handler out of the driver ...");
-    const Captured made = capture({(source_dir() / "tools/guest/trap_handler.sh").string(), "--cache", cache_dir().string(),
-                                   "--kernel", options.guest.kernel},
-                                  true);
-    if (interrupted) throw Interrupted();
-    progress.clear();
-    if (made.status != 0) return report.add("trap handler", "take it out of the driver", Verdict::Failed, made.err);
-    const std::string file = made.out.substr(0, made.out.find('\n'));
-    run_ctest(options, report, "trap handler", {"LYRA_CWSR_HANDLER=" + file},
-              "Injection|WaveStates|Halted|Parked|Preempt|soak");
+    std::vector<std::string> variables;
+    for (const auto& [variable, chip] :
+         {std::pair{"LYRA_CWSR_HANDLER=", Chip::gfx900}, std::pair{"LYRA_CWSR_HANDLER_ACC=", Chip::gfx90a}}) {
+        Progress progress;
+        progress.show("taking the trap handler out of the driver ...");
+        const Captured made = capture({(source_dir() / "tools/guest/trap_handler.sh").string(), "--cache", cache_dir().string(),
+                                       "--kernel", options.guest.kernel, "--chip", facts_of(chip).name},
+                                      true);
+        if (interrupted) throw Interrupted();
+        progress.clear();
+        if (made.status != 0) return report.add("trap handler", "take it out of the driver", Verdict::Failed, made.err);
+        variables.push_back(variable + made.out.substr(0, made.out.find('\n')));
+    }
+    run_ctest(options, report, "trap handler", variables, "Injection|WaveStates|Halted|Parked|Preempt|soak");
 }
 
 // Pre-emptions at random moments, by a program without sanitizers.

@@ -87,6 +87,13 @@ std::string compare_with_trace(const std::vector<Digest>& dumped, const fs::path
     return why;
 }
 
+/// @param output  of the debugger
+void report_registers(const char* name, const std::string& output, const fs::path& trace, Report& report) {
+    const std::vector<Digest> dumped = dumped_waves(output);
+    const std::string why = dumped.empty() ? "the debugger has listed no waves" : compare_with_trace(dumped, trace);
+    report.add(kGroup, name, why.empty() ? Verdict::Passed : Verdict::Failed, why);
+}
+
 void test_driver(const GuestOptions& options, Report& report) {
     WorkDir work;
     GuestJob job;
@@ -106,10 +113,7 @@ void test_driver(const GuestOptions& options, Report& report) {
     guest.trace = (work.path() / "trace.pftrace").string();
     const std::string output = run_checks(guest, kGroup, "boots for the driver's own calls", checks, job, report);
     if (older_kernel(options.kernel, "6.12")) return;  // the debugger needs it
-    const std::vector<Digest> dumped = dumped_waves(output);
-    std::string why = dumped.empty() ? "the debugger has listed no waves" : compare_with_trace(dumped, guest.trace);
-    report.add("guest", "a debugger's registers are what the interpreter held", why.empty() ? Verdict::Passed : Verdict::Failed,
-               why);
+    report_registers("a debugger's registers are what the interpreter held", output, guest.trace, report);
 }
 
 /// Another chip on the stock driver, without a parameter; what it lacks is in docs/design/chips.md.
@@ -122,9 +126,11 @@ void test_gfx90a(const GuestOptions& options, Report& report) {
     WorkDir work;
     GuestJob job;
     compile_for_guest(job, work, "examples/vector_add.hip", "vector_add", {}, guest);
-    std::vector<GuestCheck> checks;
-    for (const GuestCheck& check : checks_of_a_chip()) checks.push_back(check);
-    run_checks(guest, kGroup, "boots with gfx90a", checks, job, report);
+    compile_for_guest(job, work, "kfdtest-ports/guest/kfd/debug_target.hip", "debug_target", {"-O2"}, guest);
+    add_driver_programs(job);
+    guest.trace = (work.path() / "trace.pftrace").string();
+    const std::string output = run_checks(guest, kGroup, "boots with gfx90a", checks_of_a_chip(), job, report);
+    report_registers("gfx90a: a debugger's registers are what the interpreter held", output, guest.trace, report);
 }
 
 /// In virtual time the host makes no gaps of its own. The stock driver unmaps all queues with each update of one.
