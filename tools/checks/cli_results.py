@@ -315,6 +315,11 @@ def plans_of_measurements(folder):
     check("fewer seeds are some of these jobs", fewer == [rows[0][0], rows[3][0]], fewer)
     other = ids_of(call("sweep", "plan", "--measure", "spec.toml", "--seeds=3", "--samples=41"))
     check("other samples are other jobs", len(other) == 6 and not set(other) & set(ids_of(plan)), other)
+    chip = call("sweep", "plan", "--measure", "spec.toml", "--seeds=3", "--samples=40", "--chip=gfx90a")
+    check("another chip are other jobs, with its name", len(ids_of(chip)) == 6 and not set(ids_of(chip)) & set(ids_of(plan))
+          and chip.stdout.count(" --samples 40 --chip gfx90a --results ") == 6, chip)
+    same = call("sweep", "plan", "--measure", "spec.toml", "--seeds=3", "--samples=40", "--chip=gfx900")
+    check("the usual chip needs no name", same.stdout == plan.stdout, same)
     default = call("sweep", "plan", "--measure", "spec.toml").stdout
     check("the file's seeds and samples", default.count("\n") == 3 and default.count(" --seed 5 --results ") == 2, default)
 
@@ -324,6 +329,9 @@ def plans_of_measurements(folder):
         expect(name, call(*words), 2, "", message)
     refused("seeds of a simulation's plan", "--measure", "sweep", "plan", "spec.toml", "--seeds=3")
     refused("samples of a simulation's plan", "--measure", "sweep", "plan", "spec.toml", "--samples=3")
+    refused("a chip of a simulation's plan", "--measure", "sweep", "plan", "spec.toml", "--chip=gfx90a")
+    refused("a chip that no guest has", "cannot be the GPU of a guest", "sweep", "plan", "--measure", "spec.toml",
+            "--chip=gfx906")
     refused("no seeds", "--seeds", "sweep", "plan", "--measure", "spec.toml", "--seeds=0")
     refused("too many samples", "--samples", "sweep", "plan", "--measure", "spec.toml", "--samples=1000001")
     many = MEASURED.replace("samples = 200", "samples = 600000").replace('name = "critical"', 'name = "critical"\ncount = 2')
@@ -334,6 +342,7 @@ def plans_of_measurements(folder):
     refused("a job with another seed", "not what the sweep was planned with", *job, "--samples=40", "--seed=6")
     refused("a job with other samples", "not what the sweep was planned with", *job, "--samples=41", "--seed=5")
     refused("a job without its seed", "--seed", *job, "--samples=40")
+    refused("a job with another chip", "not what the sweep was planned with", *job, "--samples=40", "--seed=5", "--chip=gfx90a")
     refused("a job with several seeds", "excludes", *job, "--samples=40", "--seed=5", "--seeds=2")
     refused("a job with another driver", "excludes", *job, "--samples=40", "--seed=5", "--kfd=lyra")
     return plan.stdout, rows

@@ -64,11 +64,15 @@ std::vector<std::string> image_arguments(const GuestOptions& options) {
     return arguments;
 }
 
-void add_kernel_options(CLI::App& app, GuestOptions& options) {
-    app.add_option("--chip", options.chip, "what the GPU is; HIP programs are compiled for it")
+CLI::Option* add_guest_chip_option(CLI::App& app, std::string& chip) {
+    return app.add_option("--chip", chip, "what the GPU is; HIP programs are compiled for it")
         ->check(CLI::Validator(check_chip, ""))
         ->capture_default_str()
         ->type_name(guest_chips());
+}
+
+void add_kernel_options(CLI::App& app, GuestOptions& options) {
+    add_guest_chip_option(app, options.chip);
     CLI::Option* kernel = app.add_option("--kernel", options.kernel, "the guest's kernel")
                               ->check(CLI::IsMember(guest_table().kernels))
                               ->capture_default_str()

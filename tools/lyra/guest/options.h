@@ -42,6 +42,8 @@ std::vector<std::string> root_arguments(const GuestOptions& options);
 /// These and the kernel. Throws UserError when they cannot be combined.
 std::vector<std::string> image_arguments(const GuestOptions& options);
 
+/// The GPU alone; refuses chips that no guest can have.
+CLI::Option* add_guest_chip_option(CLI::App& app, std::string& chip);
 /// GPU, kernel and driver.
 void add_kernel_options(CLI::App& app, GuestOptions& options);
 /// These and all others.

@@ -328,7 +328,7 @@ void print(const results::Configuration& row) {
 void choose_job(const Options& options, const results::Manifest& head, std::vector<sim::Configuration>& configurations) try {
     sweep::leave_job(configurations, options.job, options.spec, [&](const sim::Configuration& each) {
         return sweep::job_id(head.lyra, head.source, head.spec_hash, each.swept,
-                             sweep::RunKey{each.experiment.seed, each.experiment.samples});
+                             sweep::RunKey{each.experiment.seed, each.experiment.samples, head.chip});
     });
     configurations.front().experiment.seeds = 1;
 } catch (const sweep::Error& error) {

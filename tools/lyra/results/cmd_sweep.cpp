@@ -11,6 +11,7 @@
 #include "tools/lyra/cli/cli.h"
 #include "tools/lyra/cli/process.h"
 #include "tools/lyra/cli/work_dir.h"
+#include "tools/lyra/guest/options.h"
 #include "tools/lyra/results/measure_job.h"
 #include "tools/lyra/results/results.h"
 #include "tools/lyra/results/summary.h"
@@ -26,6 +27,7 @@ constexpr const char* kList = "jobs.tsv";  ///< its copy in the folder of output
 
 struct Options {
     std::string spec, out = "out", jobs, folder;
+    std::string chip = kChips[0].name;
     int64_t index = -1;
     bool measure = false;
     uint64_t samples = 0;
@@ -54,9 +56,10 @@ std::string lines_of_runs(const Options& options, const std::string& hash, sim::
                                     results::kMostSamples));
     std::string out;
     for (unsigned n = 0; n < experiment.seeds; ++n) {
-        const sweep::RunKey run{experiment.seed + n, experiment.samples};
+        const sweep::RunKey run{experiment.seed + n, experiment.samples, options.chip};
         std::string words = fmt::format(" --seed {}", run.seed);
         if (options.samples != 0) words += fmt::format(" --samples {}", run.samples);
+        if (options.chip != kChips[0].name) words += fmt::format(" --chip {}", options.chip);
         out += line_of(options, "measure", sweep::job_id(lyra_version(), "measure", hash, swept, run), words);
     }
     return out;
@@ -295,6 +298,7 @@ std::function<int()> set_up_sweep(CLI::App& app) {
     planning->add_option("--samples", options->samples, "kernels of each latency-critical client, in place of the file's")
         ->check(CLI::Range(uint64_t{1}, uint64_t{results::kMostSamples}))
         ->needs(measure);
+    add_guest_chip_option(*planning, options->chip)->needs(measure);
     planning->add_option("--out", options->out, "folder of the outputs")->type_name("DIR")->capture_default_str();
     CLI::App* running = verb("run", "run one job, unless it is done", run);
     running->add_option("JOBS", options->jobs, "the list")->required()->type_name("FILE");

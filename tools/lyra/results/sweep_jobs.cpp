@@ -22,7 +22,7 @@ bool is_id(const std::string& text) {
 
 /// Of the job with another seed that made this, or would.
 std::string id_with(const results::Manifest& m, const results::Configuration& configuration, uint64_t seed) {
-    return job_id(m.lyra, m.source, m.spec_hash, configuration.swept, RunKey{seed, configuration.raw->asked});
+    return job_id(m.lyra, m.source, m.spec_hash, configuration.swept, RunKey{seed, configuration.raw->asked, m.chip});
 }
 
 bool is_output_of(const std::string& id, const results::Manifest& m, const results::Configuration& configuration) {
@@ -46,6 +46,8 @@ std::string job_id(const std::string& lyra_version, const std::string& source, c
     if (run) {
         add(std::to_string(run->seed));
         add(std::to_string(run->samples));
+        // The first one is not named in results, either.
+        if (run->chip != kChips[0].name) add(run->chip);
     }
     return results::hash_text(all);
 }

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "facts/chips.h"
 #include "scheduler/sim/spec.h"
 #include "tools/lyra/results/results.h"
 
@@ -26,6 +27,7 @@ using Swept = std::vector<std::pair<std::string, std::string>>;
 struct RunKey {
     uint64_t seed = 0;
     uint64_t samples = 0;  ///< kernels of each latency-critical client
+    std::string chip = kChips[0].name;  ///< the guest's GPU
 };
 
 /// 16 hexadecimal digits: equal for equal experiments by equal programs. @param source "sim" or "measure"

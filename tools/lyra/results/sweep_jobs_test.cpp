@@ -55,8 +55,9 @@ TEST(Sweep, IdsOfMeasurementsAreOfTheRunToo) {
                                     job_id("v1", "measure", "00", swept),
                                     job_id("v1", "sim", "00", swept, RunKey{1, 40}),
                                     job_id("v2", "measure", "00", swept, RunKey{1, 40}),
-                                    job_id("v1", "measure", "01", swept, RunKey{1, 40})};
-    EXPECT_EQ(all.size(), 9u);
+                                    job_id("v1", "measure", "01", swept, RunKey{1, 40}),
+                                    job_id("v1", "measure", "00", swept, RunKey{1, 40, "gfx90a"})};
+    EXPECT_EQ(all.size(), 10u);
 }
 
 TEST(Sweep, SeedsOfAConfigurationAreFoundByTheirIds) {
@@ -74,6 +75,13 @@ TEST(Sweep, SeedsOfAConfigurationAreFoundByTheirIds) {
         EXPECT_EQ(seeds_of(ids, manifest, configuration), first) << configuration.seed;
     configuration.seed = 4;
     EXPECT_EQ(seeds_of(ids, manifest, configuration), std::vector<std::string>{id("1", 4, 40)});
+    // Those of another chip are others.
+    results::Manifest other = manifest;
+    other.chip = "gfx90a";
+    EXPECT_TRUE(seeds_of(ids, other, configuration).empty());
+    const std::string its = job_id("v1", "measure", manifest.spec_hash, {{"a", "1"}}, RunKey{4, 40, "gfx90a"});
+    ids.insert(its);
+    EXPECT_EQ(seeds_of(ids, other, configuration), std::vector<std::string>{its});
 }
 
 TEST(Sweep, AJobIsOneOfTheConfigurations) {
