@@ -19,7 +19,12 @@
 .endm
 
 // gfx90a has one file of VGPRs and AccVGPRs, in units of 8; the first AccVGPR is in units of 4.
+// LLVM has the number of the chip under a name that depends on the ABI.
+.ifdef .amdgcn.gfx_generation_stepping
+.set has_acc_vgprs, .amdgcn.gfx_generation_stepping == 10
+.else
 .set has_acc_vgprs, .option.machine_version_stepping == 10
+.endif
 .macro vgpr_bytes to
 .if has_acc_vgprs
   s_getreg_b32 \to, hwreg(HW_REG_GPR_ALLOC, 6, 6)
