@@ -127,8 +127,16 @@ private:
 
 }  // namespace
 
+namespace {
+fs::path kfdtest_table(const std::string& kernel, const std::string& chip) {
+    return source_dir() / "kfdtest-ports/expectations" / fmt::format("{}-{}.tsv", chip, kernel);
+}
+}  // namespace
+
+bool has_kfdtest_table(const std::string& kernel, const std::string& chip) { return fs::exists(kfdtest_table(kernel, chip)); }
+
 std::vector<KfdtestCase> read_kfdtest_cases(const std::string& kernel, const std::string& chip) {
-    const fs::path file = source_dir() / "kfdtest-ports/expectations" / fmt::format("{}-{}.tsv", chip, kernel);
+    const fs::path file = kfdtest_table(kernel, chip);
     if (!fs::exists(file))
         throw UserError(fmt::format("there is no table of kfdtest cases for {} and kernel {}", chip, kernel));
     try {

@@ -27,7 +27,8 @@ struct KfdtestResult {
     std::string reason() const;
 };
 
-/// Throws UserError when there is no table for the kernel.
+bool has_kfdtest_table(const std::string& kernel, const std::string& chip);
+/// Throws UserError when there is no table for chip and kernel.
 std::vector<KfdtestCase> read_kfdtest_cases(const std::string& kernel, const std::string& chip);
 
 /// Run the cases, one process each under a watchdog, in as few guests as possible (one per kind of guest): a guest that dies or

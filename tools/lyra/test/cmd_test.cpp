@@ -425,10 +425,24 @@ void test_kfdtest_with(const GuestOptions& guest, const char* group, Report& rep
     run_kfdtest_cases(guest, group, cases, "", report);
 }
 
+/// Of each subject some that could differ by chip. `lyra kfdtest --chip gfx90a` runs all.
+constexpr const char* kCasesOfGfx90a =
+    "KFDTopologyTest.BasicTest:KFDEventTest.SignalEvent:KFDQMTest.SimpleWriteDispatch:KFDQMTest.AllQueues:"
+    "KFDQMTest.OverSubscribeCpQueues:KFDLocalMemoryTest.VerifyContentsAfterUnmapAndMap:KFDMemoryTest.FlatScratchAccess:"
+    "KFDMemoryTest.MMapLarge:KFDCWSRTest.BasicTest/0:KFDCWSRTest.InterruptRestore:KFDGWSTest.Semaphore:"
+    "KFDExceptionTest.AddressFault:KFDDBGTest.Hit*:KFDDBGTest.SuspendQueues";
+
 void test_kfdtest(const Options& options, Report& report) {
     GuestOptions guest = options.guest;
     guest.device_options.insert(guest.device_options.begin(), kStrict);
     test_kfdtest_with(guest, "kfdtest", report);
+    guest.chip = facts_of(Chip::gfx90a).name;
+    if (!has_kfdtest_table(guest.kernel, guest.chip)) return;
+    std::vector<KfdtestCase> cases;
+    for (const KfdtestCase& test : read_kfdtest_cases(guest.kernel, guest.chip)) {
+        if (test.has_to_pass() && matches_filter(test.name, kCasesOfGfx90a)) cases.push_back(test);
+    }
+    run_kfdtest_cases(guest, "kfdtest", cases, " on gfx90a", report);
 }
 
 void test_patched_driver(const Options& options, Report& report) {
