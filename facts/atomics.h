@@ -30,7 +30,7 @@ inline constexpr Names kNames[] = {
 #undef ATOMIC
 };
 
-/// Which f32 denormals MODE lets be.
+/// Which f32 denormals a sum lets be.
 struct Denormals {
     bool in = true, out = true;
 };
@@ -57,6 +57,32 @@ T sum(T old, T data, Denormals denormals) {
     if (std::isnan(as_float(old))) return old | kQuiet;
     const auto exact = flush(as_float(old), denormals.in) + flush(as_float(data), denormals.in);
     return std::bit_cast<T>(flush(exact, denormals.out));
+}
+
+/// f16 to f32, exact; signaling NaNs stay signaling.
+inline float widened(uint32_t half) {
+    const uint32_t magnitude = half & 0x7fff;
+    const uint32_t finite = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude << 13) * 0x1p112f);
+    return std::bit_cast<float>((magnitude >= 0x7c00 ? magnitude << 13 | 0x7f800000 : finite) | (half & 0x8000) << 16);
+}
+/// To nearest even, denormals kept.
+inline uint32_t narrowed(float value) {
+    const uint32_t bits = std::bit_cast<uint32_t>(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
+    if (magnitude > 0x7f800000) return sign | 0x7e00 | (magnitude >> 13 & 0x1ff);
+    if (magnitude >= 0x477ff000) return sign | 0x7c00;
+    if (magnitude < 0x38800000)  // counts units of 2^-24, as the last bit of a float near 0.5 does
+        return sign | (std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - std::bit_cast<uint32_t>(0.5f));
+    return sign | (((magnitude + 0xfff + (magnitude >> 13 & 1)) >> 13) - (112u << 10));
+}
+/// f16 sums of both halves: f32 has digits enough for the sum to be rounded once. Denormals are kept.
+/// @source LLVM 19 SIISelLowering.cpp fpModeMatchesGlobalFPAtomicMode()
+template <class T>
+T sum_of_halves(T old, T data) {
+    const auto half = [&](unsigned shift) -> uint32_t {
+        const uint32_t a = static_cast<uint32_t>(old >> shift) & 0xffff, b = static_cast<uint32_t>(data >> shift) & 0xffff;
+        return (a & 0x7fff) > 0x7c00 ? a | 0x200 : narrowed(widened(a) + widened(b));
+    };
+    return half(0) | half(16) << 16;
 }
 
 /// Each half is replaced when its top bit asks for it.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a compute unit of gfx90a has otherwise: register file, AccVGPRs, wave slots, packed work-item ids.
+#include "common/snapshot.h"
 #include "gcn-interp/cu/test_machine.h"
 
 namespace lyra::gcn::test {
@@ -141,8 +142,96 @@ TEST_F(Gfx90a, PackedFloatsTakeTheirHalvesFromEitherRegister) {
     }
 }
 
+/// C[i][j] of the result, which is in register 4 * (i / 8) + i % 4 of lane 32 * (i / 4 % 2) + j.
+TEST_F(Gfx90a, MatrixProductIgnoresExec) {
+    WorkgroupLaunch launch = launch_of(R"(
+        v_cvt_f32_u32 v1, v0
+        v_mov_b32 v2, 2.0
+        s_mov_b64 exec, 1
+        v_mfma_f32_32x32x2f32 a[0:15], v1, v2, 1.0
+        v_mfma_f32_32x32x2f32 v[16:31], v1, v2, 1.0
+        v_mfma_f32_4x4x1f32 v[4:7], v1, v1, 0 blgp:7
+        v_mfma_i32_4x4x4i8 v[8:11], v0, v0, 5
+        s_mov_b64 exec, -1
+        v_accvgpr_read_b32 v3, a9
+    )");
+    run_on_it(launch);
+    const auto number = [&](unsigned n, unsigned lane) { return std::bit_cast<float>(v(n, lane)); };
+    for (unsigned lane = 0; lane < 64; ++lane) {
+        // A[i][k] is i + 32 * k, every B is 2.
+        const auto row = static_cast<float>(16 + 1 + 4 * (lane / 32));
+        EXPECT_EQ(number(3, lane), 1 + 2 * row + 2 * (row + 32)) << lane;
+        EXPECT_EQ(number(16 + 9, lane), number(3, lane));
+        const unsigned block = lane / 4, b_lane = 48 + lane % 16;
+        for (unsigned i = 0; i < 4; ++i) {
+            EXPECT_EQ(number(4 + i, lane), static_cast<float>((4 * block + i) * b_lane)) << lane;
+            EXPECT_EQ(v(8 + i, lane), 5 + (4 * block + i) * lane) << lane;
+        }
+    }
+}
+
+// At every boundary of a kernel with matrix instructions the unit's state leaves it and comes back.
+TEST_F(Gfx90a, MatrixKernelGoesOnFromASavedUnit) {
+    const WorkgroupLaunch launch = launch_of(R"(
+        v_cvt_f32_u32 v1, v0
+        v_add_f32 v2, 0.5, v1
+        v_lshlrev_b32 v3, 2, v0
+        v_mfma_f32_16x16x4f32 a[0:3], v1, v2, 0
+        v_mfma_f32_16x16x4f32 a[4:7], v2, v1, a[0:3]
+        v_cvt_f64_u32 v[4:5], v0
+        v_mfma_f64_16x16x4f64 v[8:15], v[4:5], v[4:5], 1.0
+        v_mfma_f32_16x16x16f16 a[0:3], a[4:5], v[4:5], a[4:7] cbsz:0 blgp:3
+        global_store_dword v3, a2, s[0:1]
+        global_store_dword v3, v11, s[0:1] offset:256
+        s_nop 0
+    )");
+    const auto results = [&] {
+        std::vector<uint32_t> words;
+        for (unsigned n = 0; n < 128; ++n) words.push_back(word(n));
+        return words;
+    };
+    run_on_it(launch);
+    const std::vector<uint32_t> expected = results();
+    for (unsigned at = 0; at < 12; ++at) {
+        for (unsigned n = 0; n < 128; ++n) memory.at<uint32_t>(kData + 4 * n) = 0;
+        unit.reset();
+        unit.launch(launch);
+        for (unsigned n = 0; n < at; ++n) unit.run(1);
+        StateWriter writer;
+        writer.begin("unit");
+        unit.visit(writer);
+        writer.end();
+        const std::vector<uint8_t> bytes = writer.take();
+        unit.reset();
+        StateLoader loader(bytes);
+        loader.begin("unit");
+        unit.visit(loader);
+        loader.end();
+        loader.finish();
+        ASSERT_EQ(loader.error(), "");
+        ASSERT_NE(unit.waves_live(), 0u) << at;
+        for (unsigned n = 0; n < 100 && unit.waves_live() != 0; ++n) unit.run(1000);
+        EXPECT_EQ(results(), expected) << "after " << at << " instructions";
+    }
+}
+
+TEST_F(Gfx90a, LanesReadOneOfTheirRow) {
+    run_on_it(launch_of(R"(
+        v_cvt_f64_u32 v[2:3], v0
+        v_mov_b32 v6, 0
+        v_mov_b32 v7, 0
+        v_mov_b32 v4, v0 row_newbcast:5 row_mask:0xf bank_mask:0xf
+        v_fmac_f64 v[6:7], v[2:3], v[2:3] row_newbcast:3 row_mask:0xf bank_mask:0xf
+        v_cvt_i32_f64 v8, v[6:7]
+    )"));
+    for (unsigned lane = 0; lane < 64; ++lane) {
+        EXPECT_EQ(v(4, lane), lane / 16 * 16 + 5);
+        EXPECT_EQ(v(8, lane), (lane / 16 * 16 + 3) * lane);
+    }
+}
+
 TEST_F(Gfx90a, WhatHasNoRowIsIllegal) {
-    WorkgroupLaunch launch = launch_of("v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[0:3]");
+    WorkgroupLaunch launch = launch_of(".long 0xd3c30000, 0x04020300");
     unit.launch(launch);
     unit.run(1000);
     EXPECT_EQ(services.errors, std::vector<unsigned>{1});

@@ -15,6 +15,9 @@ namespace atomics {
 
 using namespace lyra::atomics;
 
+/// Sums in memory flush f32, whatever MODE says. @source LLVM 19 SIISelLowering.cpp fpModeMatchesGlobalFPAtomicMode()
+inline constexpr Denormals kMemoryDenormals{false, false};
+
 /// On memory that other threads use, guest CPUs among them. Sequentially consistent. @return the old value
 /// @param host  naturally aligned
 template <AtomicOp kOp, class T>
@@ -31,7 +34,7 @@ T shared(void* host, T data, T other) {
         return other;
     }
     T old = __atomic_load_n(at, __ATOMIC_SEQ_CST);
-    while (!__atomic_compare_exchange_n(at, &old, next<kOp, T>(old, data, other, {}), false, __ATOMIC_SEQ_CST,
+    while (!__atomic_compare_exchange_n(at, &old, next<kOp, T>(old, data, other, kMemoryDenormals), false, __ATOMIC_SEQ_CST,
                                         __ATOMIC_SEQ_CST)) {}
     return old;
 }

@@ -50,6 +50,12 @@ uint32_t dot_unsigned_clamped(uint32_t a, uint32_t b, uint32_t c) {
     return static_cast<uint32_t>(sum > UINT32_MAX ? UINT32_MAX : sum);
 }
 
+/// Two f16, denormals flushed where MODE does not let them be.
+inline uint32_t input_halves(const ModeView& mode, uint32_t pair) {
+    const uint32_t low = (pair & 0x7c00) == 0 ? 0xffff8000u : ~0u, high = (pair & 0x7c000000) == 0 ? 0x8000ffffu : ~0u;
+    return mode.denorm_in16_64 ? pair : pair & low & high;
+}
+
 /// Products of f16 are exact in f32; they are added to the addend one after the other, low half first. The order is a choice:
 /// no public text fixes it. f32 denormals are flushed whatever MODE says. @source docs/spec/isa.md 3.2
 inline float dot2_f32_f16(uint32_t a, uint32_t b, float c) {

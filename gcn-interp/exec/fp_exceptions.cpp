@@ -20,6 +20,7 @@ Elem elem_of(Type type, bool takes_signs) {
     elem.bits = static_cast<uint8_t>(t.bits == 64 || t.bits == 16 ? t.bits : 32);
     elem.is_float = takes_signs;
     elem.is_signed = t.kind == Kind::Int;
+    elem.half_pair = type == Type::V2F16;
     return elem;
 }
 
@@ -78,6 +79,11 @@ private:
             const uint64_t lanes = dpp_select(inst_, wave_.exec, rows_.low[0], picked[0].lane);
             scratch_.src[0][0] = picked[0];
             rows_.low[0] = scratch_.src[0][0].lane;
+            if (desc_.src[0].bits == 64) {
+                dpp_select(inst_, wave_.exec, rows_.high[0], picked[1].lane);
+                scratch_.src[0][1] = picked[1];
+                rows_.high[0] = scratch_.src[0][1].lane;
+            }
             return lanes;
         }
         for (unsigned n = 0; n < 2 && n < desc_.sources && is_sdwa(inst_.format); ++n) {
@@ -94,9 +100,10 @@ private:
 
     uint64_t value(unsigned n, unsigned lane) const {
         const uint64_t low = rows_.low[n][lane];
-        return desc_.src[n].bits == 64   ? make64(rows_.low[n][lane], rows_.high[n][lane])
-               : desc_.src[n].bits == 16 ? low & 0xffff
-                                         : low;
+        const Elem& elem = desc_.src[n];
+        return elem.bits == 64                      ? make64(rows_.low[n][lane], rows_.high[n][lane])
+               : elem.bits == 16 && !elem.half_pair ? low & 0xffff
+                                                    : low;
     }
     /// A denormal source is an exception where MODE lets it be one, and a zero elsewhere.
     uint64_t ruled(FpLane& l, unsigned bits, uint64_t v) const {
@@ -115,7 +122,7 @@ private:
             mix(l, lane);
         } else if (row_.profile->dst == Type::V2F32) {
             packed32(l, lane);
-        } else if (row_.format == Format::VOP3P) {
+        } else if (row_.format == Format::VOP3P || inst_.op == Op::v_pk_fmac_f16) {
             packed(l, lane);
         } else {
             plain(l, lane);
@@ -126,7 +133,10 @@ private:
         for (unsigned n = 0; n < desc_.sources; ++n) {
             const bool middle = row_.has(flag::MadMk) && n == 1;  // the literal comes before it
             const uint64_t v = value(n, lane);
-            l.source[middle ? 2 : n] = is_float(type(n)) ? ruled(l, desc_.src[n].bits, v) : v;
+            if (desc_.src[n].half_pair)
+                l.source[n] = ruled(l, 16, v & 0xffff) | ruled(l, 16, v >> 16) << 16;
+            else
+                l.source[middle ? 2 : n] = is_float(type(n)) ? ruled(l, desc_.src[n].bits, v) : v;
         }
         if (row_.has(flag::MadMk | flag::MadAk)) {
             const unsigned bits = info(row_.profile->dst).bits;

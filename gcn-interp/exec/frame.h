@@ -6,6 +6,7 @@
 //   Half, HalfFloat            f16 source as bits / widened to float; a HalfFloat result is rounded to f16 once, by the frame
 //   Low32                      a u32 source of a 64-bit operation, for example a count of bits
 //   HalfPair                   result of two f16, rounded already
+//   HalfPairSource             two f16 as bits, to both of which neg and abs apply
 //   Raw16, Raw32, Raw64        bits to which neg and abs apply, but no arithmetic rule
 //   LaneMask, VccMask          ~0 or 0 from the mask operand (src2, or VCC where the format has none) / always from VCC
 //   Literal<T>                 the literal of v_madmk, v_madak
@@ -51,6 +52,9 @@ struct Raw16 {
 struct HalfPair {
     uint32_t bits;
 };
+struct HalfPairSource {
+    uint32_t bits;
+};
 /// A 32-bit source of a 64-bit operation, widened so that both have lanes of one size; what is above bit 31 is undefined.
 struct Low32 {
     uint64_t bits;
@@ -85,6 +89,11 @@ template <ExecFn kFn>
 struct Custom {
     static constexpr ExecFn kCustom = kFn;
 };
+/// The same with a function for each back end.
+template <ExecFn kPortable, ExecFn kAvx2, ExecFn kAvx512>
+struct CustomLanes {
+    static constexpr ExecFn kFunctions[] = {kPortable, kAvx2, kAvx512};
+};
 /// An operation the model lacks: illegal instruction, counted.
 struct Todo {};
 /// A lane function that costs much more than the instruction around it: waves of few lanes have a loop of their own.
@@ -116,6 +125,7 @@ LYRA_VALUE32(int16_t, (Elem{16, false, false, true}), static_cast<int16_t>(u), s
 LYRA_VALUE32(Half, (Elem{16, true, true}), Half{u & 0xffff}, v.bits);
 LYRA_VALUE32(Raw16, (Elem{16, true, false}), Raw16{u & 0xffff}, v.bits);
 LYRA_VALUE32(HalfPair, (Elem{32, false, false, false, false, true}), HalfPair{u}, v.bits);
+LYRA_VALUE32(HalfPairSource, (Elem{16, true, false, false, false, true}), HalfPairSource{u}, v.bits);
 LYRA_VALUE32(HalfFloat, (Elem{16, true, true, false, true}), HalfFloat{fp::half_to_float(u)}, std::bit_cast<uint32_t>(v.value));
 #undef LYRA_VALUE32
 #define LYRA_VALUE64(T, elem, from, to)                                        \
@@ -701,6 +711,8 @@ constexpr Handlers handlers_of() {
         return {};
     } else if constexpr (requires { T::kCustom; }) {
         return {Versions(T::kCustom), Versions(T::kCustom)};
+    } else if constexpr (requires { T::kFunctions; }) {
+        return {{T::kFunctions[0], T::kFunctions[1], T::kFunctions[2]}, {}};
     } else {
         static_assert(agrees_with_row<kOp, kLane>(), "lane function and profile of the .def row disagree");
         return {Plain<kOp, kLane>::versions(),

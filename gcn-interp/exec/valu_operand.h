@@ -18,7 +18,7 @@ struct Elem {
     bool arithmetic = false;  ///< denormal rules of MODE apply
     bool is_signed = false;
     bool half_float = false;  ///< a result that is a float still to be rounded to f16
-    bool half_pair = false;   ///< a result of two f16
+    bool half_pair = false;   ///< two f16
     constexpr unsigned dwords() const { return bits == 64 ? 2 : 1; }
 };
 

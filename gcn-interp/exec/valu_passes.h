@@ -147,7 +147,7 @@ inline void apply_signs(const Inst& inst, const OpDesc& desc, Scratch& scratch, 
         const bool neg = (inst.neg >> n) & 1, abs = (inst.abs >> n) & 1;
         const Elem& elem = desc.src[n];
         if (!elem.is_float || !(neg || abs)) continue;
-        const uint32_t sign = elem.bits == 16 ? 0x8000u : 0x80000000u;
+        const uint32_t sign = elem.half_pair ? 0x80008000u : elem.bits == 16 ? 0x8000u : 0x80000000u;
         const uint32_t keep = abs ? ~sign : ~0u, flip = neg ? sign : 0u;
         const unsigned half = elem.bits == 64 ? 1 : 0;
         const uint32_t*& row = half != 0 ? rows.high[n] : rows.low[n];

@@ -137,6 +137,7 @@ void register_vector_alu(ExecTable& table) {
     register_vop3(table);
     register_vop3p(table);
     register_vopc(table);
+    register_matrix(table);
     register_graphics(table);
 }
 

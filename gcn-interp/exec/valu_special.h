@@ -17,6 +17,10 @@ void exec_v_mqsad_u32_u8(ExecContext& ctx, const Inst& inst);
 void exec_acc_move(ExecContext& ctx, const Inst& inst);
 void exec_v_pk_mov_b32(ExecContext& ctx, const Inst& inst);
 
+/// The packed multiply-add on the old destination.
+template <Backend kBackend>
+void exec_v_pk_fmac_f16(ExecContext& ctx, const Inst& inst);
+
 /// Packed: the 16-bit operation on the low halves and on the high halves, chosen by op_sel and op_sel_hi.
 template <Backend kBackend>
 void run_packed(ExecContext& ctx, const Inst& inst, const OpDesc& desc);
@@ -38,5 +42,6 @@ void register_vop2(ExecTable& table);
 void register_vop3(ExecTable& table);
 void register_vop3p(ExecTable& table);
 void register_vopc(ExecTable& table);
+void register_matrix(ExecTable& table);
 
 }  // namespace lyra::gcn

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Lane functions of VOP2, one per row of vop2.def; step 6 of the data flow.
 // @source AMD Vega ISA document, chapter "VOP2 instructions"; docs/spec/isa.md 3
+#include "gcn-interp/exec/dot.h"
 #include "gcn-interp/exec/valu_lanes.h"
+#include "gcn-interp/exec/valu_special.h"
 
 namespace lyra::gcn {
 
@@ -113,6 +115,17 @@ HalfFloat v_ldexp_f16(HalfFloat s0, int16_t s1) {
     const int32_t e = s1 < -64 ? -64 : (s1 > 64 ? 64 : s1);
     return {s0.value * fp::power2<float>(e)};  // exact in f32
 }
+
+constexpr CustomLanes<&exec_v_pk_fmac_f16<Backend::Portable>, &exec_v_pk_fmac_f16<Backend::Avx2>, &exec_v_pk_fmac_f16<kWidest>>
+    v_pk_fmac_f16;
+
+// Dot products
+float v_dot2c_f32_f16(const ModeView& mode, HalfPairSource s0, HalfPairSource s1, float d) {
+    return dot2_f32_f16(input_halves(mode, s0.bits), input_halves(mode, s1.bits), d);
+}
+constexpr Saturating<&dot_signed<16>, &dot_signed_clamped<16>> v_dot2c_i32_i16;
+constexpr Saturating<&dot_signed<8>, &dot_signed_clamped<8>> v_dot4c_i32_i8;
+constexpr Saturating<&dot_signed<4>, &dot_signed_clamped<4>> v_dot8c_i32_i4;
 
 // 16-bit integers
 uint16_t subrev_u16(uint16_t s0, uint16_t s1) { return sub_u16(s1, s0); }

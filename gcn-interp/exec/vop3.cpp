@@ -315,6 +315,9 @@ uint32_t v_mbcnt_hi_u32_b32(uint32_t s0, uint32_t s1, LaneIndex lane) {
 constexpr Custom<&exec_v_readlane_b32> v_readlane_b32;
 constexpr Custom<&exec_v_writelane_b32> v_writelane_b32;
 
+// gfx90a and later, in the place of the VOP2 form
+float v_mul_legacy_f32_vop3(float s0, float s1) { return (s0 == 0) | (s1 == 0) ? 0.0f : fp::mul(s0, s1); }
+
 // Interpolation: entered by graphics.cpp.
 constexpr Todo v_interp_p1ll_f16;
 constexpr Todo v_interp_p1lv_f16;

@@ -167,7 +167,7 @@ inline void packed_halves(ExecContext& ctx, const Inst& encoded, const OpDesc& d
     Scratch scratch;
     Rows sources{};
     sources.lanes = kLanes;
-    for (unsigned n = 0; n < desc.sources; ++n) fetch_source(wave, inst, n, desc.src[n], false, scratch, sources);
+    for (unsigned n = 0; n < desc.sources; ++n) fetch_source(wave, inst, n, desc.src[n], true, scratch, sources);
 
     VgprRow halves[3];
     Rows rows{};
@@ -252,6 +252,14 @@ inline void mixed(ExecContext& ctx, const Inst& encoded, const OpDesc& operation
 }
 
 }  // namespace
+
+template <Backend kBackend>
+void exec_v_pk_fmac_f16(ExecContext& ctx, const Inst& inst) {
+    packed<lane::v_pk_fma_f16, kBackend>(ctx, inst);
+}
+template void exec_v_pk_fmac_f16<Backend::Portable>(ExecContext& ctx, const Inst& inst);
+template void exec_v_pk_fmac_f16<Backend::Avx2>(ExecContext& ctx, const Inst& inst);
+template void exec_v_pk_fmac_f16<Backend::Avx512>(ExecContext& ctx, const Inst& inst);
 
 #define DEFINE(name, attribute)                                                                                             \
     template <>                                                                                                             \

@@ -46,6 +46,7 @@ unsigned some(Random& random, unsigned bits, unsigned one_of) {
 struct Encoder {
     const InstInfo& row;
     Random& random;
+    Chip chip;
     unsigned tries = 0;  ///< later tries have fewer modifiers
     uint32_t word[3] = {};
     unsigned sources = row.profile->sources();
@@ -91,6 +92,8 @@ struct Encoder {
             ctrl = static_cast<uint32_t>(random() % 256);
         else if (one_in(random, 2))
             ctrl = 0x100 + static_cast<uint32_t>(random() % 3) * 16 + 1 + static_cast<uint32_t>(random() % 15);
+        if (facts_of(chip).row_newbcast && (row.has(flag::WideDpp) || one_in(random, 4)))
+            ctrl = 0x150 + static_cast<uint32_t>(random() % 16);
         const uint32_t masks = one_in(random, 2) ? 0xff : static_cast<uint32_t>(random() % 256);
         word[1] = random_vgpr(random) | ctrl << 8 | static_cast<uint32_t>(random() % 2) << 19 | some_of(4) << 20 | masks << 24;
     }
@@ -177,7 +180,7 @@ std::vector<Op> vector_rows() {
     for (size_t n = 1; n < kOpCount; ++n) {
         const Format f = kInstInfo[n].format;
         if (f == Format::VOP1 || f == Format::VOP2 || f == Format::VOP3 || f == Format::VOP3P || f == Format::VOPC)
-            rows.push_back(static_cast<Op>(n));
+            if (!kInstInfo[n].has(flag::Matrix)) rows.push_back(static_cast<Op>(n));
     }
     return rows;
 }
@@ -207,11 +210,21 @@ std::vector<Format> formats_of(Op op) {
 Chip chip_of(Op op) {
     return *std::find_if(kAllChips.begin(), kAllChips.end(), [op](Chip chip) { return info(op).on(chip); });
 }
+namespace {
+/// One of those that have the row in this format.
+Chip random_chip(Op op, Format format, Random& random) {
+    std::vector<Chip> chips;
+    for (const Chip chip : kAllChips)
+        if (info(op).on(chip) && (!is_dpp(format) || info(op).has_dpp(chip))) chips.push_back(chip);
+    return chips[random() % chips.size()];
+}
+}  // namespace
 
 Inst random_inst(Op op, Format format, Random& random) {
     Inst inst;
+    const Chip chip = random_chip(op, format, random);
     for (unsigned tries = 0; tries < 80; ++tries) {
-        Encoder e{info(op), random, tries};
+        Encoder e{info(op), random, chip, tries};
         if (format == Format::VOP3)
             e.vop3();
         else if (format == Format::VOP3P)
@@ -222,7 +235,7 @@ Inst random_inst(Op op, Format format, Random& random) {
             e.dpp();
         else
             e.plain();
-        inst = decode(e.word, 3, chip_of(op));
+        inst = decode(e.word, 3, chip);
         if (inst.op == op && inst.format == format) return inst;
     }
     inst.format = Format::Invalid;

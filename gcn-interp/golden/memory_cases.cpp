@@ -206,6 +206,7 @@ private:
     void registers() {
         const std::string_view name = row_.name;
         const Type type = name.ends_with("f64")                               ? Type::F64
+                          : name.ends_with("pk_add_f16")                      ? Type::V2F16
                           : name.ends_with("f32") || row_.has(flag::Converts) ? Type::F32
                           : size_ == 8                                        ? Type::U64
                                                                               : Type::U32;

@@ -33,6 +33,11 @@ Change change_of(const Name& name) {
         const std::string_view type = name.last();
         change.type = type.front();
         change.bytes = type.substr(1) == "64" ? 8 : 4;
+    } else if (const std::string_view type = name.last(); type.front() == 'f') {
+        change.type = 'f';
+        change.bytes = type == "f64" ? 8 : 4;
+        change.flushes = true;
+        if (name.has("pk")) change.what = Change::AddHalves;
     } else {
         change.type = name.has("smin") || name.has("smax") ? 'i' : 'u';
         change.bytes = name.has("x2") ? 8 : 4;
@@ -58,14 +63,15 @@ int order(const Change& change, uint64_t a, uint64_t b) {
     return x < y ? -1 : x > y ? 1 : 0;
 }
 
-/// Of f32: to nearest, with the denormals that MODE lets be.
-uint64_t float_sum(MemoryMachine& m, uint64_t a, uint64_t b) {
+/// To nearest. f32 with the denormals that MODE lets be, if any; others with all.
+uint64_t float_sum(MemoryMachine& m, const FloatFormat& format, bool flushes, uint64_t a, uint64_t b) {
     const MathMode mode{m.wave.mode};
-    if (!mode.input_denormals(kF32)) a = flushed(kF32, a), b = flushed(kF32, b);
-    m.open |= is_nan(kF32, a) && is_nan(kF32, b);
+    const bool all = format != kF32;
+    if (!all && (flushes || !mode.input_denormals(kF32))) a = flushed(kF32, a), b = flushed(kF32, b);
+    m.open |= is_nan(format, a) && is_nan(format, b);
     uint32_t flags = 0;
-    const Target target{kF32, Rounding::NearestEven, mode.output_denormals(kF32), false};
-    return round_to(target, sum(real_of(kF32, a), real_of(kF32, b), Rounding::NearestEven, flags), flags);
+    const Target target{format, Rounding::NearestEven, all || (!flushes && mode.output_denormals(kF32)), false};
+    return round_to(target, sum(real_of(format, a), real_of(format, b), Rounding::NearestEven, flags), flags);
 }
 
 /// Each half is replaced when bit 31 of the wish for it is set, by the other 31 bits.
@@ -88,7 +94,10 @@ uint64_t apply(MemoryMachine& m, const Change& change, uint64_t old, uint64_t da
     switch (change.what) {
         case Change::Swap: result = b; break;
         case Change::CompareSwap: result = order(change, old, other) == 0 ? b : a; break;
-        case Change::Add: result = change.type == 'f' ? Wide{float_sum(m, old, data)} : a + b; break;
+        case Change::Add:
+            result =
+                change.type == 'f' ? Wide{float_sum(m, change.bytes == 8 ? kF64 : kF32, change.flushes, old, data)} : a + b;
+            break;
         case Change::Sub: result = a - b; break;
         case Change::ReverseSub: result = b - a; break;
         case Change::Min: result = order(change, data, old) == -1 ? b : a; break;
@@ -100,6 +109,10 @@ uint64_t apply(MemoryMachine& m, const Change& change, uint64_t old, uint64_t da
         case Change::Dec: result = a == 0 || a > b ? b : a - 1; break;
         case Change::MaskOr: result = (a & ~b) | c; break;
         case Change::Wrap: result = a >= b ? a - b : a + c; break;
+        case Change::AddHalves:
+            for (const unsigned shift : {0u, 16u})
+                result |= Wide{float_sum(m, kF16, false, old >> shift & 0xffff, data >> shift & 0xffff)} << shift;
+            break;
         case Change::HalfSwap: result = half_swap(old, data); break;
     }
     const uint64_t bits = static_cast<uint64_t>(result);

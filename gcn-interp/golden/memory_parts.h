@@ -80,8 +80,10 @@ struct Change {
         MaskOr,
         Wrap,
         HalfSwap,
+        AddHalves,
     } what = Swap;
     char type = 'b';  ///< u, i, f or b
+    bool flushes = false;  ///< f32, whatever MODE says
     unsigned bytes = 4;
     bool takes_two() const { return what == CompareSwap || what == MaskOr || what == Wrap; }
 };

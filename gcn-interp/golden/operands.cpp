@@ -122,6 +122,8 @@ DppSource dpp_source(const Inst& inst, unsigned lane, uint64_t exec) {
         from = place >= amount ? static_cast<int>(lane - amount) : -1;  // row_shr
     else if (ctrl < 0x130)
         from = static_cast<int>(row + (place + 16 - amount) % 16);  // row_ror
+    else if (ctrl >= 0x150 && ctrl < 0x160)
+        from = static_cast<int>(row + amount);  // row_newbcast
     else
         switch (ctrl) {
             case 0x130: from = lane + 1 < kLanes ? static_cast<int>(lane + 1) : -1; break;  // wave_shl

@@ -60,7 +60,10 @@ constexpr Like kLike[] = {
     {Op::v_fma_mix_f32, Op::v_fma_f32},        {Op::v_fma_mixlo_f16, Op::v_fma_f32},
     {Op::v_fma_mixhi_f16, Op::v_fma_f32},      {Op::v_pk_fma_f32, Op::v_fma_f32},
     {Op::v_pk_mul_f32, Op::v_mul_f32},         {Op::v_pk_add_f32, Op::v_add_f32},
-    {Op::v_fmac_f64, Op::v_fma_f64},
+    {Op::v_fmac_f64, Op::v_fma_f64},           {Op::v_mul_legacy_f32_vop3, Op::v_mul_legacy_f32},
+    {Op::v_pk_fmac_f16, Op::v_fma_f16},        {Op::v_dot2c_f32_f16, Op::v_dot2_f32_f16},
+    {Op::v_dot2c_i32_i16, Op::v_dot2_i32_i16}, {Op::v_dot4c_i32_i8, Op::v_dot4_i32_i8},
+    {Op::v_dot8c_i32_i4, Op::v_dot8_i32_i4},
 };
 
 }  // namespace

@@ -104,7 +104,7 @@ private:
             v = sdwa_field(static_cast<uint32_t>(v), inst_.src_sel[n], inst_.sext[n]);
         if (inst_.format == Format::VOP3 && is_half && ((inst_.op_sel >> n) & 1) != 0) v >>= 16;
         if (is_half) v &= 0xffff;
-        if (is_pair(type)) return v;  // halves are modified one by one
+        if (is_pair(type) || type == Type::V2F32) return v;  // halves, or registers, are modified one by one
         if (n < 3 && row_.profile->src[n] == type && row_.float_source(n) && operand == inst_.src[n])
             v = signed_as_asked(v, width_of(type), n);
         return ruled(v, type);
@@ -176,7 +176,10 @@ private:
         } else if (is_packed(row_)) {
             value = packed(l, function);
         } else {
-            if (row_.format == Format::VOP3P && !row_.has(flag::Mix)) arrange_dot(l);
+            if (row_.format == Format::VOP3P && !row_.has(flag::Mix))
+                arrange_dot(l);
+            else
+                arrange_pairs(l);
             value = function(l);
             value = row_.has(flag::Mix) ? mix_result(l, value) : finished(l, value);
         }
@@ -198,8 +201,7 @@ private:
         const uint64_t whole[3] = {l.source[0], l.source[1], l.source[2]};
         uint64_t result = 0;
         for (unsigned h = 0; h < 2; ++h) {
-            for (unsigned n = 0; n < row_.profile->sources(); ++n)
-                l.source[n] = half_of(whole[n], n, h != 0, row_.profile->src[n]);
+            for (unsigned n = 0; n < source_count(); ++n) l.source[n] = half_of(whole[n], n, h != 0, source_type(n));
             uint64_t half = function(l);
             if (info(row_.profile->dst).kind == Kind::Float) half = finish_float(l, half, kF16);
             result |= (half & 0xffff) << (16 * h);
@@ -224,6 +226,14 @@ private:
         for (unsigned n = 0; n < 2; ++n) {
             const Type type = row_.profile->src[n];
             if (is_pair(type)) l.source[n] = half_of(l.source[n], n, false, type) | (half_of(l.source[n], n, true, type) << 16);
+        }
+    }
+    /// neg and abs of VOP3 and DPP are those of both halves.
+    void arrange_pairs(Lane& l) {
+        for (unsigned n = 0; n < row_.profile->sources(); ++n) {
+            if (row_.profile->src[n] != Type::V2F16) continue;
+            const uint64_t low = ruled_as(signed_as_asked(l.source[n] & 0xffff, 16, n), kF16);
+            l.source[n] = low | ruled_as(signed_as_asked((l.source[n] >> 16) & 0xffff, 16, n), kF16) << 16;
         }
     }
     uint64_t mix_result(Lane& l, uint64_t value) {

@@ -9,6 +9,7 @@ namespace {
 
 using namespace field;
 constexpr uint16_t kRowNewBroadcast = 0x150;  ///< + lane of the row
+constexpr uint16_t kNoDppControl = 0x1ff;     ///< one of the values that mean nothing
 constexpr uint16_t kVcc = 106, kM0 = 124, kNull = 125, kLdsDirect = 254;
 
 /// Registers of this many dwords start at multiples of this.
@@ -201,6 +202,7 @@ private:
         if (dwords(0)) inst_.src[0] = source(src0, dwords(0));
         if (dwords(1)) inst_.src[1] = kSrcVgpr0 + vgpr(get<VOP2_src1>(), dwords(1));
         if (row_->has(flag::Literal)) take_literal();
+        if (inst_.op == Op::v_pk_fmac_f16) inst_.op_sel_hi = 7;
         if (row_->has(flag::ScalarDst)) need(src0 >= kSrcVgpr0 || src0 == kLdsDirect);
         if (inst_.op == Op::v_swap_b32 || type(0) == Type::ACC) need(src0 >= kSrcVgpr0);
     }
@@ -250,11 +252,10 @@ private:
     }
     void dpp() {
         second_dword(Format::VOP1_DPP, Format::VOP2_DPP, Format::Invalid);
-        need(!row_->has(flag::NoDpp) && row_->format != Format::VOPC);
-        inst_.src[0] = kSrcVgpr0 + get<DPP_src0>();
-        if (row_->format == Format::VOP2) inst_.src[1] = kSrcVgpr0 + get<VOP2_src1>();
-        inst_.dpp_ctrl = get<DPP_ctrl>();
-        need(!has_acc() || inst_.dpp_ctrl < kRowNewBroadcast || inst_.dpp_ctrl > kRowNewBroadcast + 15);  // not there yet
+        need(row_->has_dpp(chip_) && row_->format != Format::VOPC);
+        inst_.src[0] = kSrcVgpr0 + vgpr(get<DPP_src0>(), dwords(0));
+        if (row_->format == Format::VOP2) inst_.src[1] = kSrcVgpr0 + vgpr(get<VOP2_src1>(), dwords(1));
+        dpp_control(get<DPP_ctrl>());
         inst_.bound_ctrl = get<DPP_bound_ctrl>();
         inst_.row_mask = static_cast<uint8_t>(get<DPP_row_mask>());
         inst_.bank_mask = static_cast<uint8_t>(get<DPP_bank_mask>());
@@ -262,6 +263,13 @@ private:
         inst_.abs = static_cast<uint8_t>(get<DPP_src0_abs>() | get<DPP_src1_abs>() << 1);
         check_modifiers(inst_.neg);
         check_modifiers(inst_.abs);
+    }
+
+    /// row_newbcast is nothing where the chip lacks it, and the only one of 64-bit operands.
+    void dpp_control(uint16_t ctrl) {
+        const bool broadcast = ctrl >= kRowNewBroadcast && ctrl < kRowNewBroadcast + 16;
+        inst_.dpp_ctrl = broadcast && !facts_of(chip_).row_newbcast ? kNoDppControl : ctrl;
+        need(broadcast || !row_->has(flag::WideDpp));
     }
 
     /// neg or abs bits only where the source has them.
@@ -320,6 +328,7 @@ private:
         const auto mask = static_cast<uint8_t>((1u << sources) - 1);
         inst_.dst = vgpr(get<VOP3P_dst>(), row_->dst_dwords());
         if (is_acc_move()) return acc_move();
+        if (row_->has(flag::Matrix)) return matrix();
         inst_.clamp = get<VOP3P_clamp>();
         inst_.neg = static_cast<uint8_t>(get<VOP3P_neg>());
         inst_.neg_hi = static_cast<uint8_t>(get<VOP3P_neg_hi>());
@@ -335,6 +344,18 @@ private:
         const uint16_t src0 = get<VOP3P_src0>();
         if (type(0) == Type::ACC) need(src0 >= kSrcVgpr0);
         inst_.src[0] = source(src0, 1);
+    }
+    /// A and B are registers; C is one of the kind of the result, or a constant.
+    void matrix() {
+        inst_.neg_hi = static_cast<uint8_t>(get<VOP3P_MAI_cbsz>());
+        inst_.op_sel = static_cast<uint8_t>(get<VOP3P_MAI_abid>());
+        inst_.neg = static_cast<uint8_t>(get<VOP3P_MAI_blgp>());
+        inst_.op_sel_hi = static_cast<uint8_t>(get<VOP3P_MAI_acc>() | get<VOP3P_MAI_acc_cd>() << 2);
+        const uint16_t encoded[3] = {get<VOP3P_src0>(), get<VOP3P_src1>(), get<VOP3P_src2>()};
+        for (unsigned n = 0; n < 3; ++n) {
+            need(encoded[n] >= kSrcVgpr0 || (n == 2 && encoded[n] >= 128));
+            if (ok_) inst_.src[n] = source(encoded[n], dwords(n));
+        }
     }
     void vintrp() {
         inst_.dst = get<VINTRP_dst>();
@@ -369,6 +390,9 @@ private:
 
     // ---- memory formats ----
 
+    /// Those of floats, which came with the AccVGPRs, are never coherent with the system. @source LLVM 19 AMDGPU disassembler
+    bool lacks_scc() const { return row_->has(flag::Atomic) && !row_->on(Chip::gfx900); }
+
     void ds() {
         const bool two = row_->has(flag::Two | flag::TwoSt64);
         // Chips without graphics have GDS for global wave sync only, and ignore the bit elsewhere.
@@ -402,6 +426,7 @@ private:
         inst_.glc = get<FLAT_glc>();
         inst_.slc = get<FLAT_slc>();
         inst_.scc = has_acc() && get<FLAT_scc>();
+        need(!inst_.scc || !lacks_scc());
         inst_.acc = has_acc() && get<FLAT_nv>();
         inst_.nv = !has_acc() && get<FLAT_nv>();
         inst_.lds = get<FLAT_lds>();
@@ -442,6 +467,7 @@ private:
         inst_.slc = get<MUBUF_slc>();
         inst_.lds = get<MUBUF_lds>();
         inst_.scc = has_acc() && get<MUBUF_scc>();
+        need(!inst_.scc || !lacks_scc());
         inst_.acc = has_acc() && get<MUBUF_tfe>();
         inst_.tfe = !has_acc() && get<MUBUF_tfe>();
         need(!inst_.lds || (row_->has(flag::LdsDma) && !inst_.acc));

@@ -50,6 +50,7 @@ private:
         const bool two_forms = (row_.format == Format::VOP1 || row_.format == Format::VOP2 || row_.format == Format::VOPC ||
                                 row_.format == Format::VINTRP) &&
                                !row_.has(flag::NoE64);
+        if (inst_.op == Op::v_pk_fmac_f16) return name + "_e32";  // has no other, but LLVM says so
         if (!two_forms) return name;
         return name + (inst_.format == Format::VOP3 ? "_e64" : "_e32");
     }
@@ -142,6 +143,7 @@ private:
     }
     void vector() {
         if (row_.has(flag::Interp)) return vop3_interp();
+        if (row_.has(flag::Matrix)) return matrix();
         const bool acc = profile_.dst == Type::ACC;
         if (inst_.dst != kNoOperand) operand(data_text(inst_.dst, row_.dst_dwords(), acc));
         if (inst_.sdst != kNoOperand) operand(sreg_text(inst_.sdst, row_.has(flag::ScalarDst) ? 1 : 2));
@@ -161,6 +163,18 @@ private:
             sdwa_modifiers();
         else
             e64_modifiers();
+    }
+    void matrix() {
+        operand(data_text(inst_.dst, row_.dst_dwords(), bit(inst_.op_sel_hi, 2)));
+        for (unsigned n = 0; n < 3; ++n) {
+            if (inst_.src[n] >= kSrcVgpr0)
+                operand(data_text(inst_.src[n] - kSrcVgpr0, row_.src_dwords(n), bit(inst_.op_sel_hi, n)));
+            else
+                operand(source_text(inst_, inst_.src[n], profile_.src[n]));
+        }
+        if (inst_.neg_hi) modifier(" cbsz:{}", inst_.neg_hi);
+        if (inst_.op_sel) modifier(" abid:{}", inst_.op_sel);
+        if (inst_.neg) modifier(" blgp:{}", inst_.neg);
     }
     void output_modifiers() {
         static constexpr const char* kOmod[] = {nullptr, "mul:2", "mul:4", "div:2"};

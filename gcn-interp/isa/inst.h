@@ -63,6 +63,8 @@ inline constexpr uint16_t kNoOperand = 0xffff;
 ///   compares SMEM              loads: dst;  stores and atomics: src[0] = data, atomics with GLC also dst FLAT, MUBUF loads:
 ///   dst;  stores: vdata;  atomics: vdata, with GLC also dst DS                imm = 16-bit offset; read2/write2 rows: imm =
 ///   offset0, imm2 = offset1, in elements SGPR ranges       rounded down to their alignment (2, or 4 from four dwords on)
+///   matrix operations   neg_hi = CBSZ, op_sel = ABID, neg = BLGP;  op_sel_hi: sources in AccVGPRs, bit 2 the destination, too
+///   v_pk_fmac_f16       op_sel_hi as the packed operations have it
 struct Inst {
     Op op{};
     Format format = Format::Invalid;

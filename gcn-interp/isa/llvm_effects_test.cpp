@@ -135,6 +135,13 @@ const Difference kKnown[] = {
     {effect::Mode, kRead, kOurs, {"v_cvt_f32_ubyte", "v_cvt_off_f32_i4"}, "output modifiers obey it"},
     {effect::Mode, kRead, kOurs, {"v_cvt_flr_i32_f32"}, "the floor of a negative denormal is -1"},
     {effect::Mode, kRead, kOurs, {"ds_add_rtn_f32"}, "denormals"},
+    {effect::Exec, kRead, kLlvm, {"v_mfma_"}, "AMD CDNA3 ISA document: it is ignored", since(Chip::gfx90a)},
+    {effect::Mode,
+     kRead,
+     kLlvm,
+     {"v_mfma_"},
+     "LLVM has it for integers, too; MMA-Sim: no rounding but one",
+     since(Chip::gfx90a)},
     {effect::FlatScratch, kRead, kLlvm, {"s_scratch_"}, "AMD Vega ISA document: the base is an SGPR pair"},
     {effect::FlatScratch, kRead, kOurs, {"flat_load_"}, "scratch to LDS"},
 };

@@ -103,10 +103,12 @@ TEST_P(OnChip, SecondDwordAgreesWithLlvm) {
                 uint32_t words[3] = {base | (source.any() & variable) | selector, source.sparse(), source.any()};
                 if (selector == kSrcSdwa && source.one_in(2)) words[1] = (words[1] & ~0x2700u) | 0x0600u;
                 if (selector == kSrcSdwa && source.one_in(2) && !vop1) words[1] = (words[1] & ~0x3f3f0000u) | 0x06060000u;
+                if (row.has(flag::WideDpp) && selector == kSrcDpp && source.one_in(2))
+                    words[1] = (words[1] & ~0x1f000u) | 0x15000u;
                 if (source.one_in(2) && vop1 && selector == kSrcSdwa) words[1] &= 0x00ffffffu;
                 count += comparer.compare(words);
             }
-            const bool exists = selector == kSrcSdwa ? !row.has(flag::NoSdwa) : !row.has(flag::NoDpp) && !vopc;
+            const bool exists = selector == kSrcSdwa ? !row.has(flag::NoSdwa) : row.has_dpp(GetParam()) && !vopc;
             if (row.profile->sources() == 0) continue;
             EXPECT_EQ(count != 0, exists) << row.name << (selector == kSrcSdwa ? " SDWA" : " DPP");
         }

@@ -44,11 +44,15 @@ constexpr bool drop_end(std::string_view& text, std::string_view end) {
     return true;
 }
 
-/// flat_atomic_smin_x2, s_buffer_atomic_add, image_atomic_swap
+/// flat_atomic_smin_x2, s_buffer_atomic_add, image_atomic_swap, buffer_atomic_pk_add_f16
 consteval AtomicOp memory_operation(std::string_view name) {
+    constexpr std::string_view kBefore = "atomic_";
+    name.remove_prefix(name.find(kBefore) + kBefore.size());
     drop_end(name, "_x2");
+    for (const std::string_view width : {"16", "32", "64"})
+        if (name.ends_with(width)) name.remove_suffix(width.size());
     for (const auto& row : lyra::atomics::kNames)
-        if (last_part(name) == row.memory) return row.op;
+        if (name == row.memory) return row.op;
     throw "an atomic operation that facts/atomics.def does not have";
 }
 

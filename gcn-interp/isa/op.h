@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "gcn-interp/isa/inst.h"
 
@@ -130,6 +131,8 @@ enum Flag : uint64_t {
     ReadsClock = 1ull << 56,
     Asks = 1ull << 57,           ///< leaves something to the compute unit
     NoMemory = 1ull << 58,       ///< MIMG: looks at the descriptor only
+    Matrix = 1ull << 59,         ///< matrix multiply-add: see isa/matrix_shape.h
+    WideDpp = 1ull << 60,        ///< 64-bit operands: DPP with row_newbcast only, on chips that have it
 };
 }  // namespace flag
 
@@ -149,16 +152,25 @@ struct InstInfo {
         const Kind kind = info(profile->src[n]).kind;
         return kind == Kind::Float || (has(flag::FloatMods) && kind == Kind::Bits);
     }
+    /// VOP1 and VOP2: the chip has the DPP form.
+    constexpr bool has_dpp(Chip chip) const {
+        return !has(flag::NoDpp) && (!has(flag::WideDpp) || facts_of(chip).row_newbcast);
+    }
 };
 
 namespace detail {
 using namespace flag;
+/// LLVM's name of a row: some share it with a row of other chips, from which Op has to tell them.
+constexpr const char* mnemonic(const char* row) {
+    return std::string_view(row) == "v_mul_legacy_f32_vop3" ? "v_mul_legacy_f32" : row;
+}
 /// The last column of a row; nothing means every chip.
 constexpr ChipMask chips() { return kEveryChip; }
 constexpr ChipMask chips(ChipMask mask) { return mask; }
 inline constexpr InstInfo kInstInfo[kOpCount] = {
     {"invalid", Format::Invalid, 0, 0, &profile::NONE, 0},
-#define ROW(format, op, name, prof, flags, ...) {#name, Format::format, chips(__VA_ARGS__), op, &profile::prof, flags},
+#define ROW(format, op, name, prof, flags, ...) \
+    {mnemonic(#name), Format::format, chips(__VA_ARGS__), op, &profile::prof, flags},
 #include "gcn-interp/isa/rows.inc"
 };
 }  // namespace detail
@@ -169,11 +181,16 @@ struct WithoutRow {
     Chip chip;
     const char* name;  ///< LLVM's mnemonic, as InstInfo::name, of global_ where there is no flat_
 };
-inline constexpr WithoutRow kWithoutRow[] = {
+inline constexpr std::array<WithoutRow, 0
+#define WITHOUT_ROW(chip, name) +1
+#include "gcn-interp/isa/without_row.def"
+#undef WITHOUT_ROW
+                            >
+    kWithoutRow{{
 #define WITHOUT_ROW(chip, name) {Chip::chip, #name},
 #include "gcn-interp/isa/without_row.def"
 #undef WITHOUT_ROW
-};
+    }};
 
 constexpr const InstInfo& info(Op op) { return kInstInfo[op_index(op)]; }
 

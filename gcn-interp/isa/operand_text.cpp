@@ -211,6 +211,7 @@ std::string dpp_text(uint16_t ctrl) {
     static constexpr const char* kRowShift[] = {"row_shl", "row_shr", "row_ror"};
     if (ctrl < 0x100) return fmt::format(" quad_perm:[{},{},{},{}]", ctrl & 3, ctrl >> 2 & 3, ctrl >> 4 & 3, ctrl >> 6 & 3);
     if (ctrl <= 0x12f && (ctrl & 15)) return fmt::format(" {}:{}", kRowShift[(ctrl >> 4) - 0x10], ctrl & 15);
+    if (ctrl >= 0x150 && ctrl <= 0x15f) return fmt::format(" row_newbcast:{}", ctrl & 15);
     switch (ctrl) {
         case 0x130: return " wave_shl:1";
         case 0x134: return " wave_rol:1";

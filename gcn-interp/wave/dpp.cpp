@@ -30,12 +30,14 @@ int row_mirror(int lane, int) { return lane ^ 15; }
 int row_half_mirror(int lane, int) { return lane ^ 7; }
 int row_bcast15(int lane, int) { return lane >= 16 ? (lane & ~15) - 1 : -1; }
 int row_bcast31(int lane, int) { return lane >= 32 ? 31 : -1; }
+int row_newbcast(int lane, int amount) { return (lane & ~15) | amount; }  // of chips that decode() lets have it
 
 /// @source LLVM AMDGPU SIDefines.h DppCtrl; AMD Vega ISA document, "DPP_CTRL enumeration". Rows shift by 1..15.
 constexpr Control kControls[] = {
-    {0x000, 0x0ff, quad_perm},  {0x100, 0x10f, row_shl},         {0x110, 0x11f, row_shr},     {0x120, 0x12f, row_ror},
-    {0x130, 0x130, wave_shl},   {0x134, 0x134, wave_rol},        {0x138, 0x138, wave_shr},    {0x13c, 0x13c, wave_ror},
-    {0x140, 0x140, row_mirror}, {0x141, 0x141, row_half_mirror}, {0x142, 0x142, row_bcast15}, {0x143, 0x143, row_bcast31},
+    {0x000, 0x0ff, quad_perm},    {0x100, 0x10f, row_shl},         {0x110, 0x11f, row_shr},     {0x120, 0x12f, row_ror},
+    {0x130, 0x130, wave_shl},     {0x134, 0x134, wave_rol},        {0x138, 0x138, wave_shr},    {0x13c, 0x13c, wave_ror},
+    {0x140, 0x140, row_mirror},   {0x141, 0x141, row_half_mirror}, {0x142, 0x142, row_bcast15}, {0x143, 0x143, row_bcast31},
+    {0x150, 0x15f, row_newbcast},
 };
 
 constexpr unsigned kControlValues = 512;

@@ -57,7 +57,8 @@ std::vector<Form> all_forms(Chip chip) {
         if (!info.on(chip)) continue;
         add(op, info.format);
         for (const DerivedForm& each : kDerived) {
-            if (each.base == info.format && !info.has(each.absent_if)) add(op, each.derived);
+            const bool there = !info.has(each.absent_if) && (!gcn::is_dpp(each.derived) || info.has_dpp(chip));
+            if (each.base == info.format && there) add(op, each.derived);
         }
     }
     return forms;

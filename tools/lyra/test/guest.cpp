@@ -126,6 +126,7 @@ void test_gfx90a(const GuestOptions& options, Report& report) {
     WorkDir work;
     GuestJob job;
     compile_for_guest(job, work, "examples/vector_add.hip", "vector_add", {}, guest);
+    compile_for_guest(job, work, "examples/mfma_gemm.hip", "mfma_gemm", {}, guest);
     compile_for_guest(job, work, "kfdtest-ports/guest/kfd/debug_target.hip", "debug_target", {"-O2"}, guest);
     add_driver_programs(job);
     guest.trace = (work.path() / "trace.pftrace").string();

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// Reference model of matrix multiply-adds.
+// @source ROCm/amd_matrix_instruction_calculator, class InstCalcGfx9 (registers and lanes, CBSZ, ABID, BLGP);
+// microsoft/MMA-Sim, ftz_mul_add and fma (arithmetic of CDNA2); docs/design/decisions.md for NaNs and modifiers out of range
+#include "gcn-interp/golden/matrix_model.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "gcn-interp/golden/operands.h"
+#include "gcn-interp/golden/soft_float.h"
+#include "gcn-interp/isa/op.h"
+
+namespace lyra::golden {
+namespace {
+
+using namespace gcn;
+
+/// A register of an operand, counted from its first, and a lane; of small elements, which one of the register.
+struct Place {
+    unsigned number = 0, lane = 0, part = 0;
+};
+
+class Execution {
+public:
+    Execution(Wave& wave, const Inst& encoded)
+        : wave_(wave), inst_((wave.mode >> 27 & 1) != 0 ? indexed(wave, encoded) : encoded) {
+        char in[16] = {};
+        std::sscanf(info(inst_.op).name, "v_mfma_%*3s_%ux%ux%u%15s", &rows_, &columns_, &depth_, in);
+        const std::string_view type = in;
+        wide_ = type == "f64";
+        integer_ = type == "i8";
+        brain_ = type.starts_with("bf16");
+        single_ = type == "f32";
+        bits_ = wide_ ? 64 : integer_ ? 8 : single_ ? 32 : 16;
+        pairs_ = type == "bf16" ? 2 : 4;
+        const unsigned results = info(inst_.op).dst_dwords() / (wide_ ? 2 : 1);
+        blocks_ = results * 64 / (rows_ * columns_);
+    }
+
+    void run() {
+        std::vector<uint64_t> results;
+        for (unsigned b = 0; b < blocks_; ++b)
+            for (unsigned i = 0; i < rows_; ++i)
+                for (unsigned j = 0; j < columns_; ++j) results.push_back(element(b, i, j));
+        auto next = results.begin();
+        for (unsigned b = 0; b < blocks_; ++b)
+            for (unsigned i = 0; i < rows_; ++i)
+                for (unsigned j = 0; j < columns_; ++j) write(result_place(b, i, j), *next++);
+    }
+
+private:
+    /// Of A with i a row, of B with i a column.
+    Place input_place(unsigned b, unsigned i, unsigned k) const {
+        const unsigned spread = 64 / (rows_ * blocks_), each = depth_ / spread;
+        const unsigned at = k % each * bits_;
+        return {at / 32, b * rows_ + k / each * rows_ * blocks_ + i, at % 32};
+    }
+    Place result_place(unsigned b, unsigned i, unsigned j) const {
+        const unsigned height = wide_ ? 1 : 4, pieces = 64 / columns_;
+        const unsigned sharing = std::max(1u, 64 / (columns_ * rows_ / height));
+        const unsigned number = b * (rows_ * columns_ / 64) + i / (height * pieces) * height + i % height;
+        return {number * (wide_ ? 2 : 1), b % sharing * columns_ + i / height % pieces * sharing * columns_ + j, 0};
+    }
+
+    unsigned block_of_a(unsigned b) const {
+        unsigned receiving = 1;
+        for (unsigned n = 0; n < inst_.neg_hi && receiving < blocks_; ++n) receiving *= 2;
+        return wide_ ? b : b / receiving * receiving + inst_.op_sel % receiving;
+    }
+    unsigned lane_of_b(unsigned lane) const {
+        if (wide_) return lane;
+        switch (inst_.neg) {
+            case 0: return lane;
+            case 1: return lane % 32;
+            case 2: return lane % 32 + 32;
+            case 3: return (lane + 16) % 64;
+            default: return lane % 16 + (inst_.neg - 4u) * 16;
+        }
+    }
+
+    uint32_t dword(unsigned operand, unsigned first, unsigned number, unsigned lane) const {
+        const bool acc = (inst_.op_sel_hi >> operand & 1) != 0;
+        const unsigned row = first + number + (acc ? wave_.acc_first : 0u);
+        return wave_.vgpr[row < wave_.vgpr_count ? row : 0].lane[lane];
+    }
+    uint64_t input(unsigned operand, const Place& place) const {
+        const unsigned first = inst_.src[operand] - kSrcVgpr0;
+        const uint64_t low = dword(operand, first, place.number, place.lane);
+        if (wide_) return low | uint64_t{dword(operand, first, 1, place.lane)} << 32;
+        return low >> place.part & ((uint64_t{1} << bits_) - 1);
+    }
+    uint64_t addend(const Place& place) const {
+        if (inst_.src[2] < kSrcVgpr0)
+            return read_operand(wave_, inst_, inst_.src[2], wide_ ? Type::F64 : integer_ ? Type::I32 : Type::F32, 0).low;
+        const unsigned first = inst_.src[2] - kSrcVgpr0;
+        const uint64_t low = dword(2, first, place.number, place.lane);
+        return wide_ ? low | uint64_t{dword(2, first, place.number + 1, place.lane)} << 32 : low;
+    }
+    void write(const Place& place, uint64_t value) {
+        const unsigned first = inst_.dst + ((inst_.op_sel_hi & 4) != 0 ? wave_.acc_first : 0u);
+        for (unsigned n = 0; n < (wide_ ? 2u : 1u); ++n) {
+            const unsigned row = first + place.number + n;
+            if (row < wave_.vgpr_count) wave_.vgpr[row].lane[place.lane] = static_cast<uint32_t>(value >> (32 * n));
+        }
+    }
+
+    uint64_t element(unsigned b, unsigned i, unsigned j) const {
+        std::vector<uint64_t> a, column;
+        for (unsigned k = 0; k < depth_; ++k) {
+            a.push_back(input(0, input_place(block_of_a(b), i, k)));
+            Place place = input_place(b, j, k);
+            place.lane = lane_of_b(place.lane);
+            column.push_back(input(1, place));
+        }
+        const uint64_t c = addend(result_place(b, i, j));
+        return integer_ ? integers(a, column, c) : single_ || wide_ ? fused_chain(a, column, c) : halves(a, column, c);
+    }
+    uint64_t integers(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b, uint64_t c) const {
+        int64_t total = static_cast<int32_t>(c);
+        for (size_t k = 0; k < a.size(); ++k) total += int64_t{static_cast<int8_t>(a[k])} * static_cast<int8_t>(b[k]);
+        return static_cast<uint32_t>(total);
+    }
+    uint64_t fused_chain(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b, uint64_t c) const {
+        const FloatFormat f = wide_ ? kF64 : kF32;
+        uint32_t flags = 0;
+        for (size_t k = 0; k < a.size(); ++k)
+            c = round_to({f}, fused(real_of(f, a[k]), real_of(f, b[k]), real_of(f, c), Rounding::NearestEven, flags), flags);
+        return c;
+    }
+
+    // Of f16 and bf16: everything is rounded to f32 and flushed; zeros and denormals that come in are zeros without a sign.
+    static uint64_t rounded(const Real& x) {
+        uint32_t flags = 0;
+        return round_to({kF32, Rounding::NearestEven, false}, x, flags);
+    }
+    static uint64_t plus(uint64_t a, uint64_t b) {
+        uint32_t flags = 0;
+        return rounded(sum(real_of(kF32, a), real_of(kF32, b), Rounding::NearestEven, flags));
+    }
+    Real number(uint64_t bits) const {
+        const FloatFormat f = brain_ ? kF32 : kF16;
+        const uint64_t v = brain_ ? bits << 16 : bits;
+        return real_of(f, exponent_field(f, v) == 0 ? 0 : v);
+    }
+    uint64_t halves(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b, uint64_t c) const {
+        uint32_t flags = 0;
+        std::vector<uint64_t> p;
+        for (size_t k = 0; k < a.size(); ++k) p.push_back(rounded(product(number(a[k]), number(b[k]), flags)));
+        uint64_t total = exponent_field(kF32, c) == 0 ? 0 : c;
+        for (size_t k = 0; k < p.size(); k += pairs_) {
+            uint64_t part = plus(p[k], p[k + 1]);
+            if (pairs_ == 4) part = plus(part, plus(p[k + 2], p[k + 3]));
+            total = plus(total, part);
+        }
+        return total;
+    }
+
+    Wave& wave_;
+    const Inst inst_;
+    unsigned rows_ = 0, columns_ = 0, depth_ = 0, blocks_ = 0;
+    unsigned bits_ = 0;  ///< of an element of A and B
+    unsigned pairs_ = 0;  ///< products that are added before their sum is
+    bool wide_ = false, integer_ = false, brain_ = false, single_ = false;
+};
+
+}  // namespace
+
+void execute_matrix(Wave& wave, const Inst& inst) { Execution(wave, inst).run(); }
+
+}  // namespace lyra::golden
