@@ -24,7 +24,6 @@ struct ChipFacts {
     const char* name;
     Chip chip;
     bool guest;                     ///< the driver of a guest can be told that this is it
-    bool scheduler;                 ///< the one of kfd-patches/ runs on it
     uint8_t elf_machine;            ///< e_flags 7:0 of its code objects
     unsigned engines;               ///< shader engines
     unsigned cus_per_engine;        ///< the most that an engine has

@@ -349,10 +349,6 @@ int measure_main(Options& options) {
     const results::Manifest head = manifest(options, text, configurations.front().experiment);
     for (sim::Configuration& configuration : configurations) {
         check_measurable(configuration.experiment);
-        const bool patched = options.guest.kfd == "lyra" || (options.guest.kfd.empty() && options.guest.kernel_tree.empty());
-        if (patched && !configuration.experiment.stock_driver && !find_chip(options.guest.chip)->scheduler)
-            throw UserError(fmt::format(
-                "the scheduler of kfd-patches/ does not know {} yet; --kfd DIR takes a driver that does", options.guest.chip));
         if (options.samples != 0) configuration.experiment.samples = options.samples;
         configuration.experiment.seed = options.seed.value_or(configuration.experiment.seed);
         if (options.seeds != 0) configuration.experiment.seeds = options.seeds;
