@@ -102,34 +102,10 @@ EmitterRows make_rows() {
 #define LYRA_COMPARE(op, type, KIND, how)                          \
     LYRA_ROW(v_cmp_##op##_##type, compare<CompareKind::KIND, how>) \
     LYRA_ROW(v_cmpx_##op##_##type, compare<CompareKind::KIND, how>)
-#define LYRA_COMPARE_INT(type, KIND) \
-    LYRA_COMPARE(eq, type, KIND, 0)  \
-    LYRA_COMPARE(lt, type, KIND, 1)  \
-    LYRA_COMPARE(le, type, KIND, 2)  \
-    LYRA_COMPARE(ne, type, KIND, 4)  \
-    LYRA_COMPARE(ge, type, KIND, 5)  \
-    LYRA_COMPARE(gt, type, KIND, 6)
-#define LYRA_COMPARE_FLOAT(type, KIND)  \
-    LYRA_COMPARE(lt, type, KIND, 0x11)  \
-    LYRA_COMPARE(eq, type, KIND, 0x00)  \
-    LYRA_COMPARE(le, type, KIND, 0x12)  \
-    LYRA_COMPARE(gt, type, KIND, 0x1e)  \
-    LYRA_COMPARE(lg, type, KIND, 0x0c)  \
-    LYRA_COMPARE(ge, type, KIND, 0x1d)  \
-    LYRA_COMPARE(o, type, KIND, 0x07)   \
-    LYRA_COMPARE(u, type, KIND, 0x03)   \
-    LYRA_COMPARE(nge, type, KIND, 0x19) \
-    LYRA_COMPARE(nlg, type, KIND, 0x08) \
-    LYRA_COMPARE(ngt, type, KIND, 0x1a) \
-    LYRA_COMPARE(nle, type, KIND, 0x16) \
-    LYRA_COMPARE(neq, type, KIND, 0x04) \
-    LYRA_COMPARE(nlt, type, KIND, 0x15)
-    LYRA_COMPARE_INT(i32, I32)
-    LYRA_COMPARE_INT(u32, U32)
-    LYRA_COMPARE_INT(i64, I64)
-    LYRA_COMPARE_INT(u64, U64)
-    LYRA_COMPARE_FLOAT(f32, F32)
-    LYRA_COMPARE_FLOAT(f64, F64)
+#include "gcn-interp/translator/compares.inc"
+#undef LYRA_COMPARE
+#undef LYRA_ROW
+#undef LYRA_FLOAT
     return rows;
 }
 

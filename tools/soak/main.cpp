@@ -13,10 +13,12 @@
 #include <iterator>
 #include <memory>
 #include <random>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "cp-firmware-model/testing/save_bench.h"
+#include "gcn-interp/translator/translator.h"
 
 namespace lyra::soak {
 namespace {
@@ -80,6 +82,10 @@ public:
         finish();
     }
     void report() {
+        const char* const jit = std::getenv("LYRA_JIT");
+        if (jit != nullptr && std::string_view(jit) == "eager" && gcn::Translator::host() &&
+            env.stats.get(Stat::translated_instructions) == 0)
+            stop("no generated code has run");
         const double translated = static_cast<double>(env.stats.get(Stat::translated_instructions)) /
                                   static_cast<double>(std::max<uint64_t>(env.stats.get(Stat::instructions), 1));
         fmt::print(

@@ -2,10 +2,6 @@
 // What `lyra test` checks beyond the tests of CTest, one row each.
 #include "tools/lyra/test/checks.h"
 
-#include <fmt/format.h>
-
-#include "gcn-interp/translator/translator.h"
-
 namespace lyra::cli {
 
 #define EXAMPLE(name) {name, name, "examples/" name ".hip", {}, ""}
@@ -239,75 +235,6 @@ const std::vector<GuestCheck>& checks_of_the_driver() {
 #undef SENSORS
 #undef D3HOT
 #undef SUSPENDS
-
-// A program of GoogleTest, longer than in the tests.
-#define GOLDEN(name, program, rounds)                                        \
-    {                                                                        \
-        name, program, {}, "[  PASSED  ]", { "LYRA_GOLDEN_ROUNDS=" #rounds } \
-    }
-// One optimising compiler each, so that they run side by side.
-#define COMPILERS(version)                                                \
-    {"one answer from clang-" version " at three levels, for both chips", \
-     "lyra_isa_compilers",                                                \
-     {"--clang", version},                                                \
-     " 0 wrong: PASSED",                                                  \
-     {},                                                                  \
-     false,                                                               \
-     true}
-#define DIVISION(pairs, seed) \
-    {"division, reciprocal and square root are IEEE's", "lyra_isa_division", {pairs, seed}, " 0 wrong: PASSED", {}, false, true}
-
-namespace {
-
-// The longest first.
-std::vector<IsaProof> proofs_once() {
-    return {
-        {"decoding and text are LLVM's on random dwords", "gcn_llvm_random", {"100000000"}, ", 0 others, ", {}, true},
-        DIVISION("10000000", "1"),
-        COMPILERS("21"),
-        COMPILERS("19"),
-        COMPILERS("17"),
-        COMPILERS("15"),
-        {"random C programs answer as on the host", "lyra_isa_random", {"20", "1"}, " 0 wrong: PASSED", {}, false, true},
-        GOLDEN("vector operations equal the reference model", "gcn_golden_test", 3000),
-        GOLDEN("memory operations equal the reference model", "gcn_memory_golden_test", 1000),
-        GOLDEN("scalar operations equal the reference model", "gcn_scalar_golden_test", 5000),
-        GOLDEN("the reference model equals MPFR", "gcn_mpfr_test", 1000),
-        {"transcendental routines equal their lane functions for every f32",
-         "gcn_transcendental_test",
-         {},
-         "[  PASSED  ]",
-         {"LYRA_EXHAUSTIVE=1"}},
-        {"OpenCL's functions are within their bounds", "lyra_isa_ocml", {"16384"}, "PASSED", {}, false, true},
-    };
-}
-
-}  // namespace
-
-/// Where waves run, every block is generated when it is first entered, and compared with the interpreter (LYRA_SHADOW).
-std::vector<IsaProof> isa_proofs() {
-    const auto widest = gcn::Translator::host();
-    std::vector<IsaProof> out;
-    for (const IsaProof& proof : proofs_once()) {
-        if (!proof.on_device || !widest) {
-            out.push_back(proof);
-            continue;
-        }
-        for (const gcn::Backend backend : {gcn::Backend::Avx512, gcn::Backend::Avx2}) {
-            if (backend > *widest) continue;
-            IsaProof with = proof;
-            with.name += fmt::format(" ({} and interpreter)", gcn::kBackendNames[static_cast<unsigned>(backend)]);
-            with.environment.emplace_back("LYRA_SHADOW=1");
-            if (backend == gcn::Backend::Avx2) with.environment.emplace_back("LYRA_JIT=avx2");
-            out.push_back(with);
-        }
-    }
-    return out;
-}
-
-#undef GOLDEN
-#undef COMPILERS
-#undef DIVISION
 
 const std::vector<CommandCheck>& command_checks() {
     static const std::vector<CommandCheck> checks = {

@@ -36,20 +36,6 @@ struct CommandCheck {
 };
 const std::vector<CommandCheck>& command_checks();
 
-/// A long proof of `lyra test --isa`: a program of the release build. It has passed when it ends with 0 and its last line of
-/// output, which is shown with the result, says so.
-struct IsaProof {
-    std::string name;
-    const char* program;                     ///< target of CMake, built when it is needed; exit status 77: skipped
-    std::vector<std::string> arguments;
-    const char* says;                        ///< part of the last line
-    std::vector<std::string> environment = {};
-    bool alone = false;                      ///< uses all processors by itself; the others run side by side
-    bool on_device = false;                  ///< waves run: on both tiers, for each back end whose code this host can run
-    unsigned timeout_s = 7200;
-};
-std::vector<IsaProof> isa_proofs();
-
 /// A HIP program that is compiled and run in the guest: it has to print PASSED and to exit with 0.
 struct GuestProgram {
     const char* name;                        ///< of the check

@@ -2,14 +2,9 @@
 // lyra test: in-process tests under sanitizers, this program's own conventions, and the guest; then one line of totals.
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <fstream>
-#include <map>
-#include <mutex>
 #include <sstream>
-#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -20,6 +15,7 @@
 #include "tools/lyra/guest/machine.h"
 #include "tools/lyra/test/checks.h"
 #include "tools/lyra/test/guest.h"
+#include "tools/lyra/test/isa.h"
 #include "tools/lyra/test/libraries.h"
 #include "tools/lyra/test/memory.h"
 #include "tools/lyra/test/report.h"
@@ -188,106 +184,6 @@ int soak(const Options& options) {
     Child child(command);
     if (!child.wait()) return kInterrupted;
     return child.status() == 0 ? kOk : kFailed;
-}
-
-// A program of the release build tree, with tests.
-fs::path isa_build() { return cache_dir() / (own_program().parent_path().parent_path().filename().string() + "-isa"); }
-
-// @return why it failed
-std::string build_isa_proof(const Options& options, const std::string& target) {
-    const fs::path build = isa_build(), source = build / "src";
-    fs::create_directories(build);
-    if (!fs::is_symlink(source)) fs::create_directory_symlink(source_dir(), source);
-    const std::vector<std::vector<std::string>> steps = {
-        {"cmake", "-S", source.string(), "-B", build.string(), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DLYRA_TESTS=ON"},
-        {"ninja", "-C", build.string(), "-j", std::to_string(options.jobs), target},
-    };
-    for (const auto& step : steps) {
-        const Captured result = capture(step, true);
-        if (interrupted) throw Interrupted();
-        if (result.status != 0) return result.out + result.err;
-    }
-    return "";
-}
-
-// Where a target's program lies, empty without any.
-fs::path find_program(const fs::path& build, const std::string& name) {
-    std::error_code error;
-    for (const auto& each : fs::directory_iterator(build, error)) {
-        if (each.is_directory() && fs::is_regular_file(each.path() / name, error)) return each.path() / name;
-    }
-    return {};
-}
-
-std::string last_line(std::string text) {
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    return text.substr(text.rfind('\n') + 1);
-}
-
-Outcome run_isa_proof(const IsaProof& proof) try {
-    std::vector<std::string> argv{"env"};
-    argv.insert(argv.end(), proof.environment.begin(), proof.environment.end());
-    argv.push_back(find_program(isa_build(), proof.program).string());
-    argv.insert(argv.end(), proof.arguments.begin(), proof.arguments.end());
-    const Captured result = capture(argv, true, proof.timeout_s);
-    const std::string said = last_line(result.out);
-    const bool good = result.status == 0 && !result.timed_out && said.find(proof.says) != std::string::npos;
-    const Verdict verdict = good                                             ? Verdict::Passed
-                            : result.status == kSkipped && !result.timed_out ? Verdict::Skipped
-                                                                             : Verdict::Failed;
-    const std::string why = result.timed_out
-                                ? fmt::format("not finished after {} s\n", proof.timeout_s)
-                                : fmt::format("exit status {}, last line without \"{}\"\n", result.status, proof.says);
-    return {"isa", said.empty() ? proof.name : fmt::format("{}: {}", proof.name, said), verdict,
-            good ? "" : why + result.out + result.err};
-} catch (const std::exception& error) {
-    return {"isa", proof.name, Verdict::Failed, error.what()};
-}
-
-// The long proofs of the instruction set, without sanitizers, as many at a time as there are jobs. One line each: the last one
-// that the program prints.
-void test_isa(const Options& options, Report& report) {
-    Progress progress;
-    std::map<std::string, std::string> failed_builds;
-    const std::vector<IsaProof> proofs = isa_proofs();
-    for (const IsaProof& proof : proofs) {
-        if (failed_builds.count(proof.program)) continue;
-        progress.show(fmt::format("building {} ...", proof.program));
-        failed_builds[proof.program] = build_isa_proof(options, proof.program);
-    }
-    std::mutex lock;
-    const auto tell = [&](const Outcome& outcome) {
-        std::lock_guard hold(lock);
-        progress.clear();
-        report.add(outcome.group, outcome.name, outcome.verdict, outcome.detail);
-    };
-    std::vector<const IsaProof*> side_by_side;
-    for (const IsaProof& proof : proofs) {
-        if (const std::string& log = failed_builds[proof.program]; !log.empty()) {
-            tell({"isa", proof.name, Verdict::Failed, log});
-        } else if (!proof.alone) {
-            side_by_side.push_back(&proof);
-        } else {
-            progress.show(fmt::format("{} ...", proof.name));
-            const Outcome outcome = run_isa_proof(proof);
-            if (interrupted) throw Interrupted();
-            tell(outcome);
-        }
-    }
-    progress.show(fmt::format("{} proofs, {} at a time ...", side_by_side.size(), options.jobs));
-    std::atomic<size_t> next{0};
-    const auto work = [&] {
-        for (size_t n; !interrupted && (n = next++) < side_by_side.size();) {
-            const Outcome outcome = run_isa_proof(*side_by_side[n]);
-            if (!interrupted) tell(outcome);
-        }
-    };
-    std::vector<std::thread> threads;
-    for (unsigned n = 1; n < options.jobs; ++n) threads.emplace_back(work);
-    work();
-    for (std::thread& thread : threads) thread.join();
-    progress.clear();
-    if (interrupted) throw Interrupted();
 }
 
 void test_commands(const Options& options, Report& report) {
@@ -542,7 +438,8 @@ constexpr Group kGroups[] = {
 };
 
 constexpr Group kLibraries = {"libraries", "all of Debian's libraries", test_libraries_in_guest};
-constexpr Group kIsa = {"isa", "long proofs of the instruction set", test_isa};
+constexpr Group kIsa = {"isa", "long proofs of the instruction set",
+                        [](const Options& options, Report& report) { test_isa(options.jobs, report); }};
 
 std::vector<Group> chosen_groups(const Options& options) {
     if (options.isa) return {kIsa};

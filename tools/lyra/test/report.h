@@ -26,6 +26,12 @@ struct Outcome {
     double seconds = 0;   ///< of the host
 };
 
+/// Of what a program has printed.
+inline std::string last_line(std::string text) {
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    return text.substr(text.rfind('\n') + 1);
+}
+
 /// Collects and prints outcomes as they come, from any thread.
 class Report {
 public:
