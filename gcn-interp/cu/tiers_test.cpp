@@ -224,20 +224,16 @@ TEST_P(Tiers, LanesInEveryOrderMoveWhatTheInterpreterMoves) {
                                   "v_cndmask_b32 v4, v4, v5, vcc"};
     const char* const lanes[] = {"s_mov_b64 exec, -1", "s_mov_b32 exec_lo, 0xffff0ff0\n s_mov_b32 exec_hi, 0x80000001",
                                  "s_mov_b64 exec, 0x400"};
-    const char* const moves[] = {"global_load_dword v10, v[2:3], off offset:4",
-                                 "global_load_dwordx2 v[10:11], v[2:3], off",
-                                 "global_load_dwordx4 v[10:13], v[2:3], off",
-                                 "global_load_dword v10, v4, s[0:1]",
-                                 "global_load_dwordx4 v[10:13], v4, s[0:1] offset:16",
-                                 "global_store_dword v[2:3], v0, off",
-                                 "global_store_dwordx2 v[2:3], v[0:1], off",
-                                 "global_store_dwordx4 v[2:3], v[4:7], off",
-                                 "ds_read_b32 v10, v4 offset:4",
-                                 "ds_read_b64 v[10:11], v4",
-                                 "ds_read2_b32 v[10:11], v4 offset0:1 offset1:3",
-                                 "ds_read2st64_b32 v[10:11], v4 offset1:1",
-                                 "ds_write_b32 v4, v0",
-                                 "ds_write2_b32 v4, v0, v1 offset0:2 offset1:5"};
+    const char* const moves[] = {"global_load_dword v10, v[2:3], off offset:4", "global_load_dwordx2 v[10:11], v[2:3], off",
+                                 "global_load_dwordx4 v[10:13], v[2:3], off", "global_load_dword v10, v4, s[0:1]",
+                                 "global_load_dwordx4 v[10:13], v4, s[0:1] offset:16", "global_store_dword v[2:3], v0, off",
+                                 "global_store_dwordx2 v[2:3], v[0:1], off", "global_store_dwordx4 v[2:3], v[4:7], off",
+                                 "ds_read_b32 v10, v4 offset:4", "ds_read_b64 v[10:11], v4",
+                                 "ds_read2_b32 v[10:11], v4 offset0:1 offset1:3", "ds_read2st64_b32 v[10:11], v4 offset1:1",
+                                 // The first element of a lane takes the place of its address.
+                                 "ds_read2_b32 v[4:5], v4 offset1:3\n s_waitcnt 0\n v_mov_b32 v10, v4\n v_mov_b32 v11, v5",
+                                 "ds_read2_b64 v[4:7], v4 offset1:3\n s_waitcnt 0\n v_mov_b32 v10, v6\n v_mov_b32 v11, v7",
+                                 "ds_write_b32 v4, v0", "ds_write2_b32 v4, v0, v1 offset0:2 offset1:5"};
     const std::string begin =
         "s_add_u32 s6, s0, 0x800\n s_addc_u32 s7, s1, 0\n v_mov_b32 v1, 0x77\n v_mov_b32 v10, 5\n v_mov_b32 v11, 6\n"
         "v_lshlrev_b32 v5, 3, v0\n v_mul_u32_u24 v6, 77, v0\n ds_write_b64 v5, v[5:6]\n s_waitcnt lgkmcnt(0)\n";
