@@ -203,6 +203,10 @@ const std::vector<std::vector<uint32_t>> kDependent = {
     {0xd2810001, 0x00020900},  // v_mul_f64 v[1:2], v[0:1], v[4:5]
     {0xd1cc0003, 0x040e0101},  // v_fma_f64 v[3:4], v[1:2], v[0:1], v[3:4]
     {0xd2900002, 0x00020287},  // v_lshrrev_b64 v[2:3], 7, v[1:2]
+    {0xd2900001, 0x000204a8},  // v_lshrrev_b64 v[1:2], 40, v[2:3]
+    {0xd2910003, 0x000202a1},  // v_ashrrev_i64 v[3:4], 33, v[1:2]
+    {0xd2910001, 0x00020485},  // v_ashrrev_i64 v[1:2], 5, v[2:3]
+    {0xd28f0002, 0x000206a3},  // v_lshlrev_b64 v[2:3], 35, v[3:4]
     {0x7e020300},  // v_mov_b32_e32 v1, v0
     // Addresses
     {0x2204029f},  // v_ashrrev_i32_e32 v2, 31, v1
