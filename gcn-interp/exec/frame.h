@@ -512,7 +512,6 @@ template <Op kOp, auto kLane, Backend kBackend>
 constexpr OpDesc describe_op() {
     constexpr const InstInfo& kInfo = OpTraits<kOp>::kInfo;
     OpDesc d = LaneOf<kLane>::Sig::describe();
-    d.writes_exec = kInfo.has(flag::WritesExec);
     d.reads_dst = kInfo.has(flag::ReadsDst);
     d.keeps_other_half = keeps_other_half(kInfo) && d.dst.bits == 16;
     d.compute = Loop<LaneOf<kLane>::kFn, false>::template on<kBackend>();
@@ -589,7 +588,7 @@ struct Run {
             (transcendental::routines(kBackend)->*kRoutine<kFn>)(ctx.rows.dst_low, ctx.rows.low[0], ctx.wave.exec);
         } else if constexpr (kDesc.has_carry) {
             LaneOf<kLane>::Sig::template compute<kFn, kMasked, kBackend>(ctx.rows);
-            write_mask(ctx.wave, inst, pack_mask<kBackend>(ctx.rows.carry) & ctx.wave.exec, kDesc.writes_exec);
+            write_mask<!kDesc.has_value>(ctx.wave, inst, pack_mask<kBackend>(ctx.rows.carry) & ctx.wave.exec);
         } else {
             Loop<kFn, kMasked>::template on<kBackend>()(ctx.rows);
         }
@@ -645,7 +644,7 @@ struct Run {
             rows.mask = wave.mask.lane;
             Loop<kFn, true>::template on<kBackend>()(rows);
         }
-        if constexpr (kDesc.has_carry) write_mask(wave, inst, pack_mask<kBackend>(rows.carry) & wave.exec, kDesc.writes_exec);
+        if constexpr (kDesc.has_carry) write_mask<!kDesc.has_value>(wave, inst, pack_mask<kBackend>(rows.carry) & wave.exec);
     }
 };
 

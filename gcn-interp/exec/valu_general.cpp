@@ -100,7 +100,8 @@ void run_resolved(ExecContext& ctx, const Inst& inst, const OpDesc& desc) {
         if (desc.dst.bits == 64)
             store_masked(vgpr_write_row(wave, inst.dst + 1u, scratch.dump), rows.dst_high, mask, rows.lanes);
     }
-    if (desc.has_carry) write_mask(wave, inst, pack_mask<kBackend>(rows.carry) & lanes, desc.writes_exec);
+    const uint64_t mask = pack_mask<kBackend>(rows.carry) & lanes;
+    if (desc.has_carry) desc.has_value ? write_mask<false>(wave, inst, mask) : write_mask<true>(wave, inst, mask);
 }
 
 template <Backend kBackend>

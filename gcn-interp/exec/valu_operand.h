@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "gcn-interp/exec/exec.h"
+#include "gcn-interp/isa/op.h"
 #include "gcn-interp/wave/lanes.h"
 #include "gcn-interp/wave/mode.h"
 #include "gcn-interp/wave/operand.h"
@@ -35,7 +36,6 @@ struct OpDesc {
     bool has_carry = false;  ///< writes a lane mask
     bool uses_mode = false;
     bool reads_dst = false;         ///< v_mac: the last source is the old destination
-    bool writes_exec = false;       ///< v_cmpx
     bool keeps_other_half = false;  ///< 16-bit destination: the other half stays
     uint32_t mode_mask = 0;         ///< bits of MODE that the plain path must find at their default
     ComputeFn compute = nullptr;
@@ -164,9 +164,13 @@ template <Backend kBackend>
 void apply_signs(const Inst& inst, const OpDesc& desc, Scratch& scratch, Rows& rows);
 
 /// Lane mask result of compares and carries. VCC when the encoding has no destination.
-inline void write_mask(Wave& wave, const Inst& inst, uint64_t mask, bool writes_exec) {
+/// @tparam kCompare  v_cmp and v_cmpx have one handler: the row says which of them writes EXEC
+template <bool kCompare>
+inline void write_mask(Wave& wave, const Inst& inst, uint64_t mask) {
     wave.write_scalar64(inst.sdst == kNoOperand ? uint16_t{kVccLo} : inst.sdst, mask);
-    if (writes_exec) wave.exec = mask;
+    if constexpr (kCompare) {
+        if (info(inst.op).has(flag::WritesExec)) wave.exec = mask;
+    }
 }
 
 /// Register numbers made relative by M0 (s_set_gpr_idx_on).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Lane functions of VOPC, one per row of vopc.def; v_cmpx rows run the same function and write EXEC too; step 6 of the data
-// flow.
+// Lane functions of VOPC, one per row of vopc.def; step 6 of the data flow. v_cmpx rows have the handlers of their v_cmp row,
+// which write EXEC too when the instruction is theirs.
 // @source AMD Vega ISA document, chapter "VOPC instructions"
 #include "gcn-interp/exec/frame.h"
 #include "gcn-interp/exec/valu_special.h"
@@ -135,8 +135,30 @@ constexpr auto v_cmpx_class_f16 = &v_cmp_class_f16;
 
 }  // namespace lane
 
+namespace {
+
+/// The v_cmp row of a v_cmpx row is one of the 16 before it.
+constexpr Op v_cmp_of(Op op) {
+    const std::string_view name = info(op).name;
+    if (!name.starts_with("v_cmpx")) return op;
+    for (unsigned before = 1; before <= 16; ++before) {
+        const Op other = static_cast<Op>(static_cast<unsigned>(op) - before);
+        const std::string_view compare = info(other).name;
+        if (compare.starts_with("v_cmp_") && compare.substr(5) == name.substr(6)) return other;
+    }
+    return Op::Invalid;
+}
+
+template <Op kOp, auto kLane>
+void add_compare(ExecTable& table) {
+    static_assert(agrees_with_row<kOp, kLane>());
+    enter(table, kOp, handlers_of<v_cmp_of(kOp), kLane>());
+}
+
+}  // namespace
+
 void register_vopc(ExecTable& table) {
-#define VOPC(opcode, name, profile, flags, ...) add<Op::name, lane::name>(table);
+#define VOPC(opcode, name, profile, flags, ...) add_compare<Op::name, lane::name>(table);
 #include "gcn-interp/isa/vopc.def"
 #undef VOPC
 }

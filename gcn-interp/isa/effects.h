@@ -4,6 +4,10 @@
 // is a name reads (VCCZ, EXECZ, SCC, LDS_DIRECT).
 #pragma once
 
+#include <algorithm>
+#include <iterator>
+
+#include "facts/chips.h"
 #include "gcn-interp/isa/memory_shape.h"
 
 namespace lyra::gcn {
@@ -96,12 +100,18 @@ constexpr void add_memory_effects(Effects& effects, const InstInfo& row) {
     if (!row.has(flag::NoMemory)) move(effects, direction, Memory);
     if (row.format == Format::FLAT) {
         if (row.has(flag::SegFlat)) move(effects, direction, Lds);
-        effects.read(FlatScratch);
+        if (row.has(flag::SegFlat | flag::SegScratch)) effects.read(FlatScratch);
     }
     if (row.has(flag::LdsDma)) {
         effects.read(M0);
         move(effects, direction == Direction::Load ? Direction::Store : Direction::Load, Lds);
     }
+}
+
+/// Those with AccVGPRs have it for global wave sync only (decode.cpp).
+constexpr bool on_a_chip_with_gds(const InstInfo& row) {
+    return std::any_of(std::begin(kChips), std::end(kChips),
+                       [&](const ChipFacts& chip) { return !chip.acc_vgprs && row.on(chip.chip); });
 }
 
 constexpr void add_ds_effects(Effects& effects, const InstInfo& row) {
@@ -114,10 +124,11 @@ constexpr void add_ds_effects(Effects& effects, const InstInfo& row) {
         effects.modify(Pc);  // a wave that has to wait comes back to the instruction
         effects.write(Ask);
     } else if (!row.has(flag::Swizzle | flag::NoGds)) {
-        effects.read(M0);
+        const bool gds = on_a_chip_with_gds(row);
+        if (gds) effects.read(M0);
         // M0[15:0] would be both the address of ds_*_addtid_b32 and the size of the GDS: nothing is inside.
         const bool addtid = row.has(flag::ReadsM0) && direction_of(row) != Direction::Atomic;
-        move(effects, direction_of(row), addtid ? Lds : Lds | Gds);
+        move(effects, direction_of(row), addtid || !gds ? Lds : Lds | Gds);
     }
 }
 
