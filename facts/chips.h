@@ -38,11 +38,14 @@ struct ChipFacts {
     unsigned sdma_queues;           ///< of user processes, of an SDMA engine
     /// A wave's VGPRs end with AccVGPRs, which begin where COMPUTE_PGM_RSRC3.ACCUM_OFFSET says.
     bool acc_vgprs = false;
+    /// A wave has as many AccVGPRs as VGPRs, which matrix instructions and moves reach only.
+    bool acc_file = false;
     bool packed_work_item_ids = false;  ///< x, y and z in v0, ten bits each
     bool debug_per_vmid = false;        ///< a word of SPI_GDBG_PER_VMID_CNTL for each, in MAP_PROCESS too
     bool shape_in_vbios = false;        ///< the driver wants table gfx_info of the VBIOS
     bool row_newbcast = false;          ///< a DPP control, the only one of 64-bit operands
 
+    constexpr bool has_acc() const { return acc_vgprs || acc_file; }
     constexpr unsigned waves_per_cu() const { return kSimdsPerCu * waves_per_simd; }
     constexpr unsigned most_cus() const { return engines * cus_per_engine; }
 };

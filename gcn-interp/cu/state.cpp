@@ -99,7 +99,7 @@ void ComputeUnit::visit_wave(StateVisitor& v, unsigned slot) {
         v.require(wave.sgpr_count != 0 && wave.sgpr_count % kSgprGranule == 0 && wave.vgpr_count != 0 &&
                       wave.vgpr_count % chip.vgpr_granule == 0 && first % chip.vgpr_granule == 0 &&
                       first + wave.vgpr_count <= chip.vgprs_per_simd && slot < chip.waves_per_cu() &&
-                      (wave.acc_first != 0) == chip.acc_vgprs && wave.acc_first <= wave.vgpr_count,
+                      (wave.acc_first != 0) == chip.has_acc() && wave.acc_first <= wave.vgpr_count,
                   "registers that no wave can have");
         if (!v.ok()) {
             wave = Wave{};

@@ -24,10 +24,11 @@ uint64_t items(const KernelLaunch& kernel) {
 WaveRegisters wave_registers(const KernelLaunch& kernel) {
     const ChipFacts& chip = facts_of(kernel.chip);
     const unsigned vgprs = (rsrc1::VGPRS::get(kernel.rsrc1) + 1) * chip.vgpr_granule;
-    const unsigned acc_first = (rsrc3::ACCUM_OFFSET::get(kernel.rsrc3) + 1) * kAccGranule;
+    const unsigned acc_offset = (rsrc3::ACCUM_OFFSET::get(kernel.rsrc3) + 1) * kAccGranule;
+    const unsigned acc_first = chip.acc_file ? vgprs / 2 : chip.acc_vgprs ? std::min(acc_offset, vgprs) : 0;
     const unsigned sgprs = (rsrc1::SGPRS::get(kernel.rsrc1) / 2 + 1) * kSgprGranule;
     const unsigned usable = std::min(sgprs, kMaxSgprs);
-    return {vgprs, chip.acc_vgprs ? std::min(acc_first, vgprs) : 0, usable, usable + (traps_enabled(kernel) ? kTtmps : 0)};
+    return {vgprs, acc_first, usable, usable + (traps_enabled(kernel) ? kTtmps : 0)};
 }
 
 unsigned wave_count(const KernelLaunch& kernel, const std::array<uint32_t, 3>& valid) {
@@ -73,7 +74,9 @@ ComputeUnit::Needs ComputeUnit::Needs::of(const KernelLaunch& kernel, const std:
 ComputeUnit::Needs ComputeUnit::Needs::of(const WorkgroupRestore& group) {
     Needs needs;
     const ChipFacts& chip = facts_of(group.chip);
-    const bool acc = chip.acc_vgprs ? group.acc_first != 0 && group.acc_first <= group.vgprs : group.acc_first == 0;
+    const bool acc = chip.acc_file    ? 2 * group.acc_first == group.vgprs
+                     : chip.acc_vgprs ? group.acc_first != 0 && group.acc_first <= group.vgprs
+                                      : group.acc_first == 0;
     const bool sizes = group.vgprs != 0 && group.vgprs <= chip.vgprs_per_simd && group.vgprs % chip.vgpr_granule == 0 && acc &&
                        group.sgprs != 0 && group.sgprs <= kMaxSgprs && group.sgprs % kSgprGranule == 0 &&
                        group.lds_bytes <= kLdsBytes;

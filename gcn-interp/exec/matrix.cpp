@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Matrix multiply-adds (MFMA); step 6 of the data flow.
-// @source microsoft/MMA-Sim, CDNA2 (arithmetic); ROCm/amd_matrix_instruction_calculator (places of elements, CBSZ, ABID, BLGP);
-// docs/design/decisions.md for what neither says
+// @source microsoft/MMA-Sim, CDNA1 and CDNA2 (arithmetic); ROCm/amd_matrix_instruction_calculator (places of elements, CBSZ,
+// ABID, BLGP); docs/design/decisions.md for what neither says
 #include <algorithm>
 #include <bit>
 
+#include "gcn-interp/exec/exact_sum.h"
 #include "gcn-interp/exec/formats.h"
 #include "gcn-interp/exec/scalar.h"
 #include "gcn-interp/exec/valu_operand.h"
@@ -36,8 +37,8 @@ struct Numbers<MatrixInput::I8> {
     using T = uint32_t;  ///< sums wrap
 };
 
-/// Element e of a lane's registers. Denormals of 16 bits are zeros without a sign, as zeros are.
-template <MatrixInput kInput>
+/// Element e of a lane's registers. Denormals of 16 bits are zeros without a sign, as zeros are, where sums are not fused.
+template <MatrixInput kInput, bool kFused>
 typename Numbers<kInput>::T element(uint32_t low, [[maybe_unused]] uint32_t high, [[maybe_unused]] unsigned e) {
     const uint32_t half = ((e & 2 ? high : low) >> (16 * (e & 1))) & 0xffff;
     if constexpr (kInput == MatrixInput::F32) {
@@ -45,16 +46,16 @@ typename Numbers<kInput>::T element(uint32_t low, [[maybe_unused]] uint32_t high
     } else if constexpr (kInput == MatrixInput::F64) {
         return std::bit_cast<double>(make64(low, high));
     } else if constexpr (kInput == MatrixInput::F16) {
-        return fp::half_to_float(fp::pick((half & 0x7c00) == 0, 0u, half));
+        return fp::half_to_float(fp::pick(!kFused && (half & 0x7c00) == 0, 0u, half));
     } else if constexpr (kInput == MatrixInput::BF16) {
-        return std::bit_cast<float>(fp::pick((half & 0x7f80) == 0, 0u, half << 16));
+        return std::bit_cast<float>(fp::pick(!kFused && (half & 0x7f80) == 0, 0u, half << 16));
     } else {
         return static_cast<uint32_t>(static_cast<int32_t>(low << (24 - 8 * e)) >> 24);
     }
 }
 
 /// An addend. That of 16-bit products is flushed as they are.
-template <MatrixInput kInput>
+template <MatrixInput kInput, bool kFused>
 typename Numbers<kInput>::T addend(uint32_t low, [[maybe_unused]] uint32_t high) {
     if constexpr (kInput == MatrixInput::F64) {
         return std::bit_cast<double>(make64(low, high));
@@ -63,7 +64,7 @@ typename Numbers<kInput>::T addend(uint32_t low, [[maybe_unused]] uint32_t high)
     } else if constexpr (kInput == MatrixInput::F32) {
         return std::bit_cast<float>(low);
     } else {
-        return std::bit_cast<float>(fp::pick((low & 0x7f800000) == 0, 0u, low));
+        return std::bit_cast<float>(fp::pick(!kFused && (low & 0x7f800000) == 0, 0u, low));
     }
 }
 
@@ -110,7 +111,8 @@ struct Matrix {
             moved[1].lane[l] = high[source];
         }
         for (unsigned e = 0; e < kDepth; ++e)
-            for (unsigned l = 0; l < kLanes; ++l) out[e][l] = element<kInput>(moved[0].lane[l], moved[1].lane[l], e);
+            for (unsigned l = 0; l < kLanes; ++l)
+                out[e][l] = element<kInput, kShape.fused>(moved[0].lane[l], moved[1].lane[l], e);
     }
 
     /// CBSZ: 2^CBSZ neighbouring blocks have the A of one of them, which ABID names.
@@ -138,14 +140,14 @@ struct Matrix {
             const Elem elem{kDwords == 2 ? uint8_t{64} : uint8_t{32}, kInput != MatrixInput::I8};
             const uint64_t value = scalar_operand(wave, inst, inst.src[2], elem);
             for (unsigned r = 0; r < kRegisters; ++r)
-                for (unsigned l = 0; l < kLanes; ++l) out[r][l] = addend<kInput>(lo32(value), hi32(value));
+                for (unsigned l = 0; l < kLanes; ++l) out[r][l] = addend<kInput, kShape.fused>(lo32(value), hi32(value));
             return;
         }
         const unsigned first = first_row(wave, inst, 2, inst.src[2] - kSrcVgpr0);
         for (unsigned r = 0; r < kRegisters; ++r) {
             const uint32_t* low = vgpr_read_row(wave, first + r * kDwords);
             const uint32_t* high = kDwords == 2 ? vgpr_read_row(wave, first + r * kDwords + 1) : low;
-            for (unsigned l = 0; l < kLanes; ++l) out[r][l] = addend<kInput>(low[l], high[l]);
+            for (unsigned l = 0; l < kLanes; ++l) out[r][l] = addend<kInput, kShape.fused>(low[l], high[l]);
         }
     }
 
@@ -181,11 +183,19 @@ struct Matrix {
                     T row[kDepth];
                     for (unsigned e = 0; e < kDepth; ++e) row[e] = a[e][lane + kShape.row_of(r, part)];
                     T* const out = sums[r] + part * kSize;
-                    LYRA_INDEPENDENT_LANES
-                    for (unsigned j = 0; j < kSize; ++j) {
-                        T column[kDepth];
-                        for (unsigned e = 0; e < kDepth; ++e) column[e] = b[e][lane + j];
-                        out[j] = accumulate<kInput, kDepth>(out[j], row, column);
+                    if constexpr (kShape.fused) {
+                        for (unsigned j = 0; j < kSize; ++j) {
+                            ExactSum sum(out[j]);
+                            for (unsigned e = 0; e < kDepth; ++e) sum.add(row[e], b[e][lane + j]);
+                            out[j] = sum.rounded();
+                        }
+                    } else {
+                        LYRA_INDEPENDENT_LANES
+                        for (unsigned j = 0; j < kSize; ++j) {
+                            T column[kDepth];
+                            for (unsigned e = 0; e < kDepth; ++e) column[e] = b[e][lane + j];
+                            out[j] = accumulate<kInput, kDepth>(out[j], row, column);
+                        }
                     }
                 }
             }
@@ -197,7 +207,7 @@ struct Matrix {
 }  // namespace
 
 void register_matrix(ExecTable& table) {
-#define MFMA(opcode, name, profile) \
+#define MFMA(opcode, name, ...) \
     table.set(Op::name, Format::VOP3P, OnLanes<Matrix<matrix_shape(Op::name)>::run>::on(table.backend()));
 #include "gcn-interp/isa/mfma.def"
 #undef MFMA

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Reference model of matrix multiply-adds.
 // @source ROCm/amd_matrix_instruction_calculator, class InstCalcGfx9 (registers and lanes, CBSZ, ABID, BLGP);
-// microsoft/MMA-Sim, ftz_mul_add and fma (arithmetic of CDNA2); docs/design/decisions.md for NaNs and modifiers out of range
+// microsoft/MMA-Sim, ftz_mul_add and fma (arithmetic of CDNA2), fused sums of CDNA1; docs/design/decisions.md for NaNs and
+// modifiers out of range
 #include "gcn-interp/golden/matrix_model.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
@@ -37,6 +40,7 @@ public:
         single_ = type == "f32";
         bits_ = wide_ ? 64 : integer_ ? 8 : single_ ? 32 : 16;
         pairs_ = type == "bf16" ? 2 : 4;
+        fused_ = info(inst_.op).has(flag::Fused);
         const unsigned results = info(inst_.op).dst_dwords() / (wide_ ? 2 : 1);
         blocks_ = results * 64 / (rows_ * columns_);
     }
@@ -117,7 +121,10 @@ private:
             column.push_back(input(1, place));
         }
         const uint64_t c = addend(result_place(b, i, j));
-        return integer_ ? integers(a, column, c) : single_ || wide_ ? fused_chain(a, column, c) : halves(a, column, c);
+        return integer_           ? integers(a, column, c)
+               : single_ || wide_ ? fused_chain(a, column, c)
+               : fused_           ? fused_halves(a, column, c)
+                                  : halves(a, column, c);
     }
     uint64_t integers(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b, uint64_t c) const {
         int64_t total = static_cast<int32_t>(c);
@@ -159,12 +166,63 @@ private:
         return total;
     }
 
+    // One rounding for pairs_ products and what they are added to. A sum is kept as an expansion (Shewchuk 1997): doubles in
+    // ascending order of which none has digits in the place of another's.
+    double value(uint64_t bits) const {
+        const int fraction = brain_ ? 7 : 10, most = brain_ ? 255 : 31;
+        const int exponent = static_cast<int>(bits >> fraction) & most;
+        const double digits = static_cast<double>(bits & ((1u << fraction) - 1)), sign = (bits >> 15) != 0 ? -1 : 1;
+        if (exponent == most) return digits != 0 ? NAN : sign * INFINITY;
+        const double whole = exponent == 0 ? digits : digits + (1 << fraction);
+        return sign * std::ldexp(whole, std::max(exponent, 1) - most / 2 - fraction);
+    }
+    static void grow(std::vector<double>& expansion, double term) {
+        std::vector<double> grown;
+        for (const double part : expansion) {
+            const double total = term + part, other = total - term;
+            const double lost = (term - (total - other)) + (part - other);
+            if (lost != 0) grown.push_back(lost);
+            term = total;
+        }
+        if (term != 0) grown.push_back(term);
+        expansion = grown;
+    }
+    static uint32_t nearest(std::vector<double> expansion) {
+        double total = 0, rest = 0;
+        for (; !expansion.empty() && rest == 0; expansion.pop_back()) {
+            const double sum = total + expansion.back();
+            rest = expansion.back() - (sum - total);
+            total = sum;
+        }
+        auto rounded = static_cast<float>(total);
+        // What the double leaves out decides where it is in the middle of two floats.
+        const double next = std::nextafter(rounded, rest > 0 ? INFINITY : -INFINITY);
+        if (rest != 0 && std::isfinite(next) && std::fabs(next - total) == std::fabs(total - rounded))
+            rounded = static_cast<float>(next);
+        return std::bit_cast<uint32_t>(rounded);
+    }
+    uint64_t fused_halves(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b, uint64_t c) const {
+        for (size_t k = 0; k < a.size(); k += pairs_) {
+            double plain = std::bit_cast<float>(static_cast<uint32_t>(c));
+            std::vector<double> terms{plain};
+            for (size_t n = k; n < k + pairs_; ++n) terms.push_back(value(a[n]) * value(b[n]));
+            for (size_t n = 1; n < terms.size(); ++n) plain += terms[n];
+            if (std::isnan(plain)) return 0x7fffffff;
+            std::vector<double> expansion;
+            for (const double term : terms) grow(expansion, term);
+            c = std::isinf(plain)   ? std::bit_cast<uint32_t>(static_cast<float>(plain))
+                : expansion.empty() ? 0
+                                    : nearest(expansion);
+        }
+        return c;
+    }
+
     Wave& wave_;
     const Inst inst_;
     unsigned rows_ = 0, columns_ = 0, depth_ = 0, blocks_ = 0;
     unsigned bits_ = 0;  ///< of an element of A and B
     unsigned pairs_ = 0;  ///< products that are added before their sum is
-    bool wide_ = false, integer_ = false, brain_ = false, single_ = false;
+    bool wide_ = false, integer_ = false, brain_ = false, single_ = false, fused_ = false;
 };
 
 }  // namespace

@@ -350,7 +350,9 @@ private:
         inst_.neg_hi = static_cast<uint8_t>(get<VOP3P_MAI_cbsz>());
         inst_.op_sel = static_cast<uint8_t>(get<VOP3P_MAI_abid>());
         inst_.neg = static_cast<uint8_t>(get<VOP3P_MAI_blgp>());
-        inst_.op_sel_hi = static_cast<uint8_t>(get<VOP3P_MAI_acc>() | get<VOP3P_MAI_acc_cd>() << 2);
+        // A file of AccVGPRs is where C and D are.
+        const bool acc_cd = get<VOP3P_MAI_acc_cd>() || facts_of(chip_).acc_file;
+        inst_.op_sel_hi = static_cast<uint8_t>(get<VOP3P_MAI_acc>() | acc_cd << 2);
         const uint16_t encoded[3] = {get<VOP3P_src0>(), get<VOP3P_src1>(), get<VOP3P_src2>()};
         for (unsigned n = 0; n < 3; ++n) {
             need(encoded[n] >= kSrcVgpr0 || (n == 2 && encoded[n] >= 128));
@@ -390,8 +392,12 @@ private:
 
     // ---- memory formats ----
 
-    /// Those of floats, which came with the AccVGPRs, are never coherent with the system. @source LLVM 19 AMDGPU disassembler
-    bool lacks_scc() const { return row_->has(flag::Atomic) && !row_->on(Chip::gfx900); }
+    /// Those of floats, which came with the AccVGPRs, are never coherent with the system; while these had a file of their own, they
+    /// did not return the old value. @source LLVM 19 AMDGPU disassembler
+    void need_float_atomic(bool scc) {
+        if (!row_->has(flag::Atomic) || row_->on(Chip::gfx900)) return;
+        need(!scc && !(inst_.glc && facts_of(chip_).acc_file));
+    }
 
     void ds() {
         const bool two = row_->has(flag::Two | flag::TwoSt64);
@@ -426,7 +432,7 @@ private:
         inst_.glc = get<FLAT_glc>();
         inst_.slc = get<FLAT_slc>();
         inst_.scc = has_acc() && get<FLAT_scc>();
-        need(!inst_.scc || !lacks_scc());
+        need_float_atomic(get<FLAT_scc>());
         inst_.acc = has_acc() && get<FLAT_nv>();
         inst_.nv = !has_acc() && get<FLAT_nv>();
         inst_.lds = get<FLAT_lds>();
@@ -467,7 +473,7 @@ private:
         inst_.slc = get<MUBUF_slc>();
         inst_.lds = get<MUBUF_lds>();
         inst_.scc = has_acc() && get<MUBUF_scc>();
-        need(!inst_.scc || !lacks_scc());
+        need_float_atomic(inst_.scc);
         inst_.acc = has_acc() && get<MUBUF_tfe>();
         inst_.tfe = !has_acc() && get<MUBUF_tfe>();
         need(!inst_.lds || (row_->has(flag::LdsDma) && !inst_.acc));

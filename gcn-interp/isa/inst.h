@@ -41,8 +41,8 @@ enum class Format : uint8_t {
 constexpr bool is_sdwa(Format f) { return f == Format::VOP1_SDWA || f == Format::VOP2_SDWA || f == Format::VOPC_SDWA; }
 constexpr bool is_dpp(Format f) { return f == Format::VOP1_DPP || f == Format::VOP2_DPP; }
 
-/// Whose instruction set: gfx906 has the dot products and two more operations, and fused v_fma_mix for v_mad_mix; gfx90a has
-/// AccVGPRs and packed f32, and no graphics.
+/// Whose instruction set: gfx906 has the dot products and two more operations, and fused v_fma_mix for v_mad_mix; gfx908 has
+/// AccVGPRs and matrix instructions; gfx90a packed f32, and no graphics.
 using lyra::Chip;
 
 /// One enumerator per row of the .def tables: the base operation, whatever its encoding (v_add_f32 for e32, e64, SDWA, DPP).

@@ -16,11 +16,12 @@ enum class MatrixInput : uint8_t { F32, F64, F16, BF16, I8 };
 /// elements k to k + depth - 1, is in lane i + size * b + size * blocks * (k / depth). Of C and D, 32-bit elements are in
 /// pieces of four rows (`height`), one for each register; 64-bit ones of one row. The lanes have the columns of one piece after
 /// the other: of the same rows of all blocks, where several are in one register, and then of the rows below.
-/// @source ROCm/amd_matrix_instruction_calculator, gfx90a
+/// @source ROCm/amd_matrix_instruction_calculator, gfx908 and gfx90a
 struct MatrixShape {
     MatrixInput input{};
     unsigned size = 0, k = 0, blocks = 0;
     unsigned registers = 0;  ///< elements of the result that a lane has
+    bool fused = false;  ///< products of a lane and the addend are rounded once
     constexpr unsigned depth() const { return k * size * blocks / 64; }
     constexpr unsigned groups() const { return k / depth(); }  ///< lanes that a row of A is spread over
     constexpr unsigned height() const { return input == MatrixInput::F64 ? 1 : 4; }
@@ -61,6 +62,7 @@ consteval MatrixShape matrix_shape(const InstInfo& row) {
                   : text == "f16"           ? MatrixInput::F16
                   : text.starts_with("bf1") ? MatrixInput::BF16
                                             : MatrixInput::I8;
+    shape.fused = row.has(flag::Fused);
     shape.registers = row.dst_dwords() / (shape.input == MatrixInput::F64 ? 2 : 1);
     shape.blocks = shape.registers * 64 / (shape.size * shape.size);
     return shape;

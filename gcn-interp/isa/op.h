@@ -133,6 +133,7 @@ enum Flag : uint64_t {
     NoMemory = 1ull << 58,       ///< MIMG: looks at the descriptor only
     Matrix = 1ull << 59,         ///< matrix multiply-add: see isa/matrix_shape.h
     WideDpp = 1ull << 60,        ///< 64-bit operands: DPP with row_newbcast only, on chips that have it
+    Fused = 1ull << 61,          ///< Matrix: one rounding for the products of a lane and their addend
 };
 }  // namespace flag
 
@@ -160,9 +161,20 @@ struct InstInfo {
 
 namespace detail {
 using namespace flag;
+inline constexpr const char* kRowNames[] = {
+#define ROW(format, op, name, ...) #name,
+#include "gcn-interp/isa/rows.inc"
+};
 /// LLVM's name of a row: some share it with a row of other chips, from which Op has to tell them.
 constexpr const char* mnemonic(const char* row) {
-    return std::string_view(row) == "v_mul_legacy_f32_vop3" ? "v_mul_legacy_f32" : row;
+    for (const std::string_view suffix : {"_vop3", "_fused"}) {
+        std::string_view name = row;
+        if (!name.ends_with(suffix)) continue;
+        name.remove_suffix(suffix.size());
+        for (const char* other : kRowNames)
+            if (name == other) return other;
+    }
+    return row;
 }
 /// The last column of a row; nothing means every chip.
 constexpr ChipMask chips() { return kEveryChip; }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Checks what a user of `lyra exec` and `lyra isa` meets: output, messages, exit codes. Run as a CTest.
 
-usage: cli_exec.py PROGRAM KERNELS MATRIX     PROGRAM is lyra; KERNELS and MATRIX are kernels.cl and, for gfx90a, matrix.cl of
-                                             tools/inproc/testdata, compiled
+usage: cli_exec.py PROGRAM KERNELS MATRIX908 MATRIX90A     PROGRAM is lyra; KERNELS is kernels.cl of tools/inproc/testdata,
+                                                           compiled; the others are matrix.cl for gfx908 and gfx90a
 """
 import json
 import os
@@ -13,7 +13,8 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAM, KERNELS, MATRIX = sys.argv[1:4]
+PROGRAM, KERNELS = sys.argv[1:3]
+MATRIX = dict(zip(("gfx908", "gfx90a"), sys.argv[3:5]))
 failures = 0
 
 
@@ -65,17 +66,18 @@ if translated("--no-jit") != 0:
     failures += 1
     print("FAILED --no-jit: generated code has run")
 
-# Matrix instructions of gfx90a. iota: elements are their own numbers.
-def product(kernel, kind, depth):
+# Matrix instructions. iota: elements are their own numbers.
+def product(chip, kernel, kind, depth):
     numbers = f"--arg=iota:{kind}:{16 * depth}"
-    result = call("exec", MATRIX, "--chip=gfx90a", f"--kernel={kernel}", "--grid=1", "--block=64", numbers, numbers,
+    result = call("exec", MATRIX[chip], f"--chip={chip}", f"--kernel={kernel}", "--grid=1", "--block=64", numbers, numbers,
                   f"--arg=out:{kind}:256:-", f"--arg=i32:{depth}")
     rows = [[sum((i * depth + k) * (k * 16 + j) for k in range(depth)) for j in range(16)] for i in range(16)]
-    expect(kernel, result, 0, "".join(f"{element}\n" for row in rows for element in row))
+    expect(f"{kernel} on {chip}", result, 0, "".join(f"{element}\n" for row in rows for element in row))
 
 
-product("product_f32", "f32", 8)
-product("product_f64", "f64", 12)
+product("gfx908", "product_f32", "f32", 8)
+product("gfx90a", "product_f32", "f32", 8)
+product("gfx90a", "product_f64", "f64", 12)
 with tempfile.TemporaryDirectory() as folder:
     def signed(i):
         return (i * 37 + 11) % 256 - 128
@@ -88,9 +90,10 @@ with tempfile.TemporaryDirectory() as folder:
     def at(numbers, i, k):
         return numbers[4 * (i + 16 * (k // 4)) + k % 4]
     rows = [[sum(at(bytes_a, i, k) * at(bytes_b, j, k) for k in range(16)) for j in range(16)] for i in range(16)]
-    expect("product_i8", call("exec", MATRIX, "--chip=gfx90a", "--kernel=product_i8", "--grid=1", "--block=64",
-                              f"--arg=in:i32:{names[0]}", f"--arg=in:i32:{names[1]}", "--arg=out:i32:256:-"), 0,
-           "".join(f"{element}\n" for row in rows for element in row))
+    for chip, matrix in MATRIX.items():
+        expect(f"product_i8 on {chip}", call("exec", matrix, f"--chip={chip}", "--kernel=product_i8", "--grid=1", "--block=64",
+                                             f"--arg=in:i32:{names[0]}", f"--arg=in:i32:{names[1]}", "--arg=out:i32:256:-"),
+               0, "".join(f"{element}\n" for row in rows for element in row))
 
 # Virtual time: equal runs print equal hashes.
 def trace_line(*more):
@@ -154,7 +157,7 @@ expect("timeout", run("spin", "--grid=1", "--arg=zero:i32:4:-", "--timeout=0.5")
 # Readers.
 expect("version", call("version"), 0, err="")
 coverage = json.loads(call("isa", "--coverage", "--json").stdout)
-for chip, operations, missing in (("gfx900", 1083, 0), ("gfx906", 1092, 0), ("gfx90a", 1110, 0)):
+for chip, operations, missing in (("gfx900", 1083, 0), ("gfx906", 1092, 0), ("gfx908", 1123, 0), ("gfx90a", 1110, 0)):
     part = coverage[chip]
     if (part["done"] + part["todo"] != part["forms"] or part["forms"] < 1500 or part["total"] != operations
             or part["implemented"] + len(part["missing"]) != part["total"] or len(part["missing"]) != missing):

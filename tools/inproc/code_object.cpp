@@ -27,9 +27,9 @@ struct Machine {
     const char* chip;
 };
 constexpr Machine kOtherMachines[] = {
-    {0x2d, "gfx902"},  {0x2e, "gfx904"}, {0x30, "gfx908"}, {0x31, "gfx909"},  {0x32, "gfx90c"}, {0x33, "gfx1010"},
-    {0x36, "gfx1030"}, {0x3f, "gfx90a"}, {0x40, "gfx940"}, {0x41, "gfx1100"}, {0x4c, "gfx942"}, {0x20, "gfx600"},
-    {0x22, "gfx700"},  {0x28, "gfx801"}, {0x29, "gfx802"}, {0x2a, "gfx803"},
+    {0x2d, "gfx902"},  {0x2e, "gfx904"}, {0x31, "gfx909"},  {0x32, "gfx90c"}, {0x33, "gfx1010"},
+    {0x36, "gfx1030"}, {0x40, "gfx940"}, {0x41, "gfx1100"}, {0x4c, "gfx942"}, {0x20, "gfx600"},
+    {0x22, "gfx700"},  {0x28, "gfx801"}, {0x29, "gfx802"},  {0x2a, "gfx803"},
 };
 
 std::string machine_name(uint8_t id) {

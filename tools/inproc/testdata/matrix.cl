@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Matrix products of one wave by matrix instructions, for gfx90a.
+// Matrix products of one wave by matrix instructions, for gfx908 and gfx90a.
 typedef float float4_ __attribute__((ext_vector_type(4)));
 typedef double double4_ __attribute__((ext_vector_type(4)));
 typedef int int4_ __attribute__((ext_vector_type(4)));
@@ -15,6 +15,7 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void product_f32(__glob
     for (int r = 0; r < 4; ++r) c[(4 * part + r) * 16 + place] = sum[r];
 }
 
+#ifndef __gfx908__
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void product_f64(__global const double* a, __global const double* b,
                                                                           __global double* c, int depth) {
     const int place = LANE % 16, part = LANE / 16;
@@ -23,6 +24,7 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void product_f64(__glob
         sum = __builtin_amdgcn_mfma_f64_16x16x4f64(a[place * depth + k + part], b[(k + part) * 16 + place], sum, 0, 0, 0);
     for (int r = 0; r < 4; ++r) c[(part + 4 * r) * 16 + place] = sum[r];
 }
+#endif
 
 // A lane has four elements that follow one another in k.
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void product_i8(__global const int* a, __global const int* b,
