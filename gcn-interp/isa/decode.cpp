@@ -392,8 +392,8 @@ private:
 
     // ---- memory formats ----
 
-    /// Those of floats, which came with the AccVGPRs, are never coherent with the system; while these had a file of their own, they
-    /// did not return the old value. @source LLVM 19 AMDGPU disassembler
+    /// Those of floats, which came with the AccVGPRs, are never coherent with the system; while these had a file of their own,
+    /// they did not return the old value. @source LLVM 19 AMDGPU disassembler
     void need_float_atomic(bool scc) {
         if (!row_->has(flag::Atomic) || row_->on(Chip::gfx900)) return;
         need(!scc && !(inst_.glc && facts_of(chip_).acc_file));
