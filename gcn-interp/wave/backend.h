@@ -43,8 +43,9 @@ inline constexpr const char* kBackendNames[] = {"portable", "avx2", "avx512"};
 #define LYRA_AVX512
 #endif
 
-/// Sanitized code is many times as long, and takes as many times as long to compile: there the AVX-512 back end is left out.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/// Sanitized code is many times as long, and takes as many times as long to compile: there the AVX-512 back end is left out. So
+/// it is where the build is for a processor that lacks it (LYRA_AVX512 of CMakeLists.txt).
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(LYRA_NO_AVX512)
 inline constexpr Backend kWidest = Backend::Avx2;
 #else
 inline constexpr Backend kWidest = Backend::Avx512;
