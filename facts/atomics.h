@@ -85,6 +85,19 @@ T sum_of_halves(T old, T data) {
     return half(0) | half(16) << 16;
 }
 
+/// The same of bf16, whose digits f32 has more than twice. @source the same
+template <class T>
+T sum_of_bf16(T old, T data) {
+    const auto half = [&](unsigned shift) -> uint32_t {
+        const uint32_t a = static_cast<uint32_t>(old >> shift) & 0xffff, b = static_cast<uint32_t>(data >> shift) & 0xffff;
+        if ((a & 0x7fff) > 0x7f80) return a | 0x40;
+        const auto bits = std::bit_cast<uint32_t>(std::bit_cast<float>(a << 16) + std::bit_cast<float>(b << 16));
+        if ((bits & 0x7fffffff) > 0x7f800000) return bits >> 16 | 0x40;
+        return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    };
+    return half(0) | half(16) << 16;
+}
+
 /// Each half is replaced when its top bit asks for it.
 template <class T>
 constexpr uint64_t replaced_halves(T old, T data) {

@@ -44,6 +44,9 @@ struct ChipFacts {
     bool debug_per_vmid = false;        ///< a word of SPI_GDBG_PER_VMID_CNTL for each, in MAP_PROCESS too
     bool shape_in_vbios = false;        ///< the driver wants table gfx_info of the VBIOS
     bool row_newbcast = false;          ///< a DPP control, the only one of 64-bit operands
+    bool cache_scopes = false;          ///< GLC, SLC and SCC are SC0, NT and SC1: how far memory is coherent
+    /// Waves begin with FLAT_SCRATCH set ("architected flat scratch"); SCRATCH instructions say whether they use their VGPR.
+    bool flat_scratch_from_start = false;
 
     constexpr bool has_acc() const { return acc_vgprs || acc_file; }
     constexpr unsigned waves_per_cu() const { return kSimdsPerCu * waves_per_simd; }
@@ -86,6 +89,8 @@ inline constexpr ChipMask kEveryChip = (1u << std::size(kChips)) - 1;
 /// The chips above and from a row of chips.def on.
 constexpr ChipMask before(Chip chip) { return static_cast<ChipMask>(only(chip) - 1u); }
 constexpr ChipMask since(Chip chip) { return kEveryChip & static_cast<ChipMask>(~before(chip)); }
+/// Two rows and those between them.
+constexpr ChipMask between(Chip first, Chip last) { return static_cast<ChipMask>(since(first) & (before(last) | only(last))); }
 
 /// A fact that must be the same for all chips where it is used. A new row with another value does not compile: that place then
 /// has to ask facts_of() the chip that it works for.
@@ -111,7 +116,7 @@ struct IpBlock {
     ChipMask chips;
     std::array<uint8_t, 3> version;  ///< major, minor, revision
     uint8_t segments;
-    std::array<uint32_t, 4> base;    ///< first dword of each register segment
+    std::array<uint32_t, 4> base;  ///< first dword of each register segment
 };
 
 inline constexpr IpBlock kIpBlocks[] = {

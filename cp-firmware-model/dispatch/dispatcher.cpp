@@ -75,6 +75,7 @@ gcn::WorkgroupLaunch Dispatcher::make_launch(const DispatchRequest& request) con
     }
     launch.private_base = vm.private_base();
     launch.shared_base = vm.shared_base();
+    launch.scratch_base = request.scratch_base;
     launch.retry = vm.retry();
     launch.lds_bytes = static_cast<uint32_t>(align_up(request.lds_bytes, 512));
     launch.user_sgprs = request.user_sgprs;

@@ -50,6 +50,7 @@ void DispatchRequest::visit(StateVisitor& v) {
     v("group_size", group_size);
     v("group_start", group_start);
     v("lds_bytes", lds_bytes);
+    v("scratch_base", scratch_base);
     v("tmpring_size", tmpring_size);
     v("cu_mask", cu_mask);
     v("resource_limits", resource_limits);

@@ -21,6 +21,7 @@ struct DispatchRequest {
     std::array<uint32_t, 3> group_size{1, 1, 1};   ///< work-items
     std::array<uint32_t, 3> group_start{0, 0, 0};  ///< COMPUTE_START_X/Y/Z: groups below it are not launched
     uint32_t lds_bytes = 0;
+    uint64_t scratch_base = 0;  ///< of the queue's scratch memory; 0 where user SGPRs have all that is known of it
     uint32_t tmpring_size = 0;                                                ///< WAVES 11:0, WAVESIZE 24:12 in KiB
     std::array<uint32_t, 8> cu_mask{~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u};  ///< STATIC_THREAD_MGMT_SE0..7
     uint32_t resource_limits = 0;  ///< COMPUTE_RESOURCE_LIMITS: WAVES_PER_SH 9:0, TG_PER_CU 15:12; 0 = no limit

@@ -138,6 +138,7 @@ DispatchRequest AqlProcessor::make_request(const Hqd& hqd, const AqlPacket& p, u
     r.grid = grid_of(p);
     r.group_size = group_of(p);
     r.tmpring_size = queue.tmpring_size;
+    r.scratch_base = queue.scratch_base;
     r.release_ns = release_ns(p);
     return r;
 }

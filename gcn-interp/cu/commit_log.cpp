@@ -51,7 +51,7 @@ void CommitLog::execute(ExecContext& ctx, const Inst& inst, ExecFn handler) {
     line_.clear();
     put("{} ({},{},{}).{} #{} {:012x} exec={:016x} {} |", before_->dispatch, before_->ttmp[8], before_->ttmp[9],
         before_->ttmp[10], before_->wave_in_group, before_->instructions, (before_->pc - inst.size_bytes) & 0xffffffffffff,
-        before_->exec, disassemble(inst));
+        before_->exec, disassemble(inst, before_->chip));
     note_scalars(wave);
     if (is_vector(inst)) note_vectors(wave);
     note_memory(ctx);

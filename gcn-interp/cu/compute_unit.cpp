@@ -326,7 +326,7 @@ bool ComputeUnit::fetch_failed(Wave& wave, uint64_t pc) {
 
 bool ComputeUnit::cannot_execute(Wave& wave, const Inst& inst, uint64_t pc) {
     const bool known = inst.format != Format::Invalid;
-    if (known) return raise_exception(wave, Fault::TodoInstruction, pc, disassemble(inst));
+    if (known) return raise_exception(wave, Fault::TodoInstruction, pc, disassemble(inst, wave.chip));
     return raise_exception(wave, Fault::IllegalInstruction, pc);
 }
 

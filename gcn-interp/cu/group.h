@@ -28,6 +28,7 @@ struct KernelLaunch {
     Chip chip = Chip::gfx900;               ///< that of the compute unit
     uint64_t tba = 0, tma = 0;              ///< byte addresses; 0 = none
     uint64_t private_base = 0, shared_base = 0;
+    uint64_t scratch_base = 0;              ///< FLAT_SCRATCH of a wave without offset, on chips that set it
     bool retry = false;                     ///< accesses to missing pages are held back (XNACK)
     uint32_t lds_bytes = 0;                 ///< multiple of 512
     std::array<uint32_t, 16> user_sgprs{};
@@ -63,6 +64,7 @@ struct WorkgroupLaunch : KernelLaunch, GroupLaunch {
         v("tma", tma);
         v("private_base", private_base);
         v("shared_base", shared_base);
+        v("scratch_base", scratch_base);
         v("retry", retry);
         v("lds_bytes", lds_bytes);
         v("user_sgprs", user_sgprs);

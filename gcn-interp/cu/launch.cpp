@@ -64,6 +64,7 @@ SystemSgprs set_user_sgprs(Wave& wave, const KernelLaunch& kernel) {
     put(rsrc2::TGID_Z_EN::get(kernel.rsrc2), system.group_id[2]);
     put(rsrc2::TG_SIZE_EN::get(kernel.rsrc2), system.group_size);
     put(rsrc2::SCRATCH_EN::get(kernel.rsrc2), system.scratch_offset);
+    system.flat_scratch = facts_of(kernel.chip).flat_scratch_from_start && rsrc2::SCRATCH_EN::get(kernel.rsrc2);
     return system;
 }
 
@@ -232,6 +233,7 @@ uint64_t ComputeUnit::start_on(Plan& plan, const GroupLaunch& group, bool whole,
         wave.exec = lanes;
         wave.scratch_slot = group.scratch_slot[number];
         set_system_sgprs(wave, p.system, group, number, plan.waves);
+        if (p.system.flat_scratch) wave.write_scalar64(kFlatScratchLo, p.kernel.scratch_base + group.scratch_offset[number]);
         set_ttmps(wave, group, number);
         begin_wave(wave);
         if (p.kernel.halted) set_halt(wave, true);

@@ -35,6 +35,7 @@ struct SystemSgprs {
     std::array<uint8_t, 3> group_id{kNone, kNone, kNone};
     uint8_t group_size = kNone;
     uint8_t scratch_offset = kNone;
+    bool flat_scratch = false;  ///< with the base that the kernel has
 };
 
 /// Where waves of a kernel begin, which for most of a turn is where the last one has found it.

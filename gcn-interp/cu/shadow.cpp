@@ -111,7 +111,8 @@ void Shadow::differ(const ExecContext& ctx, CodePage& page, uint64_t page_va, co
     for (uint64_t pc = before_.wave.pc, n = 0; n < 40 && (pc & ~(kPageBytes - 1)) == page_va; ++n) {
         const CodeEntry* const entry = page.at(*port_, pc);
         if (entry == nullptr || entry->inst.size_bytes == 0) break;
-        std::fprintf(stderr, "  %#llx: %s\n", static_cast<unsigned long long>(pc), disassemble(entry->inst).c_str());
+        std::fprintf(stderr, "  %#llx: %s\n", static_cast<unsigned long long>(pc),
+                     disassemble(entry->inst, before_.wave.chip).c_str());
         pc += entry->inst.size_bytes;
     }
     std::abort();

@@ -27,19 +27,16 @@ void lane_addresses(const Wave& wave, const Inst& inst, LaneAddresses& a) {
     for (unsigned lane = 0; lane < kLanes; ++lane) a.va[lane] = make64(low[lane], high[lane]) + imm;
 }
 
-/// Private offsets of SCRATCH instructions: one register, scalar or vector, plus the immediate.
+/// Private offsets of SCRATCH instructions: a register, scalar or vector, or both, plus the immediate.
 void scratch_addresses(const Wave& wave, const Inst& inst, SwizzledAddresses& a) {
     scratch_bases(wave, a);
     a.active = wave.exec;
-    const auto imm = static_cast<uint32_t>(inst.imm);
-    if (inst.saddr != kNoOperand) {
-        const uint32_t offset = wave.read_scalar(inst.saddr) + imm;
-        for (unsigned lane = 0; lane < kLanes; ++lane) a.offset[lane] = offset;
-    } else if (inst.vaddr != kNoOperand) {
+    const uint32_t offset = (inst.saddr != kNoOperand ? wave.read_scalar(inst.saddr) : 0) + static_cast<uint32_t>(inst.imm);
+    if (inst.vaddr != kNoOperand) {
         const uint32_t* row = vgpr_read_row(wave, inst.vaddr);
-        for (unsigned lane = 0; lane < kLanes; ++lane) a.offset[lane] = row[lane] + imm;
+        for (unsigned lane = 0; lane < kLanes; ++lane) a.offset[lane] = row[lane] + offset;
     } else {
-        for (unsigned lane = 0; lane < kLanes; ++lane) a.offset[lane] = imm;
+        for (unsigned lane = 0; lane < kLanes; ++lane) a.offset[lane] = offset;
     }
 }
 

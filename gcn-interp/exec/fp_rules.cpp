@@ -340,6 +340,7 @@ constexpr Entry kEntries[] = {
     {Op::v_mul_f16, mul<H>}, {Op::v_mul_f32, mul<F>}, {Op::v_mul_f64, mul<D>}, {Op::v_pk_mul_f16, mul<H>},
     {Op::v_mul_legacy_f32, mul_legacy}, {Op::v_mul_legacy_f32_vop3, mul_legacy},
     {Op::v_fma_f16, fma<H>}, {Op::v_fma_legacy_f16, fma<H>}, {Op::v_fma_f32, fma<F>}, {Op::v_fmac_f32, fma<F>},
+    {Op::v_fmamk_f32, fma<F>}, {Op::v_fmaak_f32, fma<F>},
     {Op::v_fma_f64, fma<D>}, {Op::v_fmac_f64, fma<D>}, {Op::v_pk_fma_f16, fma<H>}, {Op::v_pk_fmac_f16, fma<H>},
     {Op::v_pk_add_f32, add<F>}, {Op::v_pk_mul_f32, mul<F>}, {Op::v_pk_fma_f32, fma<F>},
     {Op::v_mad_f16, mad<H>}, {Op::v_mad_legacy_f16, mad<H>}, {Op::v_mac_f16, mad<H>}, {Op::v_madmk_f16, mad<H>},

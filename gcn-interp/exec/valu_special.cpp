@@ -8,6 +8,7 @@
 
 #include "gcn-interp/exec/graphics.h"
 #include "gcn-interp/exec/scalar.h"
+#include "gcn-interp/exec/small_float.h"
 #include "gcn-interp/isa/op.h"
 
 namespace lyra::gcn {
@@ -130,6 +131,37 @@ void exec_v_pk_mov_b32(ExecContext& ctx, const Inst& encoded) {
     const uint32_t* mask = exec_rows(wave);
     for (unsigned n = 0; n < 2; ++n) store_masked(vgpr_write_row(wave, inst.dst + n, scratch.dump), value[n].lane, mask);
 }
+
+namespace {
+
+/// The upper bits of source 1 are added to what the format has no room for. OP_SEL chooses the byte.
+/// @source AMD CDNA3 ISA document, V_CVT_SR_FP8_F32
+template <SmallFloat kFormat>
+void narrow_stochastically(ExecContext& ctx, const Inst& encoded) {
+    Wave& wave = ctx.wave;
+    if (wave.exec == 0) return;
+    const Inst inst = resolved(wave, encoded);
+    const ModeView mode(wave.mode);
+    const unsigned shift = 8 * (inst.op_sel >> 2 & 3u);
+    const uint32_t clear = bit(inst.abs, 0) ? 0x7fffffffu : ~0u, flip = bit(inst.neg, 0) ? 0x80000000u : 0u;
+    Scratch scratch;
+    Rows rows{};
+    for (unsigned n = 0; n < 2; ++n) fetch_source(wave, inst, n, Elem{32, n == 0}, false, scratch, rows);
+    const uint32_t* old = vgpr_read_row(wave, inst.dst);
+    VgprRow result;
+    for (unsigned l = 0; l < kLanes; ++l) {
+        const uint32_t random = rows.low[1][l] >> (9 + kFormat.fraction);
+        const uint32_t value =
+            narrowed<kFormat>(std::bit_cast<float>((rows.low[0][l] & clear) ^ flip), &random, mode.fp16_ovfl);
+        result.lane[l] = (old[l] & ~(0xffu << shift)) | value << shift;
+    }
+    store_masked(vgpr_write_row(wave, inst.dst, scratch.dump), result.lane, exec_rows(wave));
+}
+
+}  // namespace
+
+void exec_v_cvt_sr_fp8_f32(ExecContext& ctx, const Inst& inst) { narrow_stochastically<kFp8>(ctx, inst); }
+void exec_v_cvt_sr_bf8_f32(ExecContext& ctx, const Inst& inst) { narrow_stochastically<kBf8>(ctx, inst); }
 
 void register_vector_alu(ExecTable& table) {
     register_vop1(table);

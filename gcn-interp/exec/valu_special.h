@@ -16,6 +16,9 @@ void exec_v_mqsad_u32_u8(ExecContext& ctx, const Inst& inst);
 /// v_accvgpr_read_b32, v_accvgpr_write_b32, v_accvgpr_mov_b32. M0 may make the numbers relative (s_set_gpr_idx_on).
 void exec_acc_move(ExecContext& ctx, const Inst& inst);
 void exec_v_pk_mov_b32(ExecContext& ctx, const Inst& inst);
+/// Stochastic rounding to a byte of the destination.
+void exec_v_cvt_sr_fp8_f32(ExecContext& ctx, const Inst& inst);
+void exec_v_cvt_sr_bf8_f32(ExecContext& ctx, const Inst& inst);
 
 /// The packed multiply-add on the old destination.
 template <Backend kBackend>

@@ -3,6 +3,7 @@
 // @source AMD Vega ISA document, chapter "VOP1 instructions"; docs/spec/isa.md 3
 #include <bit>
 
+#include "gcn-interp/exec/small_float.h"
 #include "gcn-interp/exec/valu_lanes.h"
 #include "gcn-interp/exec/valu_special.h"
 
@@ -18,6 +19,7 @@ constexpr Custom<&exec_acc_move> v_accvgpr_mov_b32;
 constexpr Todo v_screen_partition_4se_b32;  // entered by graphics.cpp
 
 uint32_t v_mov_b32(uint32_t s0) { return s0; }
+uint64_t v_mov_b64(uint64_t s0) { return s0; }
 uint32_t v_not_b32(uint32_t s0) { return ~s0; }
 uint32_t v_bfrev_b32(uint32_t s0) {
     uint32_t v = ((s0 >> 1) & 0x55555555) | ((s0 & 0x55555555) << 1);
@@ -54,6 +56,14 @@ float v_cvt_f32_ubyte0(uint32_t s0) { return static_cast<float>(static_cast<int3
 float v_cvt_f32_ubyte1(uint32_t s0) { return static_cast<float>(static_cast<int32_t>((s0 >> 8) & 0xff)); }
 float v_cvt_f32_ubyte2(uint32_t s0) { return static_cast<float>(static_cast<int32_t>((s0 >> 16) & 0xff)); }
 float v_cvt_f32_ubyte3(uint32_t s0) { return static_cast<float>(static_cast<int32_t>(s0 >> 24)); }
+float v_cvt_f32_fp8(uint32_t s0) { return widened<kFp8>(s0); }
+float v_cvt_f32_bf8(uint32_t s0) { return widened<kBf8>(s0); }
+template <SmallFloat kFormat>
+uint64_t widened_pair(uint32_t s0) {
+    return make64(fp::as<uint32_t>(widened<kFormat>(s0)), fp::as<uint32_t>(widened<kFormat>(s0 >> 8)));
+}
+constexpr auto v_cvt_pk_f32_fp8 = &widened_pair<kFp8>;
+constexpr auto v_cvt_pk_f32_bf8 = &widened_pair<kBf8>;
 HalfFloat v_cvt_f16_u16(uint16_t s0) { return {static_cast<float>(s0)}; }
 HalfFloat v_cvt_f16_i16(int16_t s0) { return {static_cast<float>(s0)}; }
 uint16_t v_cvt_u16_f16(HalfFloat s0) { return saturate<uint16_t>(fp::to_i32(s0.value)); }

@@ -25,6 +25,10 @@ float v_fmac_f32(float s0, float s1, float d) { return fma_f32(s0, s1, d); }
 double v_fmac_f64(double s0, double s1, double d) { return fp::fma(s0, s1, d); }
 float v_madmk_f32(float s0, Literal<float> k, float s1) { return mad_f32(s0, k.value, s1); }
 float v_madak_f32(float s0, float s1, Literal<float> k) { return mad_f32(s0, s1, k.value); }
+/// Unlike a source, the literal comes as it is.
+float read(const ModeView& mode, Literal<float> k) { return mode.denorm_in32 ? k.value : fp::flush(k.value); }
+float v_fmamk_f32(const ModeView& mode, float s0, Literal<float> k, float s1) { return fma_f32(s0, read(mode, k), s1); }
+float v_fmaak_f32(const ModeView& mode, float s0, float s1, Literal<float> k) { return fma_f32(s0, s1, read(mode, k)); }
 
 // 24-bit products
 inline int64_t product_i24(int32_t a, int32_t b) {

@@ -3,6 +3,7 @@
 // @source AMD Vega ISA document, chapter "VOP3 instructions"; LLVM; docs/spec/isa.md 2 for division
 #include <bit>
 
+#include "gcn-interp/exec/small_float.h"
 #include "gcn-interp/exec/valu_lanes.h"
 #include "gcn-interp/exec/valu_special.h"
 #include "gcn-interp/wave/fp_division.h"
@@ -189,6 +190,7 @@ constexpr Saturating<&sub_i16, &sub_i16_clamped> v_sub_i16;
 uint64_t v_lshlrev_b64(Low32 s0, uint64_t s1) { return s1 << (s0.bits & 63); }
 uint64_t v_lshrrev_b64(Low32 s0, uint64_t s1) { return s1 >> (s0.bits & 63); }
 int64_t v_ashrrev_i64(Low32 s0, int64_t s1) { return s1 >> (s0.bits & 63); }
+uint64_t v_lshl_add_u64(uint64_t s0, Low32 s1, uint64_t s2) { return (s0 << (s1.bits & 7)) + s2; }
 WithCarry<uint64_t> mad_u64_u32(uint32_t s0, uint32_t s1, uint64_t s2) {
     const uint64_t r = uint64_t{s0} * s1 + s2;
     return {r, r < s2 ? ~0u : 0u};
@@ -294,6 +296,16 @@ uint32_t v_cvt_pk_u16_u32(uint32_t s0, uint32_t s1) { return pack(std::min(s0, 0
 uint32_t v_cvt_pk_i16_i32(int32_t s0, int32_t s1) {
     return pack(static_cast<uint16_t>(saturate<int16_t>(s0)), static_cast<uint16_t>(saturate<int16_t>(s1)));
 }
+
+template <SmallFloat kFormat>
+uint16_t narrowed_pair(const ModeView& mode, float s0, float s1) {
+    return static_cast<uint16_t>(narrowed<kFormat>(s0, nullptr, mode.fp16_ovfl) | narrowed<kFormat>(s1, nullptr, mode.fp16_ovfl)
+                                                                                      << 8);
+}
+constexpr auto v_cvt_pk_fp8_f32 = &narrowed_pair<kFp8>;
+constexpr auto v_cvt_pk_bf8_f32 = &narrowed_pair<kBf8>;
+constexpr Custom<&exec_v_cvt_sr_fp8_f32> v_cvt_sr_fp8_f32;
+constexpr Custom<&exec_v_cvt_sr_bf8_f32> v_cvt_sr_bf8_f32;
 
 // Lanes -----------------------------------------------------------------------------------------------------------------------
 

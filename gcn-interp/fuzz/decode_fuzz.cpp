@@ -16,14 +16,14 @@ void require(bool condition) {
 
 bool vgprs_fit(uint16_t first, unsigned dwords) { return first == kNoOperand || first + dwords <= 256; }
 
-void check(const Inst& inst, std::size_t available) {
+void check(const Inst& inst, std::size_t available, Chip chip) {
     require(inst.size_bytes == 4 || inst.size_bytes == 8 || inst.size_bytes == 12);
     if (inst.format == Format::Invalid) {
         require(inst.op == Op::Invalid && inst.size_bytes == 4);
         return;
     }
     const InstInfo& row = info(inst.op);
-    require(inst.size_bytes <= available * 4 && op_index(inst.op) < kOpCount && !disassemble(inst).empty());
+    require(inst.size_bytes <= available * 4 && op_index(inst.op) < kOpCount && !disassemble(inst, chip).empty());
     const bool scalar_format = row.format <= Format::SMEM;
     if (row.format != Format::MIMG) {
         require(scalar_format ? inst.dst == kNoOperand || inst.dst < 128 : vgprs_fit(inst.dst, row.dst_dwords()));
@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
     for (const lyra::ChipFacts& chip : lyra::kChips) {
         for (std::size_t at = 0; at < words.size();) {
             const Inst inst = decode(&words[at], words.size() - at, chip.chip);
-            check(inst, words.size() - at);
+            check(inst, words.size() - at, chip.chip);
             at += inst.size_bytes / 4;
         }
     }

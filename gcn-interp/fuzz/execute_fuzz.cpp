@@ -8,7 +8,7 @@ using namespace lyra::gcn::fuzz;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
     static Machine machines[] = {Machine(lyra::Chip::gfx900), Machine(lyra::Chip::gfx906), Machine(lyra::Chip::gfx908),
-                                 Machine(lyra::Chip::gfx90a)};
+                                 Machine(lyra::Chip::gfx90a), Machine(lyra::Chip::gfx942)};
     Bytes bytes(data, size);
     Machine& machine = machines[bytes.below(std::size(machines))];
     prepare(bytes, machine);

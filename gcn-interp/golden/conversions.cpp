@@ -100,8 +100,79 @@ uint64_t saturate_bytes(Lane& l) {
     return r;
 }
 
+/// FP8 and BF8: no infinities; what would be a negative zero is no number.
+struct Small {
+    int fraction, bias;
+};
+constexpr Small kSmall[] = {{3, 8}, {2, 16}};
+constexpr uint64_t kSmallNan = 0x80, kSmallCount = 128;
+
+/// The n'th number from zero on; the one behind the last is what it would be.
+Real small_number(const Small& f, uint64_t n) {
+    const auto field = static_cast<int>(n >> f.fraction), digits = static_cast<int>(n % (uint64_t{1} << f.fraction));
+    const int whole = field == 0 ? digits : digits + (1 << f.fraction);
+    return times_power(real_of_integer(whole), (field == 0 ? 1 : field) - f.bias - f.fraction);
+}
+uint64_t widened(const Small& f, uint64_t byte) {
+    if (byte == kSmallNan) return 0x7fc00000;
+    const Real magnitude = small_number(f, byte % kSmallCount);
+    uint32_t none = 0;
+    return round_to({kF32}, byte >= kSmallCount ? negated(magnitude) : magnitude, none);
+}
+template <unsigned kKind>
+uint64_t from_small(Lane& l) {
+    return widened(kSmall[kKind], l.source[0] & 0xff);
+}
+template <unsigned kKind>
+uint64_t from_small_pair(Lane& l) {
+    return widened(kSmall[kKind], l.source[0] & 0xff) | widened(kSmall[kKind], l.source[0] >> 8 & 0xff) << 32;
+}
+/// To the nearest, of two the even one; or, where there is a random number, up when it and the rest make a whole step.
+uint64_t to_small(const Small& f, Lane& l, unsigned n, const uint32_t* random) {
+    const Real x = l.real<kF32>(n);
+    if (x.nan() || x.infinite()) return kSmallNan;
+    const Real magnitude = x.negative ? negated(x) : x;
+    uint64_t number = 0;
+    while (number < kSmallCount && compare(small_number(f, number + 1), magnitude) != 1) ++number;
+    uint32_t none = 0;
+    const Real lower = small_number(f, number);
+    const Real rest = sum(magnitude, negated(lower), Rounding::NearestEven, none);
+    const Real step = sum(small_number(f, number + 1), negated(lower), Rounding::NearestEven, none);
+    if (random == nullptr) {
+        const int middle = compare(times_power(rest, 1), step);
+        number += middle == 1 || (middle == 0 && number % 2 == 1) ? 1 : 0;
+    } else {
+        const int places = 23 - f.fraction, field = static_cast<int>(number >> f.fraction);
+        const Real steps = times_power(rest, places - ((field == 0 ? 1 : field) - f.bias - f.fraction));
+        const __int128 parts = to_integer(whole(steps, Rounding::Down, none), 0, kOne << places, none);
+        number += parts + (*random >> (32 - places)) >= kOne << places ? 1 : 0;
+    }
+    if (number >= kSmallCount) {
+        if (!l.mode.fp16_overflow()) return kSmallNan;
+        number = kSmallCount - 1;
+    }
+    return x.negative && number != 0 ? number | kSmallNan : number;
+}
+template <unsigned kKind>
+uint64_t to_small_pair(Lane& l) {
+    return to_small(kSmall[kKind], l, 0, nullptr) | to_small(kSmall[kKind], l, 1, nullptr) << 8;
+}
+template <unsigned kKind>
+uint64_t to_small_at_random(Lane& l) {
+    const uint32_t random = l.u32(1);
+    return to_small(kSmall[kKind], l, 0, &random);
+}
+
 using gcn::Op;
 constexpr Entry kEntries[] = {
+    {Op::v_cvt_f32_fp8, from_small<0>},
+    {Op::v_cvt_f32_bf8, from_small<1>},
+    {Op::v_cvt_pk_f32_fp8, from_small_pair<0>},
+    {Op::v_cvt_pk_f32_bf8, from_small_pair<1>},
+    {Op::v_cvt_pk_fp8_f32, to_small_pair<0>},
+    {Op::v_cvt_pk_bf8_f32, to_small_pair<1>},
+    {Op::v_cvt_sr_fp8_f32, to_small_at_random<0>},
+    {Op::v_cvt_sr_bf8_f32, to_small_at_random<1>},
     {Op::v_cvt_f16_f32, convert<kF32, kF16>},
     {Op::v_cvt_f32_f16, convert<kF16, kF32>},
     {Op::v_cvt_f32_f64, convert<kF64, kF32>},

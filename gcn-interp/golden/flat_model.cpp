@@ -18,9 +18,9 @@ struct FlatAddress {
 FlatAddress address_of(const Wave& wave, const Inst& inst, unsigned lane) {
     const auto offset = static_cast<uint64_t>(static_cast<int64_t>(inst.imm));
     if (inst.seg == 1) {
-        const uint32_t variable = inst.saddr != kNoOperand   ? wave.read_scalar(inst.saddr)
-                                  : inst.vaddr != kNoOperand ? vgpr(wave, inst.vaddr, lane)
-                                                             : 0;
+        uint64_t variable = 0;
+        if (inst.saddr != kNoOperand) variable += wave.read_scalar(inst.saddr);
+        if (inst.vaddr != kNoOperand) variable += vgpr(wave, inst.vaddr, lane);
         return {FlatAddress::Private, static_cast<uint32_t>(variable + offset)};
     }
     if (inst.seg == 2) {
@@ -70,7 +70,8 @@ uint32_t run_flat(MemoryMachine& m, const Inst& inst, const Name& name) {
     Wave& wave = m.wave;
     uint32_t complaint = 0;
     const bool atomic = name.has("atomic");
-    const Change change = atomic ? change_of(name) : Change{};
+    Change change = atomic ? change_of(name) : Change{};
+    const bool flushes = change.flushes;
     const Element element = atomic ? Element{change.bytes} : element_of(name, name.has("store"));
     for (unsigned lane = 0; lane < kLanes; ++lane) {
         if (!active(wave, lane)) continue;
@@ -94,6 +95,7 @@ uint32_t run_flat(MemoryMachine& m, const Inst& inst, const Name& name) {
             if (refused != 0) continue;
             const Bytes old = read_bytes(m, places, complaint);
             const uint64_t data = vgpr_number(wave, inst.vdata, lane, element.bytes);
+            change.flushes = flushes && address.kind != FlatAddress::Lds;  // LDS has MODE
             const uint64_t other =
                 change.takes_two() ? vgpr_number(wave, inst.vdata + element.bytes / 4, lane, element.bytes) : 0;
             write_bytes(m, places, bytes_of(apply(m, change, number_of(old), data, other), element.bytes), complaint);

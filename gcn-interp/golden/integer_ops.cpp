@@ -95,7 +95,7 @@ uint64_t shift_right(Lane& l) {
 }
 
 // Bits
-uint64_t move(Lane& l) { return l.u32(0); }
+uint64_t move(Lane& l) { return l.source[0]; }
 uint64_t invert(Lane& l) { return ~l.u32(0) & 0xffffffffu; }
 uint64_t reverse(Lane& l) {
     uint64_t r = 0;
@@ -160,6 +160,7 @@ uint64_t count_lanes_below(Lane& l) {
 
 // Two steps in one
 uint64_t shift_add(Lane& l) { return static_cast<uint32_t>((uint64_t{l.u32(0)} << (l.u32(1) % 32)) + l.u32(2)); }
+uint64_t shift_add_wide(Lane& l) { return (l.source[0] << (l.u32(1) % 8)) + l.source[2]; }
 uint64_t add_shift(Lane& l) { return static_cast<uint32_t>((uint64_t{l.u32(0)} + l.u32(1)) << (l.u32(2) % 32)); }
 uint64_t add3(Lane& l) { return static_cast<uint32_t>(uint64_t{l.u32(0)} + l.u32(1) + l.u32(2)); }
 uint64_t shift_or(Lane& l) { return static_cast<uint32_t>(uint64_t{l.u32(0)} << (l.u32(1) % 32)) | l.u32(2); }
@@ -253,6 +254,7 @@ constexpr Entry kEntries[] = {
     {Op::v_lshrrev_b64, shift_right<64, false>},
     {Op::v_ashrrev_i64, shift_right<64, true>},
     {Op::v_lshl_add_u32, shift_add},
+    {Op::v_lshl_add_u64, shift_add_wide},
     {Op::v_add_lshl_u32, add_shift},
     {Op::v_add3_u32, add3},
     {Op::v_lshl_or_b32, shift_or},

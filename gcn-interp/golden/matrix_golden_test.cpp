@@ -65,11 +65,17 @@ Inst random_matrix(Op op, Random& random) {
                            : below(random, 4) == 0 ? 256 + number(row.dst_dwords())
                                                    : 512u;
         const uint32_t dst = number(row.dst_dwords());
-        const uint32_t modifiers = below(random, 3) == 0 ? below(random, 128) : 0,
-                       blgp = below(random, 2) ? below(random, 8) : 0;
+        const bool sparse = row.has(flag::Sparse);
+        const uint32_t modifiers = below(random, sparse ? 2 : 3) == 0 ? below(random, 128) : 0,
+                       blgp = !sparse && below(random, 2) ? below(random, 8) : 0;
+        const uint32_t index = 256 + number(1);
         const uint32_t words[2] = {0xd3800000u | uint32_t{row.opcode} << 16 | below(random, 2) << 15 | modifiers << 8 | dst,
                                    (256 + number(row.src_dwords(0))) | (256 + number(row.src_dwords(1))) << 9 |
-                                       (c == 512 ? 256 + dst : c) << 18 | below(random, 4) << 27 | blgp << 29};
+                                       (sparse     ? index
+                                        : c == 512 ? 256 + dst
+                                                   : c)
+                                           << 18 |
+                                       below(random, 4) << 27 | blgp << 29};
         const Inst inst = decode(words, 2, chip_of(op));
         if (inst.op == op) return inst;
     }
@@ -81,8 +87,8 @@ uint64_t random_number(const MatrixShape& shape, bool result, bool wild, Random&
     const Type type = shape.input == MatrixInput::F64             ? Type::F64
                       : integer                                   ? Type::U32
                       : result || shape.input == MatrixInput::F32 ? Type::F32
-                      : shape.input == MatrixInput::BF16          ? Type::F32
-                                                                  : Type::F16;
+                      : shape.input == MatrixInput::F16           ? Type::F16
+                                                                  : Type::F32;
     if (integer) return random();
     if (wild || below(random, 400) == 0) return corner(type, random);
     const unsigned fraction = type == Type::F16   ? 10
@@ -111,7 +117,18 @@ uint32_t random_dword(const MatrixShape& shape, bool result, unsigned kind, Rand
         if (wide >> 32 == 0) wide = 0;
         return low;
     }
-    if (result || shape.input == MatrixInput::F32 || shape.input == MatrixInput::I8) return static_cast<uint32_t>(one());
+    const bool small = shape.input == MatrixInput::FP8 || shape.input == MatrixInput::BF8;
+    if (result || shape.input == MatrixInput::F32 || shape.input == MatrixInput::XF32 || shape.input == MatrixInput::I8)
+        return static_cast<uint32_t>(one());
+    // Any byte is a number but one; without that, and with numbers near one, sums are worth looking at.
+    if (small) {
+        auto bytes = static_cast<uint32_t>(random());
+        if (kind == 1 && below(random, 3) == 0) bytes = (bytes & ~0xffu) | 0x80;
+        for (unsigned shift = 0; shift < 32 && kind != 1; shift += 8)
+            if ((bytes >> shift & 0xff) == 0x80) bytes ^= 1u << shift;
+        if (kind > 3) bytes = (bytes & 0x8f8f8f8f) | 0x40404040;
+        return bytes;
+    }
     const unsigned shift = shape.input == MatrixInput::BF16 ? 16 : 0;
     return static_cast<uint32_t>((one() >> shift & 0xffff) | (one() >> shift & 0xffff) << 16);
 }
@@ -135,7 +152,11 @@ void fill(Machine& m, const Inst& inst, const MatrixShape& shape, Random& random
     for (unsigned n = 3; n-- > 0;) {
         if (inst.src[n] < kSrcVgpr0) continue;
         const unsigned first = inst.src[n] - kSrcVgpr0 + ((inst.op_sel_hi >> n & 1) != 0 ? Machine::kAccFirst : 0);
-        fill_operand(m, shape, first, row.src_dwords(n), n == 2, kind, random);
+        if (n < 2 || !row.has(flag::Sparse)) fill_operand(m, shape, first, row.src_dwords(n), n == 2, kind, random);
+    }
+    if (row.has(flag::Sparse)) {
+        const unsigned first = inst.dst + ((inst.op_sel_hi & 4) != 0 ? Machine::kAccFirst : 0);
+        fill_operand(m, shape, first, row.dst_dwords(), true, kind, random);
     }
     m.wave.exec = below(random, 3) == 0 ? 0 : random();
     m.wave.mode = below(random, 2) == 0 ? 0x3f0 : static_cast<uint32_t>(random()) & 0x080003ff;
@@ -204,7 +225,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, GoldenMatrix, testing::ValuesIn(host_backends
                          [](const auto& parameter) { return kBackendNames[static_cast<unsigned>(parameter.param)]; });
 
 TEST(MatrixRows, AreThoseOfTheChips) {
-    for (const auto& [chip, count] : {std::pair{Chip::gfx906, 0}, {Chip::gfx908, 20}, {Chip::gfx90a, 27}}) {
+    for (const auto& [chip, count] : {std::pair{Chip::gfx906, 0}, {Chip::gfx908, 20}, {Chip::gfx90a, 27}, {Chip::gfx942, 46}}) {
         int found = 0;
         for (const Op op : matrix_rows()) found += info(op).on(chip);
         EXPECT_EQ(found, count) << facts_of(chip).name;

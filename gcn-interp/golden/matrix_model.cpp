@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Reference model of matrix multiply-adds.
 // @source ROCm/amd_matrix_instruction_calculator, class InstCalcGfx9 (registers and lanes, CBSZ, ABID, BLGP);
-// microsoft/MMA-Sim, ftz_mul_add and fma (arithmetic of CDNA2), fused sums of CDNA1; docs/design/decisions.md for NaNs and
-// modifiers out of range
+// microsoft/MMA-Sim, ftz_mul_add and fma (arithmetic of CDNA2), fused sums of CDNA1; ROCm/composable_kernel, mma/sparse
+// (indices); docs/design/decisions.md for NaNs and modifiers out of range
 #include "gcn-interp/golden/matrix_model.h"
 
 #include <algorithm>
@@ -10,11 +10,13 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "gcn-interp/golden/operands.h"
 #include "gcn-interp/golden/soft_float.h"
+#include "gcn-interp/golden/truncated_model.h"
 #include "gcn-interp/isa/op.h"
 
 namespace lyra::golden {
@@ -31,14 +33,21 @@ class Execution {
 public:
     Execution(Wave& wave, const Inst& encoded)
         : wave_(wave), inst_((wave.mode >> 27 & 1) != 0 ? indexed(wave, encoded) : encoded) {
-        char in[16] = {};
-        std::sscanf(info(inst_.op).name, "v_mfma_%*3s_%ux%ux%u%15s", &rows_, &columns_, &depth_, in);
-        const std::string_view type = in;
+        sparse_ = std::strncmp(info(inst_.op).name, "v_smfmac", 8) == 0;
+        char in[24] = {};
+        std::sscanf(info(inst_.op).name, sparse_ ? "v_smfmac_%*3s_%ux%ux%u%23s" : "v_mfma_%*3s_%ux%ux%u%23s", &rows_, &columns_,
+                    &depth_, in);
+        std::string_view type = in;
+        while (type.find("b_") != type.npos || type[0] == '_') type.remove_prefix(type.find('_') + 1);  // _4b_
+        a_type_ = type.substr(0, type.find('_'));
+        b_type_ = type.substr(type.find("p8_") == 1 || type.find("f8_") == 1 ? 4 : 0);
+        truncated_ = info(inst_.op).has(flag::Truncated);
+        signs_ = info(inst_.op).has(flag::FloatMods);
         wide_ = type == "f64";
         integer_ = type == "i8";
         brain_ = type.starts_with("bf16");
         single_ = type == "f32";
-        bits_ = wide_ ? 64 : integer_ ? 8 : single_ ? 32 : 16;
+        bits_ = wide_ ? 64 : integer_ || type.find("8_") != type.npos ? 8 : single_ || type == "xf32" ? 32 : 16;
         pairs_ = type == "bf16" ? 2 : 4;
         fused_ = info(inst_.op).has(flag::Fused);
         const unsigned results = info(inst_.op).dst_dwords() / (wide_ ? 2 : 1);
@@ -58,8 +67,8 @@ public:
 
 private:
     /// Of A with i a row, of B with i a column.
-    Place input_place(unsigned b, unsigned i, unsigned k) const {
-        const unsigned spread = 64 / (rows_ * blocks_), each = depth_ / spread;
+    Place input_place(unsigned b, unsigned i, unsigned k, unsigned depth) const {
+        const unsigned spread = 64 / (rows_ * blocks_), each = depth / spread;
         const unsigned at = k % each * bits_;
         return {at / 32, b * rows_ + k / each * rows_ * blocks_ + i, at % 32};
     }
@@ -93,16 +102,24 @@ private:
     }
     uint64_t input(unsigned operand, const Place& place) const {
         const unsigned first = inst_.src[operand] - kSrcVgpr0;
-        const uint64_t low = dword(operand, first, place.number, place.lane);
-        if (wide_) return low | uint64_t{dword(operand, first, 1, place.lane)} << 32;
+        const uint64_t low = dword(operand, first, place.number, place.lane),
+                       negate = signs_ && (inst_.neg >> operand & 1) != 0;
+        if (wide_) return (low | uint64_t{dword(operand, first, 1, place.lane)} << 32) ^ negate << 63;
         return low >> place.part & ((uint64_t{1} << bits_) - 1);
     }
     uint64_t addend(const Place& place) const {
-        if (inst_.src[2] < kSrcVgpr0)
-            return read_operand(wave_, inst_, inst_.src[2], wide_ ? Type::F64 : integer_ ? Type::I32 : Type::F32, 0).low;
-        const unsigned first = inst_.src[2] - kSrcVgpr0;
+        const uint64_t negate = signs_ && (inst_.neg & 4) != 0;
+        if (!sparse_ && inst_.src[2] < kSrcVgpr0)
+            return read_operand(wave_, inst_, inst_.src[2],
+                                wide_      ? Type::F64
+                                : integer_ ? Type::I32
+                                           : Type::F32,
+                                0)
+                       .low ^
+                   negate << 63;
+        const unsigned first = sparse_ ? inst_.dst : inst_.src[2] - kSrcVgpr0;
         const uint64_t low = dword(2, first, place.number, place.lane);
-        return wide_ ? low | uint64_t{dword(2, first, place.number + 1, place.lane)} << 32 : low;
+        return wide_ ? (low | uint64_t{dword(2, first, place.number + 1, place.lane)} << 32) ^ negate << 63 : low;
     }
     void write(const Place& place, uint64_t value) {
         const unsigned first = inst_.dst + ((inst_.op_sel_hi & 4) != 0 ? wave_.acc_first : 0u);
@@ -114,17 +131,28 @@ private:
 
     uint64_t element(unsigned b, unsigned i, unsigned j) const {
         std::vector<uint64_t> a, column;
-        for (unsigned k = 0; k < depth_; ++k) {
-            a.push_back(input(0, input_place(block_of_a(b), i, k)));
-            Place place = input_place(b, j, k);
+        for (unsigned n = 0; n < (sparse_ ? depth_ / 2 : depth_); ++n) {
+            const Place left = input_place(block_of_a(b), i, n, sparse_ ? depth_ / 2 : depth_);
+            a.push_back(input(0, left));
+            const unsigned k = sparse_ ? n / 2 * 4 + position(left.lane, n) : n;
+            Place place = input_place(b, j, k, depth_);
             place.lane = lane_of_b(place.lane);
             column.push_back(input(1, place));
         }
         const uint64_t c = addend(result_place(b, i, j));
         return integer_           ? integers(a, column, c)
+               : truncated_       ? truncated_dot(a_type_, a, b_type_, column, static_cast<uint32_t>(c))
                : single_ || wide_ ? fused_chain(a, column, c)
                : fused_           ? fused_halves(a, column, c)
                                   : halves(a, column, c);
+    }
+    /// Which of four elements of B the n'th of a sparse A belongs to: two bits for each element of a lane, in one of the sets
+    /// that its dword has.
+    unsigned position(unsigned lane, unsigned n) const {
+        const unsigned each = 64 / bits_, set = inst_.neg_hi != 0 ? 0 : inst_.op_sel & (bits_ == 8 ? 1u : 3u);
+        const unsigned row = inst_.src[2] - kSrcVgpr0;
+        const uint32_t index = wave_.vgpr[row < wave_.vgpr_count ? row : 0].lane[lane];
+        return index >> (2 * each * set + 2 * (n % each)) & 3;
     }
     uint64_t integers(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b, uint64_t c) const {
         int64_t total = static_cast<int32_t>(c);
@@ -222,7 +250,9 @@ private:
     unsigned rows_ = 0, columns_ = 0, depth_ = 0, blocks_ = 0;
     unsigned bits_ = 0;  ///< of an element of A and B
     unsigned pairs_ = 0;  ///< products that are added before their sum is
+    std::string a_type_, b_type_;
     bool wide_ = false, integer_ = false, brain_ = false, single_ = false, fused_ = false;
+    bool truncated_ = false, sparse_ = false, signs_ = false;
 };
 
 }  // namespace

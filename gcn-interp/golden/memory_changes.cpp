@@ -33,11 +33,12 @@ Change change_of(const Name& name) {
         const std::string_view type = name.last();
         change.type = type.front();
         change.bytes = type.substr(1) == "64" ? 8 : 4;
-    } else if (const std::string_view type = name.last(); type.front() == 'f') {
+        if (name.has("pk")) change.what = type == "bf16" ? Change::AddBrains : Change::AddHalves;
+    } else if (const std::string_view type = name.last(); type.front() == 'f' || type == "bf16") {
         change.type = 'f';
         change.bytes = type == "f64" ? 8 : 4;
         change.flushes = true;
-        if (name.has("pk")) change.what = Change::AddHalves;
+        if (name.has("pk")) change.what = type == "bf16" ? Change::AddBrains : Change::AddHalves;
     } else {
         change.type = name.has("smin") || name.has("smax") ? 'i' : 'u';
         change.bytes = name.has("x2") ? 8 : 4;
@@ -110,8 +111,11 @@ uint64_t apply(MemoryMachine& m, const Change& change, uint64_t old, uint64_t da
         case Change::MaskOr: result = (a & ~b) | c; break;
         case Change::Wrap: result = a >= b ? a - b : a + c; break;
         case Change::AddHalves:
-            for (const unsigned shift : {0u, 16u})
-                result |= Wide{float_sum(m, kF16, false, old >> shift & 0xffff, data >> shift & 0xffff)} << shift;
+        case Change::AddBrains:
+            for (const unsigned shift : {0u, 16u}) {
+                const FloatFormat& format = change.what == Change::AddBrains ? kBf16 : kF16;
+                result |= Wide{float_sum(m, format, false, old >> shift & 0xffff, data >> shift & 0xffff)} << shift;
+            }
             break;
         case Change::HalfSwap: result = half_swap(old, data); break;
     }

@@ -81,6 +81,7 @@ struct Change {
         Wrap,
         HalfSwap,
         AddHalves,
+        AddBrains,  ///< halves that are bf16
     } what = Swap;
     char type = 'b';  ///< u, i, f or b
     bool flushes = false;  ///< f32, whatever MODE says

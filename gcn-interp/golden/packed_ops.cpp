@@ -63,7 +63,8 @@ constexpr Like kLike[] = {
     {Op::v_fmac_f64, Op::v_fma_f64},           {Op::v_mul_legacy_f32_vop3, Op::v_mul_legacy_f32},
     {Op::v_pk_fmac_f16, Op::v_fma_f16},        {Op::v_dot2c_f32_f16, Op::v_dot2_f32_f16},
     {Op::v_dot2c_i32_i16, Op::v_dot2_i32_i16}, {Op::v_dot4c_i32_i8, Op::v_dot4_i32_i8},
-    {Op::v_dot8c_i32_i4, Op::v_dot8_i32_i4},
+    {Op::v_dot8c_i32_i4, Op::v_dot8_i32_i4},   {Op::v_fmamk_f32, Op::v_fma_f32},
+    {Op::v_fmaak_f32, Op::v_fma_f32},          {Op::v_mov_b64, Op::v_mov_b32},
 };
 
 }  // namespace

@@ -39,7 +39,7 @@ struct FloatFormat {
     constexpr int least_exponent() const { return 1 - bias() - static_cast<int>(fraction); }  ///< of a denormal's last bit
     constexpr bool operator==(const FloatFormat&) const = default;
 };
-inline constexpr FloatFormat kF16{16, 10}, kF32{32, 23}, kF64{64, 52};
+inline constexpr FloatFormat kF16{16, 10}, kBf16{16, 7}, kF32{32, 23}, kF64{64, 52};
 
 // Bits of one format ----------------------------------------------------------------------------------------------------------
 

@@ -285,6 +285,10 @@ private:
         const uint32_t old = old_value(lane, 0);
         const bool is_half = info(type).bits == 16 && !is_pair(type) && !row_.has(flag::Mix);
         if (is_half) v &= 0xffff;
+        if (info(type).bits == 8) {
+            const unsigned shift = 8 * (inst_.op_sel >> 2 & 3u);
+            v = (old & ~(0xffu << shift)) | v << shift;
+        }
         if (is_sdwa(inst_.format)) {
             v = sdwa_placed(inst_, v, old);
         } else if (is_half && row_.format == Format::VOP3 && row_.has(flag::OpSel)) {

@@ -46,6 +46,7 @@ private:
         return inst;
     }
     bool has_acc() const { return facts_of(chip_).acc_vgprs; }
+    bool has_scopes() const { return facts_of(chip_).cache_scopes; }
     template <class F>
     uint16_t get() const {
         return static_cast<uint16_t>(F::get(word_));
@@ -80,6 +81,12 @@ private:
 
     unsigned dwords(unsigned source) const { return row_->src_dwords(source); }
     Type type(unsigned source) const { return row_->profile->src[source]; }
+    static bool is_small_float(Type type) {
+        return type == Type::FP8 || type == Type::BF8 || type == Type::V2FP8 || type == Type::V2BF8;
+    }
+
+    /// The result is a single 8-bit float, for which op_sel has one of four bytes.
+    bool to_byte() const { return row_->profile->dst == Type::FP8 || row_->profile->dst == Type::BF8; }
 
     /// A scalar register or constant, rounded down to its register class as LLVM does; need() fails where there is none.
     uint16_t scalar(uint16_t n, unsigned size) {
@@ -221,10 +228,14 @@ private:
             if (get<SDWA_sd>()) inst_.sdst = scalar(get<SDWA_sdst>(), 2);
             return;
         }
-        inst_.dst_sel = static_cast<uint8_t>(get<SDWA_dst_sel>());
-        inst_.dst_unused = static_cast<uint8_t>(get<SDWA_dst_unused>());
         inst_.clamp = get<SDWA_clamp>();
         inst_.omod = static_cast<uint8_t>(get<SDWA_omod>());
+        if (is_small_float(type(0))) {  // the result is whole
+            const bool modified = inst_.clamp || inst_.omod != 0;
+            return need(get<SDWA_dst_sel>() == inst_.dst_sel && (row_->has(flag::Clamp) || !modified));
+        }
+        inst_.dst_sel = static_cast<uint8_t>(get<SDWA_dst_sel>());
+        inst_.dst_unused = static_cast<uint8_t>(get<SDWA_dst_unused>());
         need(inst_.dst_sel <= 6 && inst_.dst_unused <= 2);
         need(info(row_->profile->dst).kind == Kind::Float || inst_.omod == 0);
     }
@@ -278,7 +289,7 @@ private:
         for (unsigned n = 0; n < 3; ++n) {
             if (row_->float_source(n))
                 real |= static_cast<uint8_t>(1u << n);
-            else if (row_->has(flag::IntModsIgnored) && type(n) != Type::NONE)
+            else if ((row_->has(flag::IntModsIgnored) && type(n) != Type::NONE) || to_byte())
                 ignored |= static_cast<uint8_t>(1u << n);
         }
         need((mask & ~(real | ignored)) == 0);
@@ -312,7 +323,7 @@ private:
         check_modifiers(inst_.abs);
         if (row_->has(flag::OpSel)) {
             inst_.op_sel = static_cast<uint8_t>(get<VOP3_op_sel>());
-            need(row_->profile->sources() == 3 || !(inst_.op_sel & 4));
+            need(row_->profile->sources() == 3 || to_byte() || !(inst_.op_sel & 4));
         }
         if (row_->format == Format::VOPC || row_->has(flag::ScalarDst)) {
             inst_.sdst = scalar(get<VOP3_dst>(), row_->format == Format::VOPC ? 2 : 1);
@@ -345,7 +356,8 @@ private:
         if (type(0) == Type::ACC) need(src0 >= kSrcVgpr0);
         inst_.src[0] = source(src0, 1);
     }
-    /// A and B are registers; C is one of the kind of the result, or a constant.
+    /// A and B are registers; C is one of the kind of the result, or a constant. What is in its place where A is sparse is a
+    /// VGPR.
     void matrix() {
         inst_.neg_hi = static_cast<uint8_t>(get<VOP3P_MAI_cbsz>());
         inst_.op_sel = static_cast<uint8_t>(get<VOP3P_MAI_abid>());
@@ -354,10 +366,12 @@ private:
         const bool acc_cd = get<VOP3P_MAI_acc_cd>() || facts_of(chip_).acc_file;
         inst_.op_sel_hi = static_cast<uint8_t>(get<VOP3P_MAI_acc>() | acc_cd << 2);
         const uint16_t encoded[3] = {get<VOP3P_src0>(), get<VOP3P_src1>(), get<VOP3P_src2>()};
+        const bool sparse = row_->has(flag::Sparse);
         for (unsigned n = 0; n < 3; ++n) {
-            need(encoded[n] >= kSrcVgpr0 || (n == 2 && encoded[n] >= 128));
+            need(encoded[n] >= kSrcVgpr0 || (n == 2 && encoded[n] >= 128 && !sparse));
             if (ok_) inst_.src[n] = source(encoded[n], dwords(n));
         }
+        if (sparse) need(inst_.neg == 0);
     }
     void vintrp() {
         inst_.dst = get<VINTRP_dst>();
@@ -392,11 +406,11 @@ private:
 
     // ---- memory formats ----
 
-    /// Those of floats, which came with the AccVGPRs, are never coherent with the system; while these had a file of their own,
-    /// they did not return the old value. @source LLVM 19 AMDGPU disassembler
+    /// Those of floats, which came with the AccVGPRs, are coherent with the system where there are scopes; while AccVGPRs had a
+    /// file of their own, they did not return the old value. @source LLVM 19 AMDGPU disassembler
     void need_float_atomic(bool scc) {
         if (!row_->has(flag::Atomic) || row_->on(Chip::gfx900)) return;
-        need(!scc && !(inst_.glc && facts_of(chip_).acc_file));
+        need((!scc || has_scopes()) && !(inst_.glc && facts_of(chip_).acc_file));
     }
 
     void ds() {
@@ -435,23 +449,26 @@ private:
         need_float_atomic(get<FLAT_scc>());
         inst_.acc = has_acc() && get<FLAT_nv>();
         inst_.nv = !has_acc() && get<FLAT_nv>();
-        inst_.lds = get<FLAT_lds>();
+        // Where SCRATCH says whether it uses its VGPR, loads to LDS are operations of their own.
+        const bool says_vgpr = facts_of(chip_).flat_scratch_from_start;
+        inst_.lds = says_vgpr ? loads_lds_only(*row_) : get<FLAT_lds>();
+        need(!says_vgpr || inst_.seg == 1 || !get<FLAT_lds>());
         need(!inst_.lds || !inst_.acc);
         constexpr uint64_t kSegment[4] = {flag::SegFlat, flag::SegScratch, flag::SegGlobal, 0};
         need(row_->has(kSegment[inst_.seg]) && (!inst_.lds || (inst_.seg && row_->has(flag::LdsDma) && !inst_.nv)));
         const uint32_t offset = FLAT_offset::get(word_);
         inst_.imm = inst_.seg ? static_cast<int32_t>(sign_extend(offset, 13)) : static_cast<int32_t>(offset & 0xfff);
-        flat_address(get<FLAT_saddr>());
+        flat_address(get<FLAT_saddr>(), says_vgpr ? get<FLAT_lds>() : get<FLAT_saddr>() == kSaddrOff);
         if (row_->has(flag::Store | flag::Atomic)) inst_.vdata = vgpr(get<FLAT_data>(), dwords(1));
         if ((row_->has(flag::Load) && !inst_.lds) || (row_->has(flag::Atomic) && inst_.glc))
             inst_.dst = vgpr(get<FLAT_dst>(), row_->dst_dwords());
     }
-    /// flat: 64-bit VGPR pair. global: the same, or SGPR pair + 32-bit VGPR. scratch: one VGPR or one SGPR.
-    void flat_address(uint16_t saddr) {
+    /// flat: 64-bit VGPR pair. global: the same, or SGPR pair + 32-bit VGPR. scratch: one VGPR, or one SGPR, or both, or none.
+    void flat_address(uint16_t saddr, bool scratch_vgpr) {
         const bool has_saddr = inst_.seg != 0 && saddr != kSaddrOff;
         if (inst_.seg == 0) need(saddr == 0);
         if (has_saddr) inst_.saddr = scalar(saddr, inst_.seg == 2 ? 2 : 1);
-        if (inst_.seg == 1 && has_saddr) return;
+        if (inst_.seg == 1 && !scratch_vgpr) return;
         inst_.vaddr = vgpr(get<FLAT_addr>(), inst_.seg == 1 || has_saddr ? 1 : 2);
     }
     void buffer(unsigned data_dwords) {
@@ -483,9 +500,13 @@ private:
         buffer(row_->has(flag::Load) ? row_->dst_dwords() : dwords(1));
     }
     void cache_control() {
-        const bool coherence = inst_.op == Op::buffer_wbl2;  // has the bits, which say nothing to us
+        const bool coherence =
+            inst_.op == Op::buffer_wbl2 || inst_.op == Op::buffer_inv;  // has the bits, which say nothing to us
         need(!get<MUBUF_offen>() && !get<MUBUF_idxen>() && !get<MUBUF_lds>() && !get<MUBUF_tfe>() &&
              (coherence || (!get<MUBUF_glc>() && !get<MUBUF_scc>())));
+        if (!has_scopes() || !coherence) return;
+        inst_.glc = get<MUBUF_glc>();
+        inst_.scc = get<MUBUF_scc>();
     }
     void mtbuf() {
         inst_.imm = get<MTBUF_offset>();

@@ -15,7 +15,8 @@ namespace {
 /// Builds "mnemonic a, b, c modifiers".
 class Printer {
 public:
-    explicit Printer(const Inst& inst) : inst_(inst), row_(info(inst.op)), profile_(*row_.profile) {}
+    Printer(const Inst& inst, Chip chip)
+        : inst_(inst), row_(info(inst.op)), profile_(*row_.profile), chip_(chip), scopes_(facts_of(chip).cache_scopes) {}
 
     std::string run() {
         switch (inst_.format) {
@@ -73,7 +74,7 @@ private:
         const auto imm = static_cast<uint16_t>(inst_.imm);
         switch (type) {
             case Type::BRANCH: return fmt::format("{}", imm);
-            case Type::HWREG: return hwreg_text(imm);
+            case Type::HWREG: return hwreg_text(imm, chip_);
             case Type::WAITCNT: return waitcnt_text(imm);
             case Type::SENDMSG: return sendmsg_text(imm);
             case Type::GPRIDX: return gpr_index_text(imm);
@@ -167,14 +168,18 @@ private:
     void matrix() {
         operand(data_text(inst_.dst, row_.dst_dwords(), bit(inst_.op_sel_hi, 2)));
         for (unsigned n = 0; n < 3; ++n) {
+            const bool index = n == 2 && row_.has(flag::Sparse);
             if (inst_.src[n] >= kSrcVgpr0)
-                operand(data_text(inst_.src[n] - kSrcVgpr0, row_.src_dwords(n), bit(inst_.op_sel_hi, n)));
+                operand(data_text(inst_.src[n] - kSrcVgpr0, row_.src_dwords(n), bit(inst_.op_sel_hi, n) && !index));
             else
                 operand(source_text(inst_, inst_.src[n], profile_.src[n]));
         }
         if (inst_.neg_hi) modifier(" cbsz:{}", inst_.neg_hi);
         if (inst_.op_sel) modifier(" abid:{}", inst_.op_sel);
-        if (inst_.neg) modifier(" blgp:{}", inst_.neg);
+        if (row_.has(flag::FloatMods))
+            bit_list("neg", inst_.neg, 3, 0);
+        else if (inst_.neg)
+            modifier(" blgp:{}", inst_.neg);
     }
     void output_modifiers() {
         static constexpr const char* kOmod[] = {nullptr, "mul:2", "mul:4", "div:2"};
@@ -191,8 +196,9 @@ private:
         const unsigned sources = profile_.sources();
         if (row_.has(flag::OpSel)) {
             // The destination's half is bit 3 and printed last.
+            const bool byte = profile_.dst == Type::FP8 || profile_.dst == Type::BF8;
             const unsigned selected = (inst_.op_sel & ((1u << sources) - 1)) | (inst_.op_sel >> 3 & 1u) << sources;
-            bit_list("op_sel", selected, sources + 1, 0);
+            bit_list("op_sel", byte ? inst_.op_sel : selected, byte ? 4 : sources + 1, 0);
         }
         output_modifiers();
     }
@@ -215,7 +221,9 @@ private:
         static constexpr const char* kUnused[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"};
         if (profile_.sources() == 0) return;
         output_modifiers();
-        if (row_.format != Format::VOPC) modifier(" dst_sel:{} dst_unused:{}", kSel[inst_.dst_sel], kUnused[inst_.dst_unused]);
+        const bool whole = info(profile_.src[0]).bits == 8;
+        if (row_.format != Format::VOPC && !whole)
+            modifier(" dst_sel:{} dst_unused:{}", kSel[inst_.dst_sel], kUnused[inst_.dst_unused]);
         modifier(" src0_sel:{}", kSel[inst_.src_sel[0]]);
         if (row_.format != Format::VOP1) modifier(" src1_sel:{}", kSel[inst_.src_sel[1]]);
     }
@@ -277,13 +285,16 @@ private:
                 operand(sreg_text(inst_.saddr, inst_.seg == 2 ? 2 : 1));
         }
         if (inst_.imm) modifier(" offset:{}", inst_.imm);
-        flag_text(inst_.glc, "glc");
-        flag_text(inst_.slc, "slc");
-        flag_text(inst_.scc, "scc");
-        flag_text(inst_.lds, "lds");
+        coherence();
+        flag_text(inst_.lds && !loads_lds_only(row_), "lds");
+    }
+    void coherence() {
+        flag_text(inst_.glc, scopes_ ? "sc0" : "glc");
+        flag_text(inst_.slc, scopes_ ? "nt" : "slc");
+        flag_text(inst_.scc, scopes_ ? "sc1" : "scc");
     }
     void buffer() {
-        if (profile_.dst == Type::NONE && profile_.sources() == 0 && !inst_.lds) return;
+        if (profile_.dst == Type::NONE && profile_.sources() == 0 && !inst_.lds) return coherence();
         const unsigned dwords = row_.has(flag::Load) ? row_.dst_dwords() : row_.src_dwords(1);
         const bool typed = inst_.format == Format::MTBUF;
         if (!inst_.lds) operand(data_text(inst_.vdata != kNoOperand ? inst_.vdata : inst_.dst, dwords + inst_.tfe, inst_.acc));
@@ -299,9 +310,7 @@ private:
         if (inst_.imm) modifier(" offset:{}", inst_.imm);
         const bool store_lds = inst_.op == Op::buffer_store_lds_dword;
         flag_text(store_lds, "lds");
-        flag_text(inst_.glc, "glc");
-        flag_text(inst_.slc, "slc");
-        flag_text(inst_.scc, "scc");
+        coherence();
         flag_text(inst_.tfe, "tfe");
         flag_text(inst_.lds && !store_lds, "lds");
     }
@@ -368,11 +377,13 @@ private:
     const Inst& inst_;
     const InstInfo& row_;
     const Profile& profile_;
+    const Chip chip_;
+    const bool scopes_;
     std::string operands_, modifiers_;
 };
 
 }  // namespace
 
-std::string disassemble(const Inst& inst) { return Printer(inst).run(); }
+std::string disassemble(const Inst& inst, Chip chip) { return Printer(inst, chip).run(); }
 
 }  // namespace lyra::gcn

@@ -37,6 +37,11 @@ inline constexpr uint16_t kSrcSdwa = 249, kSrcDpp = 250;
 /// Encoded as SADDR in FLAT: no scalar address.
 inline constexpr uint16_t kSaddrOff = 0x7f;
 
+/// FLAT: loads to LDS that have an opcode of their own, in place of a bit.
+constexpr bool loads_lds_only(const InstInfo& row) {
+    return row.format == Format::FLAT && row.has(flag::LdsDma) && !row.has(flag::SegFlat);
+}
+
 /// Address VGPRs that LLVM prints for an image operation: the digit of its IMG1..IMG4 profile.
 constexpr unsigned image_address_dwords(const InstInfo& row) { return static_cast<unsigned>(row.profile->name[3] - '0'); }
 /// Data VGPRs before DMASK, TFE and D16 are looked at.

@@ -42,7 +42,7 @@ constexpr bool is_sdwa(Format f) { return f == Format::VOP1_SDWA || f == Format:
 constexpr bool is_dpp(Format f) { return f == Format::VOP1_DPP || f == Format::VOP2_DPP; }
 
 /// Whose instruction set: gfx906 has the dot products and two more operations, and fused v_fma_mix for v_mad_mix; gfx908 has
-/// AccVGPRs and matrix instructions; gfx90a packed f32, and no graphics.
+/// AccVGPRs and matrix instructions; gfx90a packed f32, and no graphics; gfx942 8-bit floats and sparse matrices.
 using lyra::Chip;
 
 /// One enumerator per row of the .def tables: the base operation, whatever its encoding (v_add_f32 for e32, e64, SDWA, DPP).
@@ -63,7 +63,8 @@ inline constexpr uint16_t kNoOperand = 0xffff;
 ///   compares SMEM              loads: dst;  stores and atomics: src[0] = data, atomics with GLC also dst FLAT, MUBUF loads:
 ///   dst;  stores: vdata;  atomics: vdata, with GLC also dst DS                imm = 16-bit offset; read2/write2 rows: imm =
 ///   offset0, imm2 = offset1, in elements SGPR ranges       rounded down to their alignment (2, or 4 from four dwords on)
-///   matrix operations   neg_hi = CBSZ, op_sel = ABID, neg = BLGP;  op_sel_hi: sources in AccVGPRs, bit 2 the destination, too
+///   matrix operations   neg_hi = CBSZ, op_sel = ABID, neg = BLGP (f64 of gfx942: signs);  op_sel_hi: sources in AccVGPRs, bit
+///   2 the destination, too;  sparse ones: src[2] = the register of indices, C is D
 ///   v_pk_fmac_f16       op_sel_hi as the packed operations have it
 struct Inst {
     Op op{};
@@ -94,7 +95,8 @@ struct Inst {
     uint16_t soffset = kNoOperand;  ///< scalar offset operand (SMEM, MUBUF)
     uint8_t seg = 0;  ///< FLAT: 0 flat, 1 scratch, 2 global
     bool glc = false, slc = false, nv = false, lds = false, tfe = false, gds = false, offen = false, idxen = false;
-    bool scc = false;  ///< memory formats of chips with AccVGPRs: coherent with the system
+    bool scc =
+        false;  ///< memory formats of chips with AccVGPRs: coherent with the system. gfx942: GLC is SC0, SLC NT, this SC1
     bool acc = false;  ///< memory formats: what they move is in AccVGPRs: dst, vdata and vdata2 number those
     bool imm_offset = false;  ///< SMEM: imm is in use
     uint8_t dfmt = 0, nfmt = 0;  ///< MTBUF

@@ -28,7 +28,7 @@ public:
         }
         const Inst inst = decode(words, 3, chip_);
         Comparison c{words, oracle_.decode(words, 3), {}, chip_};
-        if (inst.format != Format::Invalid) c.ours = {inst.size_bytes, disassemble(inst), false};
+        if (inst.format != Format::Invalid) c.ours = {inst.size_bytes, disassemble(inst, chip_), false};
         ++compared_;
         accepted_ += c.llvm.size != 0;
         wrong_register_ += c.llvm.wrong_register;

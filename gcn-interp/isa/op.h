@@ -134,6 +134,8 @@ enum Flag : uint64_t {
     Matrix = 1ull << 59,         ///< matrix multiply-add: see isa/matrix_shape.h
     WideDpp = 1ull << 60,        ///< 64-bit operands: DPP with row_newbcast only, on chips that have it
     Fused = 1ull << 61,          ///< Matrix: one rounding for the products of a lane and their addend
+    Truncated = 1ull << 62,      ///< Matrix: products are aligned, and what does not fit is cut off, before they are added
+    Sparse = 1ull << 63,         ///< Matrix: of four elements of A two are there
 };
 }  // namespace flag
 
@@ -167,7 +169,7 @@ inline constexpr const char* kRowNames[] = {
 };
 /// LLVM's name of a row: some share it with a row of other chips, from which Op has to tell them.
 constexpr const char* mnemonic(const char* row) {
-    for (const std::string_view suffix : {"_vop3", "_fused"}) {
+    for (const std::string_view suffix : {"_vop3", "_fused", "_gfx942"}) {
         std::string_view name = row;
         if (!name.ends_with(suffix)) continue;
         name.remove_suffix(suffix.size());
@@ -218,7 +220,7 @@ struct OpTraits {
 /// @return the instruction, or format Invalid with size_bytes 4 where LLVM 19 rejects the encoding
 Inst decode(const uint32_t* words, std::size_t available, Chip chip = Chip::gfx900);
 
-/// The instruction as LLVM 19's disassembler prints it, without leading blank or comment.
-std::string disassemble(const Inst& inst);
+/// The instruction as LLVM 19's disassembler prints it for the chip, without leading blank or comment.
+std::string disassemble(const Inst& inst, Chip chip = Chip::gfx900);
 
 }  // namespace lyra::gcn

@@ -38,9 +38,10 @@ constexpr InlineFloat kInlineFloats[] = {
 struct HwregName {
     uint8_t id;
     const char* name;
+    ChipMask chips;
 };
 constexpr HwregName kHwregNames[] = {
-#define HWREG(id, name) {id, #name},
+#define HWREG(id, name, chips) {id, #name, chips},
 #include "gcn-interp/isa/hwregs.def"
 #undef HWREG
 };
@@ -170,11 +171,11 @@ std::string sendmsg_text(uint16_t imm) {
     return fmt::format("sendmsg({}, {}, {})", id, op, stream);
 }
 
-std::string hwreg_text(uint16_t imm) {
+std::string hwreg_text(uint16_t imm, Chip chip) {
     const unsigned id = bits(imm, 0, 6), offset = bits(imm, 6, 5), size = bits(imm, 11, 5) + 1;
     std::string name = fmt::format("{}", id);
     for (const HwregName& row : kHwregNames)
-        if (row.id == id) name = row.name;
+        if (row.id == id && (row.chips & only(chip)) != 0) name = row.name;
     if (offset == 0 && size == 32) return fmt::format("hwreg({})", name);
     return fmt::format("hwreg({}, {}, {})", name, offset, size);
 }

@@ -21,7 +21,7 @@ std::string literal_text(uint32_t literal, Type type);
 
 std::string waitcnt_text(uint16_t imm);
 std::string sendmsg_text(uint16_t imm);
-std::string hwreg_text(uint16_t imm);
+std::string hwreg_text(uint16_t imm, Chip chip);
 std::string gpr_index_text(uint16_t imm);
 /// " offset:swizzle(...)" of ds_swizzle_b32; empty for 0.
 std::string swizzle_text(uint16_t imm);

@@ -23,8 +23,9 @@ constexpr uint32_t high(uint64_t v) { return static_cast<uint32_t>(v >> 32); }
 
 }  // namespace
 
-Gpu::Gpu(const std::string& code_object, unsigned threads, bool jit) {
+Gpu::Gpu(const std::string& code_object, unsigned threads, bool jit, const std::string& chip) {
     InProcessOptions options;
+    options.chip = chip;
     options.threads = threads;
     options.jit = jit;
     runner_ = std::make_unique<KernelRunner>(code_object, options);

@@ -13,10 +13,10 @@ namespace lyra::bench {
 
 class Gpu {
 public:
-    /// @param code_object  file for gfx900
+    /// @param code_object  file for the chip
     /// @param threads      of the host, that run waves
     /// @param jit          generated code runs them where the host can
-    explicit Gpu(const std::string& code_object, unsigned threads = 1, bool jit = true);
+    explicit Gpu(const std::string& code_object, unsigned threads = 1, bool jit = true, const std::string& chip = "gfx900");
 
     /// Empty: all went well so far.
     const std::string& error() const { return error_; }

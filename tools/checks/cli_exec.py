@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Checks what a user of `lyra exec` and `lyra isa` meets: output, messages, exit codes. Run as a CTest.
 
-usage: cli_exec.py PROGRAM KERNELS MATRIX908 MATRIX90A     PROGRAM is lyra; KERNELS is kernels.cl of tools/inproc/testdata,
-                                                           compiled; the others are matrix.cl for gfx908 and gfx90a
+usage: cli_exec.py PROGRAM KERNELS KERNELS942 MATRIX908 MATRIX90A MATRIX942
+
+PROGRAM is lyra; KERNELS is kernels.cl of tools/inproc/testdata, compiled for gfx900 and gfx942; the others are matrix.cl.
 """
 import json
 import os
@@ -13,8 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAM, KERNELS = sys.argv[1:3]
-MATRIX = dict(zip(("gfx908", "gfx90a"), sys.argv[3:5]))
+PROGRAM, KERNELS, KERNELS942 = sys.argv[1:4]
+MATRIX = dict(zip(("gfx908", "gfx90a", "gfx942"), sys.argv[4:7]))
 failures = 0
 
 
@@ -78,6 +79,8 @@ def product(chip, kernel, kind, depth):
 product("gfx908", "product_f32", "f32", 8)
 product("gfx90a", "product_f32", "f32", 8)
 product("gfx90a", "product_f64", "f64", 12)
+product("gfx942", "product_f32", "f32", 8)
+product("gfx942", "product_f64", "f64", 12)
 with tempfile.TemporaryDirectory() as folder:
     def signed(i):
         return (i * 37 + 11) % 256 - 128
@@ -86,14 +89,60 @@ with tempfile.TemporaryDirectory() as folder:
     for name, numbers in zip(names, (bytes_a, bytes_b)):
         with open(name, "wb") as file:
             file.write(struct.pack("<256b", *numbers))
-    # Lane l has of row (column) l % 16 elements 4 * (l / 16) and on.
-    def at(numbers, i, k):
-        return numbers[4 * (i + 16 * (k // 4)) + k % 4]
-    rows = [[sum(at(bytes_a, i, k) * at(bytes_b, j, k) for k in range(16)) for j in range(16)] for i in range(16)]
-    for chip, matrix in MATRIX.items():
-        expect(f"product_i8 on {chip}", call("exec", matrix, f"--chip={chip}", "--kernel=product_i8", "--grid=1", "--block=64",
-                                             f"--arg=in:i32:{names[0]}", f"--arg=in:i32:{names[1]}", "--arg=out:i32:256:-"),
-               0, "".join(f"{element}\n" for row in rows for element in row))
+    # Lane l has of row (column) l % 16 elements depth * (l / 16) and on.
+    def at(numbers, i, k, depth):
+        return numbers[depth * (i + 16 * (k // depth)) + k % depth]
+
+    def rows_of(a, b, depth):
+        return "".join(f"{sum(at(a, i, k, depth) * at(b, j, k, depth) for k in range(4 * depth))}\n"
+                       for i in range(16) for j in range(16))
+
+    def product_of_files(chip, kernel, kind, result_kind, out, files=None):
+        inputs = [f"--arg=in:{kind}:{name}" for name in files or names]
+        expect(f"{kernel} on {chip}", call("exec", MATRIX[chip], f"--chip={chip}", f"--kernel={kernel}", "--grid=1",
+                                           "--block=64", *inputs, f"--arg=out:{result_kind}:256:-"), 0, out)
+
+    for chip in "gfx908", "gfx90a":
+        product_of_files(chip, "product_i8", "i32", "i32", rows_of(bytes_a, bytes_b, 4))
+
+    # gfx942: eight elements a lane; FP8 numbers from 0 to 7; a sparse A.
+    bytes_a, bytes_b = [signed(i) for i in range(512)], [signed(3 * i + 1) for i in range(512)]
+    for name, numbers in zip(names, (bytes_a, bytes_b)):
+        with open(name, "wb") as file:
+            file.write(struct.pack("<512b", *numbers))
+    product_of_files("gfx942", "product_i8", "i64", "i32", rows_of(bytes_a, bytes_b, 8))
+    fp8 = (0x00, 0x40, 0x48, 0x4c, 0x50, 0x52, 0x54, 0x56)
+    small_a, small_b = [(5 * i + i // 16) % 8 for i in range(512)], [(3 * i + i // 8) % 8 for i in range(512)]
+    for name, numbers in zip(names, (small_a, small_b)):
+        with open(name, "wb") as file:
+            file.write(bytes(fp8[n] for n in numbers))
+    product_of_files("gfx942", "product_fp8", "i64", "f32", rows_of(small_a, small_b, 8))
+    chosen = [(n % 3, n % 3 + 1) if n % 2 else (0, 3) for n in range(128)]  # of each pair of a lane's elements
+    half_a, half_b = [(7 * i + i // 9) % 11 - 5 for i in range(256)], [(5 * i + i // 7) % 13 - 6 for i in range(512)]
+    files = [*names, os.path.join(folder, "index")]
+    for name, packed in zip(files, (struct.pack("<256e", *half_a), struct.pack("<512e", *half_b), struct.pack(
+            "<64I", *(0xdeadbe00 & ~0xff00 | sum(c << (8 + 4 * q + 2 * s) for q in (0, 1)
+                                                 for s, c in enumerate(chosen[2 * lane + q])) for lane in range(64))))):
+        with open(name, "wb") as file:
+            file.write(packed)
+
+    def sparse(i, j):
+        total = 0
+        for part in range(4):
+            lane = i + 16 * part
+            for q in range(2):
+                for s in range(2):
+                    total += half_a[4 * lane + 2 * q + s] * half_b[8 * (j + 16 * part) + 4 * q + chosen[2 * lane + q][s]]
+        return total
+    expect("product_sparse", call("exec", MATRIX["gfx942"], "--chip=gfx942", "--kernel=product_sparse", "--grid=1",
+                                  "--block=64", f"--arg=in:i64:{files[0]}", f"--arg=in:i64:{files[1]}",
+                                  f"--arg=in:i32:{files[2]}", "--arg=out:f32:256:-"),
+           0, "".join(f"{sparse(i, j)}\n" for i in range(16) for j in range(16)))
+
+# Private memory, from FLAT_SCRATCH that waves of gfx942 begin with.
+expect("scratch on gfx942", call("exec", KERNELS942, "--chip=gfx942", "--kernel=through_scratch", "--grid=2", "--block=64",
+                                 "--arg=iota:i32:128:-", "--arg=i32:3"), 0,
+       "".join(f"{i % 32 * 3 + i}\n" for i in range(128)))
 
 # Virtual time: equal runs print equal hashes.
 def trace_line(*more):
@@ -157,7 +206,8 @@ expect("timeout", run("spin", "--grid=1", "--arg=zero:i32:4:-", "--timeout=0.5")
 # Readers.
 expect("version", call("version"), 0, err="")
 coverage = json.loads(call("isa", "--coverage", "--json").stdout)
-for chip, operations, missing in (("gfx900", 1083, 0), ("gfx906", 1092, 0), ("gfx908", 1123, 0), ("gfx90a", 1110, 0)):
+for chip, operations, missing in (("gfx900", 1083, 0), ("gfx906", 1092, 0), ("gfx908", 1123, 0), ("gfx90a", 1110, 0),
+                                   ("gfx942", 1154, 0)):
     part = coverage[chip]
     if (part["done"] + part["todo"] != part["forms"] or part["forms"] < 1500 or part["total"] != operations
             or part["implemented"] + len(part["missing"]) != part["total"] or len(part["missing"]) != missing):

@@ -12,6 +12,7 @@
 #include "gcn-interp/wave/backend.h"
 #include "tools/bench/comparison.h"
 #include "tools/bench/gpu.h"
+#include "tools/bench/matrix_case.h"
 #include "tools/bench/pocl.h"
 #include "tools/lyra/cli/process.h"
 #include "tools/lyra/cli/work_dir.h"
@@ -52,13 +53,21 @@ std::string device_libraries() {
         "the device libraries (ocml.bc) are missing: install the package rocm-device-libs or rocm-device-libs-17");
 }
 
-void compile(const std::filesystem::path& source, const std::filesystem::path& object) {
-    const std::vector<std::string> command{"clang-19",     "-x",
-                                           "cl",           "-cl-std=CL2.0",
-                                           "-target",      "amdgcn-amd-amdhsa",
-                                           "-mcpu=gfx900", "--rocm-device-lib-path=" + device_libraries(),
-                                           "-O3",          source,
-                                           "-o",           object};
+constexpr const char* kMatrixChip = "gfx90a";
+
+void compile(const std::filesystem::path& source, const std::filesystem::path& object, const std::string& chip) {
+    const std::vector<std::string> command{"clang-19",
+                                           "-x",
+                                           "cl",
+                                           "-cl-std=CL2.0",
+                                           "-target",
+                                           "amdgcn-amd-amdhsa",
+                                           "-mcpu=" + chip,
+                                           "--rocm-device-lib-path=" + device_libraries(),
+                                           "-O3",
+                                           source,
+                                           "-o",
+                                           object};
     const Captured done = capture(command, true, 120);
     if (done.status != 0) throw EnvironmentError(fmt::format("clang-19 does not compile {}:\n{}", source.string(), done.err));
 }
@@ -117,7 +126,7 @@ public:
         if (!pocl_) throw UserError(error);
         const std::filesystem::path folder = source_dir() / "tools/bench";
         for (const char* name : {"kernels", "classes"})
-            compile(folder / fmt::format("{}.cl", name), work_.path() / fmt::format("{}.co", name));
+            compile(folder / fmt::format("{}.cl", name), work_.path() / fmt::format("{}.co", name), "gfx900");
         kernels_ = std::make_unique<Gpu>(work_.path() / "kernels.co", 1, !options_.no_jit);
         classes_ = std::make_unique<Gpu>(work_.path() / "classes.co", 1, !options_.no_jit);
         // With one processor there is nothing to compare.
@@ -138,6 +147,7 @@ public:
         for (KernelCase& each : cases_) register_kernel(each);
         for (const char* name : kClasses) register_class(name);
         register_rates();
+        register_matrices();
         measure();
         collect();
         if (rows_.empty()) throw UserError(fmt::format("--filter {}: no row has such a name", options_.filter));
@@ -268,6 +278,42 @@ private:
         }
     }
 
+    /// Matrix instructions, and the same product by the host's BLAS where it has one.
+    void register_matrices() {
+        for (KernelCase& each : matrix_cases()) {
+            if (wanted(each.name) || wanted(blas_name(each))) matrices_.push_back(std::move(each));
+        }
+        if (matrices_.empty()) return;
+        const std::filesystem::path object = work_.path() / "matrix.co";
+        compile(source_dir() / "tools/bench/matrix.cl", object, kMatrixChip);
+        matrix_gpu_ = std::make_unique<Gpu>(object, 1, !options_.no_jit, kMatrixChip);
+        if (!matrix_gpu_->error().empty()) throw EnvironmentError(matrix_gpu_->error());
+        blas_ = Blas::open();
+        for (KernelCase& each : matrices_) register_matrix(each);
+    }
+    void register_matrix(KernelCase& each) {
+        KernelCase* const c = &each;
+        std::vector<std::vector<uint8_t>> right = each.buffers;
+        each.native(right);
+        if (wanted(each.name)) {
+            matrix_gpu_->prepare(each);
+            if (!matrix_gpu_->run()) throw EnvironmentError(fmt::format("{}: {}", each.name, matrix_gpu_->error()));
+            wrong_[each.name] = difference(each, matrix_gpu_->result(each), right[each.output]);
+            add(each.name, [this] { return matrix_gpu_->run(); }, [this, c] { matrix_gpu_->prepare(*c); });
+        }
+        if (!has_blas(each)) return;
+        auto own = std::make_shared<std::vector<std::vector<uint8_t>>>(each.buffers);
+        blas_->run(*own, each);
+        wrong_[blas_name(each)] = difference(each, (*own)[each.output], right[each.output]);
+        add(blas_name(each), [this, c, own] {
+            blas_->run(*own, *c);
+            benchmark::ClobberMemory();
+            return true;
+        });
+    }
+    bool has_blas(const KernelCase& each) const { return blas_ && blas_->has(each) && wanted(blas_name(each)); }
+    static std::string blas_name(const KernelCase& each) { return "blas" + each.name.substr(each.name.find('_')); }
+
     void measure() {
         if (!any_) return;
         std::vector<std::string> words{"lyra", fmt::format("--benchmark_min_time={}", options_.min_time_s),
@@ -292,6 +338,10 @@ private:
         add_rate("wave_launches", "waves_per_s", kWaves);
         add_rate("aql_packets", "packets_per_s", kBatch);
         add_rate("sdma_copy", "gb_per_s", kCopyBytes * 1e-9);
+        for (const KernelCase& each : matrices_) {
+            add_rate(each.name.c_str(), "gop_per_s", kMatrixOperations * 1e-9);
+            if (has_blas(each)) add_rate(blas_name(each).c_str(), "gop_per_s", kMatrixOperations * 1e-9);
+        }
     }
     void collect_kernel(const KernelCase& each) {
         const auto lyra = best_.seconds(each.name + ":lyra"), pocl = best_.seconds(each.name + ":pocl"),
@@ -358,6 +408,7 @@ private:
                 {"valu_lane_ops_per_s", number(lane_ops_)},
                 {"scaling_2_cores", number(scaling_.value())},
                 {"pocl", pocl_->version()},
+                {"blas", blas_ ? nlohmann::json(blas_->file()) : nlohmann::json(nullptr)},
                 {"clock", "processor time of the process, best repetition; scaling and *_real_ms: real time"},
                 {"rows", rows_}};
     }
@@ -369,8 +420,9 @@ private:
     std::optional<nlohmann::json> old_;  ///< to compare with
     WorkDir work_;
     std::unique_ptr<Pocl> pocl_;
-    std::unique_ptr<Gpu> kernels_, classes_, packets_, two_threads_;
-    std::vector<KernelCase> cases_;
+    std::unique_ptr<Gpu> kernels_, classes_, packets_, two_threads_, matrix_gpu_;
+    std::unique_ptr<Blas> blas_;
+    std::vector<KernelCase> cases_, matrices_;
     std::map<std::string, std::string> wrong_;       ///< by row; empty: right
     std::map<std::string, uint64_t> instructions_;   ///< by class
     std::map<std::string, Generated> generated_;     ///< by kernel

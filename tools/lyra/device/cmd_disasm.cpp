@@ -122,7 +122,7 @@ bool is_branch(const Inst& inst) {
     return inst.format == Format::SOPP && gcn::info(inst.op).profile->src[0] == gcn::Type::BRANCH;
 }
 
-void print_item(const CodeSection& section, const Item& item) {
+void print_item(const CodeSection& section, const Item& item, Chip chip) {
     if (item.words.empty()) {
         fmt::print("\t\t...\n");
         return;
@@ -132,7 +132,7 @@ void print_item(const CodeSection& section, const Item& item) {
         return;
     }
     if (item.valid())
-        fmt::print("\t{:<59}", gcn::disassemble(item.inst));
+        fmt::print("\t{:<59}", gcn::disassemble(item.inst, chip));
     else
         fmt::print("\t.long {:#010x} {:42}", item.words[0], "");
     fmt::print("// {:012X}:", item.address);
@@ -150,7 +150,7 @@ void print_listing(const Options& options, const std::vector<Stretch>& parts, Ch
         if (part.section != section) fmt::print("\nDisassembly of section {}:\n", part.section->name);
         section = part.section;
         fmt::print("\n{:016x} <{}>:\n", part.section->address + part.from, part.name);
-        each_item(part, chip, [&](const Item& item) { print_item(*section, item); });
+        each_item(part, chip, [&](const Item& item) { print_item(*section, item, chip); });
     }
 }
 
