@@ -38,7 +38,8 @@ std::string check_chip(const std::string& name) {
     const ChipFacts* const chip = find_chip(name);
     if (!chip) return fmt::format("unknown chip '{}'; known: {}", name, guest_chips());
     if (chip->guest) return "";
-    return fmt::format("{0} cannot be the GPU of a guest: its driver gives up; lyra exec --chip {0} runs kernels", name);
+    return fmt::format("{0} cannot be the GPU of a guest (docs/design/chips.md says why); lyra exec --chip {0} runs kernels",
+                       name);
 }
 
 }  // namespace
