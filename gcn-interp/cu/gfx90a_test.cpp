@@ -5,26 +5,7 @@
 
 namespace lyra::gcn::test {
 
-class Gfx90a : public Machine {
-protected:
-    /// 64 VGPRs, of which the second half are AccVGPRs.
-    WorkgroupLaunch launch_of(const std::string& text, uint32_t items = 64) {
-        WorkgroupLaunch launch = simple("s_nop 0", items);
-        memory.put(kCode, assemble(text + "\ns_endpgm", "gfx90a"));
-        unit.invalidate_code();
-        launch.chip = Chip::gfx90a;
-        launch.rsrc3 = 32 / 4 - 1;
-        return launch;
-    }
-    void run_on_it(const WorkgroupLaunch& launch) {
-        ASSERT_TRUE(unit.fits(launch));
-        unit.launch(launch);
-        for (unsigned n = 0; n < 1000 && unit.waves_live() != 0; ++n) unit.run(1000);
-        ASSERT_EQ(unit.waves_live(), 0u);
-        EXPECT_EQ(services.errors, std::vector<unsigned>{});
-    }
-    ComputeUnit unit{env, memory, services, 3, Chip::gfx90a};
-};
+class Gfx90a : public MachineOf<Chip::gfx90a> {};
 
 TEST_F(Gfx90a, WorkItemIdsAreInOneRegister) {
     WorkgroupLaunch launch = launch_of("s_nop 0");

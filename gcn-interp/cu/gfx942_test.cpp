@@ -7,25 +7,7 @@
 
 namespace lyra::gcn::test {
 
-class Gfx942 : public Machine {
-protected:
-    WorkgroupLaunch launch_of(const std::string& text, uint32_t items = 64) {
-        WorkgroupLaunch launch = simple("s_nop 0", items);
-        memory.put(kCode, assemble(text + "\ns_endpgm", "gfx942"));
-        unit.invalidate_code();
-        launch.chip = Chip::gfx942;
-        launch.rsrc3 = 32 / 4 - 1;
-        return launch;
-    }
-    void run_on_it(const WorkgroupLaunch& launch) {
-        ASSERT_TRUE(unit.fits(launch));
-        unit.launch(launch);
-        for (unsigned n = 0; n < 1000 && unit.waves_live() != 0; ++n) unit.run(1000);
-        ASSERT_EQ(unit.waves_live(), 0u);
-        EXPECT_EQ(services.errors, std::vector<unsigned>{});
-    }
-    ComputeUnit unit{env, memory, services, 3, Chip::gfx942};
-};
+class Gfx942 : public MachineOf<Chip::gfx942> {};
 
 /// Dword d of a lane's private memory lies at (64 * d + lane) * 4 behind FLAT_SCRATCH.
 TEST_F(Gfx942, WavesBeginWithFlatScratch) {

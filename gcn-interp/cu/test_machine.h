@@ -186,4 +186,26 @@ protected:
     ComputeUnit cu{env, memory, services, 3};
 };
 
+/// Beside it a compute unit of a later chip, whose waves have 64 VGPRs, of which the second half are AccVGPRs.
+template <Chip kChip>
+class MachineOf : public Machine {
+protected:
+    WorkgroupLaunch launch_of(const std::string& text, uint32_t items = 64) {
+        WorkgroupLaunch launch = simple("s_nop 0", items);
+        memory.put(kCode, assemble(text + "\ns_endpgm", facts_of(kChip).name));
+        unit.invalidate_code();
+        launch.chip = kChip;
+        launch.rsrc3 = 32 / 4 - 1;
+        return launch;
+    }
+    void run_on_it(const WorkgroupLaunch& launch) {
+        ASSERT_TRUE(unit.fits(launch));
+        unit.launch(launch);
+        for (unsigned n = 0; n < 1000 && unit.waves_live() != 0; ++n) unit.run(1000);
+        ASSERT_EQ(unit.waves_live(), 0u);
+        EXPECT_EQ(services.errors, std::vector<unsigned>{});
+    }
+    ComputeUnit unit{env, memory, services, 3, kChip};
+};
+
 }  // namespace lyra::gcn::test
