@@ -25,7 +25,7 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-cache= kernel=6.12 release=trixie driver=amdgpu device=lyra props= accel=tcg cpu=max,la57=off smp=1 mem=4G append= extra= share= log= mode=job
+cache= kernel=6.12 release=trixie driver=amdgpu device=lyra props= accel=tcg cpu=max,la57=off,erms=off,fsrm=off smp=1 mem=4G append= extra= share= log= mode=job
 times=no limit=300 cmd= script= files=
 while [ $# -gt 0 ]; do
     case $1 in
