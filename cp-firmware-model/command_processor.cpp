@@ -20,6 +20,12 @@ bool CommandProcessor::write_register(uint32_t dw, const GrbmSelect& select, uin
     return impl_->registers.write(dw, select, value);
 }
 
+void CommandProcessor::set_partition(const Partition& partition) {
+    impl_->dispatcher.set_xccs(partition.follows() ? 1 : partition.xccs);
+    impl_->mec.set_partition(partition);
+    impl_->scheduler.set_partition(partition);
+}
+
 void CommandProcessor::bind_debug(uint32_t vmid, const ProcessBinding& binding) { impl_->registers.bind_debug(vmid, binding); }
 
 bool CommandProcessor::doorbell(uint32_t byte_offset, uint64_t value) { return impl_->mec.doorbell(byte_offset, value); }

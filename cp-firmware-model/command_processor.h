@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "common/env.h"
 #include "cp-firmware-model/cp_bus.h"
@@ -30,6 +31,8 @@ public:
     bool read_register(uint32_t dw, const GrbmSelect& select, uint32_t& value);
     bool write_register(uint32_t dw, const GrbmSelect& select, uint32_t value);
 
+    void set_partition(const Partition& partition);
+
     /// What a debugger has said of a process that gets a VMID.
     void bind_debug(uint32_t vmid, const ProcessBinding& binding);
 
@@ -38,9 +41,13 @@ public:
     /// It is that of the gfx ring, a kernel queue, the KIQ or the HIQ.
     bool kernel_doorbell(uint32_t byte_offset) const;
 
-    /// Virtual time: let everything happen that happens until then, SDMA too.
+    /// Virtual time: let everything happen that happens until then, SDMA too. @param all  those of the chip
     /// @return when something will happen next; kNever: nothing before a doorbell or a register write
-    uint64_t run_until(uint64_t ns);
+    static uint64_t run_until(std::span<CommandProcessor* const> all, uint64_t ns);
+    uint64_t run_until(uint64_t ns) {
+        CommandProcessor* const self = this;
+        return run_until(std::span(&self, 1), ns);
+    }
     /// Virtual time: the host has changed registers or memory; what waited for it looks again.
     void wake();
 

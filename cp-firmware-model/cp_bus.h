@@ -25,6 +25,8 @@ struct Interrupt {
     bool mmhub = false;
     uint16_t pasid = 0;
     std::array<uint32_t, 4> data{};
+    uint8_t node =
+        0;  ///< of a chip with several XCCs: which of its parts asks. @source Linux 6.12 amdgpu_irq.h enum amdgpu_irq_src_node
 };
 
 namespace ih_client {
@@ -38,9 +40,9 @@ inline constexpr uint8_t kCpGeneric = 178, kCpEndOfPipe = 181, kCpBadOpcode = 18
 /// What MAP_PROCESS binds to a VMID.
 struct ProcessBinding {
     uint16_t pasid = 0;
-    uint64_t page_table_base = 0;   ///< PDE format, as for VM_CONTEXTn_PAGE_TABLE_BASE
+    uint64_t page_table_base = 0;  ///< PDE format, as for VM_CONTEXTn_PAGE_TABLE_BASE
     uint32_t sh_mem_bases = 0, sh_mem_config = 0;
-    uint64_t tba = 0, tma = 0;      ///< byte addresses, sign-extended from bit 47; 0 = none
+    uint64_t tba = 0, tma = 0;  ///< byte addresses, sign-extended from bit 47; 0 = none
     /// Of chips with debug_per_vmid: SPI_GDBG_PER_VMID_CNTL, and TCP_WATCH0..3_CNTL without a VMID.
     uint32_t debug = 0;
     std::array<uint32_t, 4> watch{};
@@ -92,15 +94,29 @@ public:
 enum class RunState : uint8_t { Busy, Polling, Idle };
 constexpr RunState busier(RunState a, RunState b) { return a < b ? a : b; }
 
+/// Where an XCC stands in its compute partition, whose first one schedules for all. @source docs/design/chips.md
+struct Partition {
+    unsigned xcc = 0;  ///< number of the XCC there
+    unsigned xccs = 1;  ///< in the partition
+    unsigned first_sdma = 0, sdma_engines = 2;
+    bool follows() const { return xcc != 0; }
+};
+
+/// The most that a chip has.
+inline constexpr unsigned kMaxXccs = most_of_all_chips(&ChipFacts::xccs);
+
 /// How many shader engines and CUs the chip has.
 struct GpuShape {
-    unsigned shader_engines = 4;
+    unsigned shader_engines = 4;  ///< of an XCC
     unsigned cus_per_engine = 2;
     unsigned max_scratch_slots_per_cu = facts_of(Chip::gfx900).scratch_slots_per_cu;
     Chip chip = Chip::gfx900;
     unsigned threads = 1;  ///< of the host, that run compute units; nothing that the chip could see. Virtual time has one
-    unsigned cus() const { return shader_engines * cus_per_engine; }
+    unsigned xccs = 1;  ///< whose engines follow one another in all numbers of engines and CUs
+    unsigned engines() const { return xccs * shader_engines; }
+    unsigned cus() const { return engines() * cus_per_engine; }
     unsigned engine_of(unsigned cu) const { return cu / cus_per_engine; }
+    unsigned xcc_of_engine(unsigned engine) const { return engine / shader_engines; }
 };
 
 }  // namespace lyra

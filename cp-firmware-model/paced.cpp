@@ -25,16 +25,20 @@ uint64_t CommandProcessor::Impl::next_step_ns() const {
     return std::min({mec.next_turn_ns(), scheduler_look_ns, sdma[0]->next_run_ns(), sdma[1]->next_run_ns()});
 }
 
-uint64_t CommandProcessor::run_until(uint64_t target_ns) {
-    VirtualClock& clock = impl_->env.clock;
-    const Timing& timing = impl_->env.timing;
-    Dispatcher& dispatcher = impl_->dispatcher;
+uint64_t CommandProcessor::run_until(std::span<CommandProcessor* const> all, uint64_t target_ns) {
+    VirtualClock& clock = all[0]->impl_->env.clock;
+    const Timing& timing = all[0]->impl_->env.timing;
     while (true) {
-        impl_->step();
-        dispatcher.note_activity();
-        const uint64_t now = clock.ns(), step = impl_->next_step_ns();
+        for (CommandProcessor* cp : all) {
+            cp->impl_->step();
+            cp->impl_->dispatcher.note_activity();
+        }
+        const uint64_t now = clock.ns();
+        uint64_t step = kNever, wave_clk = kNever;
+        for (CommandProcessor* cp : all) step = std::min(step, cp->impl_->next_step_ns());
         if (step <= now) continue;
-        const uint64_t waves = clock.to_ns(dispatcher.next_event_clk());
+        for (CommandProcessor* cp : all) wave_clk = std::min(wave_clk, cp->impl_->dispatcher.next_event_clk());
+        const uint64_t waves = clock.to_ns(wave_clk);
         if (now >= target_ns) {
             const uint64_t next = std::min(step, waves);
             return next == kNever ? kNever : std::max(next, now + timing.host_interval_ns);
@@ -42,7 +46,12 @@ uint64_t CommandProcessor::run_until(uint64_t target_ns) {
         if (waves > now) clock.set_ns(std::min({target_ns, step, waves}));
         if (waves > clock.ns()) continue;
         const uint64_t end = std::min({target_ns, clock.ns() + timing.quantum_ns, std::max(step, clock.ns() + 1)});
-        if (end > clock.ns()) dispatcher.run_quantum(clock.to_clk(end));
+        if (end <= clock.ns()) continue;
+        const uint64_t from_clk = clock.clk(), end_clk = clock.to_clk(end);
+        for (CommandProcessor* cp : all) {
+            clock.set_clk(from_clk);
+            cp->impl_->dispatcher.run_quantum(end_clk);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Matrix products with matrix instructions, in f32, f16 and f64: a wave computes 16 x 16 elements. The host computes the same,
-// in the same order, so that every bit has to be equal. Needs a GPU with matrix cores: ./lyra run --chip gfx90a
+// in the same order, so that every bit has to be equal. Needs a GPU with matrix cores: ./lyra run --chip gfx90a, or gfx942
 #include <hip/hip_runtime.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@
         }                                                                                                      \
     } while (0)
 
-#if defined(__gfx90a__) || !defined(__HIP_DEVICE_COMPILE__)
+#if defined(__gfx90a__) || defined(__gfx942__) || !defined(__HIP_DEVICE_COMPILE__)
 #define MATRIX_CORES 1
 #else
 #define MATRIX_CORES 0
@@ -110,7 +110,8 @@ bool run(const char* name, Kernel kernel, const std::vector<T>& a, const std::ve
 int main() {
     hipDeviceProp_t properties;
     CHECK(hipGetDeviceProperties(&properties, 0));
-    if (std::strncmp(properties.gcnArchName, "gfx90a", 6) != 0) {
+    const auto is = [&](const char* chip) { return std::strncmp(properties.gcnArchName, chip, 6) == 0; };
+    if (!is("gfx90a") && !is("gfx942")) {
         std::printf("%s has no matrix cores, which this program needs: SKIPPED\n", properties.gcnArchName);
         return 77;
     }
@@ -128,7 +129,7 @@ int main() {
         small_b[i] = (static_cast<float>(next() % 33) - 16) / 8;
         wide_b[i] = next() * 0x1p-23 - 1 + next() * 0x1p-47;
     }
-    // The matrix cores of gfx90a add one product after the other, rounded once each.
+    // The matrix cores of both add one product after the other, rounded once each.
     const auto chain = [](const auto& left, const auto& right) {
         return [&](int row, int column) {
             std::decay_t<decltype(left[0])> sum = 0;

@@ -25,7 +25,7 @@ struct ChipFacts {
     Chip chip;
     bool guest;                     ///< the driver of a guest can be told that this is it
     uint8_t elf_machine;            ///< e_flags 7:0 of its code objects
-    unsigned engines;               ///< shader engines
+    unsigned engines;               ///< shader engines, of an XCC
     unsigned cus_per_engine;        ///< the most that an engine has
     unsigned scratch_slots_per_cu;  ///< waves of a compute unit that may have scratch
     unsigned waves_per_simd;
@@ -47,10 +47,12 @@ struct ChipFacts {
     bool cache_scopes = false;          ///< GLC, SLC and SCC are SC0, NT and SC1: how far memory is coherent
     /// Waves begin with FLAT_SCRATCH set ("architected flat scratch"); SCRATCH instructions say whether they use their VGPR.
     bool flat_scratch_from_start = false;
+    bool sdma_started_by_psp = false;  ///< the driver does not start the engines whose firmware the PSP has loaded
+    unsigned xccs = 1;  ///< accelerated compute dies, each with a graphics hub, a command processor and engines of its own
 
     constexpr bool has_acc() const { return acc_vgprs || acc_file; }
     constexpr unsigned waves_per_cu() const { return kSimdsPerCu * waves_per_simd; }
-    constexpr unsigned most_cus() const { return engines * cus_per_engine; }
+    constexpr unsigned most_cus() const { return xccs * engines * cus_per_engine; }
 };
 
 inline constexpr ChipFacts kChips[] = {
@@ -115,14 +117,18 @@ struct IpBlock {
     const char* name;
     ChipMask chips;
     std::array<uint8_t, 3> version;  ///< major, minor, revision
+    uint8_t instance;
     uint8_t segments;
-    std::array<uint32_t, 4> base;  ///< first dword of each register segment
+    std::array<uint32_t, 9> base;  ///< first dword of each register segment
 };
 
 inline constexpr IpBlock kIpBlocks[] = {
 #define IP_BLOCK(id, name, chips, major, minor, revision, ...) \
-    {id, #name, chips, {major, minor, revision}, std::initializer_list<uint32_t>{__VA_ARGS__}.size(), {__VA_ARGS__}},
+    IP_INSTANCE(id, name, 0, chips, major, minor, revision, __VA_ARGS__)
+#define IP_INSTANCE(id, name, instance, chips, major, minor, revision, ...) \
+    {id, #name, chips, {major, minor, revision}, instance, std::initializer_list<uint32_t>{__VA_ARGS__}.size(), {__VA_ARGS__}},
 #include "facts/ip_blocks.def"
+#undef IP_INSTANCE
 #undef IP_BLOCK
 };
 

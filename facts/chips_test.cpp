@@ -39,16 +39,19 @@ TEST(IpBlocks, AChipHasEachBlockOnce) {
     std::map<std::string, ChipMask> chips;
     for (const IpBlock& row : kIpBlocks) {
         EXPECT_NE(row.chips, 0) << row.name;
+        if (row.instance != 0 && row.name != std::string("SDMA1")) continue;  // of some chips only
         EXPECT_EQ(chips[row.name] & row.chips, 0) << row.name << " twice";
         chips[row.name] |= row.chips;
     }
     for (const auto& [name, mask] : chips) EXPECT_EQ(mask, kEveryChip) << name << " is missing on a chip";
 }
 
+// A further instance has a name of its own, and the id of the first.
 TEST(IpBlocks, ANameIsOneHardwareId) {
     std::map<std::string, uint16_t> ids;
     std::map<uint16_t, std::string> names;
     for (const IpBlock& row : kIpBlocks) {
+        if (row.instance != 0) continue;
         EXPECT_EQ(ids.emplace(row.name, row.hardware_id).first->second, row.hardware_id) << row.name;
         EXPECT_EQ(names.emplace(row.hardware_id, row.name).first->second, row.name) << row.hardware_id;
     }

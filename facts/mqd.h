@@ -21,6 +21,10 @@ enum Dword : uint16_t {
 #include "facts/mqd/v9_mqd.def"
 };
 
+/// What dwords of struct v9_mqd's first union are where a chip has several XCCs.
+inline constexpr Dword compute_current_logic_xcc_id = compute_static_thread_mgmt_se4,
+                       compute_tg_chunk_size = compute_static_thread_mgmt_se6;
+
 struct Row {
     const char* name;
     uint16_t dword, count;

@@ -207,6 +207,27 @@ constexpr const Row* find(uint32_t dw) {
     return dw - row.dw < row.count ? &row : nullptr;
 }
 
+// --- chips that have registers elsewhere ---
+
+struct Move {
+    ChipMask chips;
+    uint32_t first, count, to;  ///< dwords
+};
+
+inline constexpr Move kMoves[] = {
+#define MOVE(chips, first, count, to) {chips, first, count, to},
+#define SDMA_MOVE(chips, first, count, to) \
+    {chips, kSdmaBase[0] + (first), count, kSdmaBase[0] + (to)}, {chips, kSdmaBase[1] + (first), count, kSdmaBase[1] + (to)},
+#include "facts/registers/moves.def"
+#undef MOVE
+#undef SDMA_MOVE
+};
+
+/// Dwords from an XCC's registers to those of the next, and which belong to an XCC when the lower 16 bits are these.
+/// @source Linux 6.12 gfx_v9_4_3.c gfx_v9_4_3_normalize_xcc_reg_offset()
+inline constexpr uint32_t kXccStride = ip_block(Chip::gfx942, "XCC1").base[0] - ip_block(Chip::gfx942, "GC").base[0];
+constexpr bool in_xcc(uint32_t local) { return (local >= 0x2000 && local < 0x3400) || (local >= 0xa000 && local < kXccStride); }
+
 // --- fields; their types: register_fields.h ---
 
 struct FieldRow {

@@ -51,7 +51,9 @@ void Dispatcher::command_waves(gcn::WaveCommand command, uint32_t data, const Wa
         return grid != nullptr && selection.queues.test(grid->request.queue_id);
     };
     for (unsigned cu = 0; cu < cus_.size(); ++cu) {
-        if (!is(selection.engine, shape_.engine_of(cu)) || !is(selection.cu, cu % shape_.cus_per_engine)) continue;
+        if (!is(selection.engine, shape_.engine_of(cu) % shape_.shader_engines) ||
+            !is(selection.cu, cu % shape_.cus_per_engine))
+            continue;
         current_cu_ = cu;
         cus_[cu]->command(command, data, match);
     }

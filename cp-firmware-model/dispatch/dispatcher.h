@@ -52,6 +52,8 @@ public:
 
     /// Which queue's groups are launched first: registers of the queue, and the weights of pipes.
     void set_priority(uint32_t queue_id, const QueuePriority& priority);
+    /// How many XCCs it has the engines of now.
+    void set_xccs(unsigned xccs) { placement_.set_xccs(xccs); }
     void set_pipe_weights(const PipeWeights& weights) { turns_.set_weights(weights); }
 
     /// Do not launch more work-groups of a queue (its waves go on), or launch again.
@@ -153,6 +155,14 @@ private:
     unsigned launch_groups();
     bool may_launch(uint64_t ready_ns);
     bool launch_next(LaunchQueue& q);
+    /// Where it is, as its waves learn it.
+    template <class Launch>
+    void place_launch(Launch& launch, unsigned cu) const {
+        const unsigned engine = shape_.engine_of(cu);
+        launch.xcc = shape_.xcc_of_engine(engine);
+        launch.shader_engine = engine % shape_.shader_engines;
+        launch.cu_in_engine = cu % shape_.cus_per_engine;
+    }
     void launch_on(LaunchQueue& q, Grid& grid, unsigned cu);
     void walk_on(LaunchQueue& q, Grid& grid, unsigned groups);
     bool restore_next(LaunchQueue& q);

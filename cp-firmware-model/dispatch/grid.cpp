@@ -56,6 +56,9 @@ void DispatchRequest::visit(StateVisitor& v) {
     v("resource_limits", resource_limits);
     v("packet_index", packet_index);
     v("doorbell_id", doorbell_id);
+    v("xccs", xccs, kMaxXccs);
+    v("first_xcc", first_xcc, kMaxXccs - 1);
+    v.require(xccs != 0, "a grid of no XCC");
     v("release_ns", release_ns);
 }
 

@@ -65,6 +65,13 @@ public:
         return std::min(all, most);
     }
 
+    /// Number of the current group in the order of the walk, modulo 2^64.
+    uint64_t index() const {
+        uint64_t index = 0;
+        for (unsigned d = 3; d-- > 0;) index = index * (count_[d] - start_[d]) + (id_[d] - start_[d]);
+        return index;
+    }
+
     /// As so many next(), which are not more than left().
     void skip(uint64_t groups) {
         for (unsigned d = 0; d < 3; ++d) {

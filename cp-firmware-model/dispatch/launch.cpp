@@ -49,14 +49,13 @@ void Dispatcher::walk_on(LaunchQueue& q, Grid& grid, unsigned groups) {
 
 void Dispatcher::launch_on(LaunchQueue& q, Grid& grid, unsigned cu) {
     gcn::WorkgroupLaunch& launch = grid.launch;
-    launch.shader_engine = shape_.engine_of(cu);
-    launch.cu_in_engine = cu % shape_.cus_per_engine;
+    place_launch(launch, cu);
     placement_.take_scratch(q, grid, cu, launch);
     debug_.apply(grid.request, launch);
     const unsigned before = cus_[cu]->waves_live();
     current_cu_ = cu;
     const uint64_t now_clk = env_.clock.clk();
-    placement_.rate().start(launch.shader_engine, grid.waves_per_group);
+    placement_.rate().start(shape_.engine_of(cu), grid.waves_per_group);
     cus_[cu]->launch(launch);
     env_.clock.set_clk(now_clk);
     const unsigned waves = cus_[cu]->waves_live() - before;
@@ -82,13 +81,12 @@ bool Dispatcher::restore_next(LaunchQueue& q) {
 }
 
 void Dispatcher::restore_on(LaunchQueue& q, Grid& grid, gcn::WorkgroupRestore& group, unsigned cu) {
-    group.shader_engine = shape_.engine_of(cu);
-    group.cu_in_engine = cu % shape_.cus_per_engine;
+    place_launch(group, cu);
     group.rsrc1 = grid.request.rsrc1;
     placement_.take_saved_scratch(q, group, cu);
     current_cu_ = cu;
     const uint64_t now_clk = env_.clock.clk();
-    placement_.rate().start(group.shader_engine, group.waves);
+    placement_.rate().start(shape_.engine_of(cu), group.waves);
     cus_[cu]->restore(group);
     env_.clock.set_clk(now_clk);
     --grid.groups_saved;

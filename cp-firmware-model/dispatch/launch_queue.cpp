@@ -36,7 +36,7 @@ void LaunchQueue::visit(StateVisitor& v, const GridTable& grids, const GpuShape&
     v.fixed("waves_on_engine", waves_on_engine);
     v.fixed("groups_on_cu", groups_on_cu);
     v("waves_live", waves_live);
-    v("next_engine", next_engine, shape.shader_engines - 1);
+    v("next_engine", next_engine, shape.engines() - 1);
     v("failed_passes", failed_passes);
     v("next_reserved", next_reserved);
     v("stalled", stalled);
@@ -57,7 +57,7 @@ void LaunchQueue::visit(StateVisitor& v, const GridTable& grids, const GpuShape&
             "a grid waits that is not there");
         if (!v.ok()) break;
     }
-    for (const Saved& group : saved) v.require(group.image.engine < shape.shader_engines, "saved waves of no shader engine");
+    for (const Saved& group : saved) v.require(group.image.engine < shape.engines(), "saved waves of no shader engine");
 }
 
 void LaunchQueues::visit(StateVisitor& v, const GridTable& grids) {

@@ -19,7 +19,7 @@ namespace lyra {
 
 struct LaunchQueue {
     LaunchQueue(uint32_t queue_id, const GpuShape& shape)
-        : id(queue_id), scratch(shape.shader_engines), waves_on_engine(shape.shader_engines), groups_on_cu(shape.cus()) {}
+        : id(queue_id), scratch(shape.engines()), waves_on_engine(shape.engines()), groups_on_cu(shape.cus()) {}
 
     uint32_t id;
     std::deque<uint64_t> pending;  ///< ids of grids with work-groups left to launch, in order

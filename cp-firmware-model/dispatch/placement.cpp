@@ -22,7 +22,7 @@ bool cu_enabled(const DispatchRequest& request, unsigned engine, unsigned cu_in_
 }  // namespace
 
 Placement::Placement(Env& env, const GpuShape& shape, const ComputeUnits& units)
-    : env_(env), shape_(shape), units_(units), rate_(env, shape.shader_engines), epoch_(shape.cus(), 1),
+    : env_(env), shape_(shape), units_(units), xccs_(shape.xccs), rate_(env, shape.engines()), epoch_(shape.cus(), 1),
       scratch_waves_(shape.cus(), 0) {}
 
 int Placement::place(LaunchQueue& q, Grid& grid, bool outranked) {
@@ -50,29 +50,34 @@ int Placement::choose(LaunchQueue& q, Grid& grid) {
     grid.launch.group_valid = grid.walk.valid();
     // A partial group may fit where a full one did not.
     if (grid.launch.group_valid != grid.request.group_size) std::fill(grid.no_room.begin(), grid.no_room.end(), 0);
-    const unsigned turn = engine_in_turn(q, grid.request), engines = in_turn_only() ? 1 : shape_.shader_engines;
+    const unsigned first = xcc_in_turn(grid) * shape_.shader_engines, turn = engine_in_turn(q, grid) - first,
+                   engines = in_turn_only() ? 1 : shape_.shader_engines;
     for (unsigned i = 0; i < engines; ++i) {
-        const unsigned engine = (turn + i) % shape_.shader_engines;
+        const unsigned engine = first + (turn + i) % shape_.shader_engines;
         if (!rate_.can_start(engine)) continue;
         const int cu = best_of_engine(q, grid, engine);
         if (cu == kNowhere) continue;
-        q.next_engine = (engine + 1) % shape_.shader_engines;
+        q.next_engine = first + (engine + 1 - first) % shape_.shader_engines;
         return cu;
     }
     return kNowhere;
 }
 
-/// The next engine of which the mask has a CU; any when there is none.
-unsigned Placement::engine_in_turn(const LaunchQueue& q, const DispatchRequest& request) const {
+unsigned Placement::xcc_in_turn(const Grid& grid) const { return grid.request.xcc_of(grid.walk.index()) % xccs_; }
+
+/// The next engine, of the XCC whose turn it is, of which the mask has a CU; any when there is none.
+unsigned Placement::engine_in_turn(const LaunchQueue& q, const Grid& grid) const {
     const auto enabled = [&](unsigned engine) {
         for (unsigned c = 0; c < shape_.cus_per_engine; ++c) {
-            if (cu_enabled(request, engine, c)) return true;
+            if (cu_enabled(grid.request, engine, c)) return true;
         }
         return false;
     };
-    unsigned engine = q.next_engine;
-    for (unsigned i = 1; i < shape_.shader_engines && !enabled(engine); ++i) engine = (engine + 1) % shape_.shader_engines;
-    return engine;
+    const unsigned first = xcc_in_turn(grid) * shape_.shader_engines;
+    unsigned engine = q.next_engine % shape_.shader_engines;
+    for (unsigned i = 1; i < shape_.shader_engines && !enabled(first + engine); ++i)
+        engine = (engine + 1) % shape_.shader_engines;
+    return first + engine;
 }
 
 bool Placement::engine_allows(const LaunchQueue& q, const Grid& grid, unsigned engine) const {
@@ -118,10 +123,11 @@ int Placement::best_of_engine(const LaunchQueue& q, Grid& grid, unsigned engine)
 
 /// Only where nothing but room is missing, and where the group may go.
 void Placement::reserve(LaunchQueue& q, const Grid& grid) {
-    const unsigned turn = engine_in_turn(q, grid.request);
+    const unsigned turn = engine_in_turn(q, grid);
     for (unsigned i = 0; i < shape_.cus(); ++i) {
         const unsigned cu = (q.next_reserved + i) % shape_.cus();
         if (in_turn_only() && shape_.engine_of(cu) != turn) continue;
+        if (shape_.xcc_of_engine(shape_.engine_of(cu)) != shape_.xcc_of_engine(turn)) continue;
         if (!engine_allows(q, grid, shape_.engine_of(cu)) || !cu_allows(q, grid, cu)) continue;
         q.next_reserved = cu + 1;
         return reserve(q, cu);
@@ -197,11 +203,11 @@ void Placement::take_saved_scratch(LaunchQueue& q, gcn::WorkgroupRestore& group,
     for (unsigned n = 0; n < group.waves; ++n) {
         if (group.scratch_slot[n] < 0) continue;
         // A damaged image may name a slot twice; only one wave gives it back.
-        if (!q.scratch.is_free(group.shader_engine, group.scratch_slot[n])) {
+        if (!q.scratch.is_free(shape_.engine_of(cu), group.scratch_slot[n])) {
             group.scratch_slot[n] = -1;
             continue;
         }
-        q.scratch.take_slot(group.shader_engine, group.scratch_slot[n]);
+        q.scratch.take_slot(shape_.engine_of(cu), group.scratch_slot[n]);
         ++scratch_waves_[cu];
     }
 }

@@ -2,6 +2,7 @@
 // Which compute unit gets a work-group, and what of scratch and launch rate goes with it; step 5 of the data flow.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -22,6 +23,10 @@ public:
     static constexpr int kNowhere = -1;
 
     Placement(Env& env, const GpuShape& shape, const ComputeUnits& units);
+
+    /// Of how many XCCs it has the engines now.
+    void set_xccs(unsigned xccs) { xccs_ = std::min(xccs, shape_.xccs); }
+    unsigned xccs() const { return xccs_; }
 
     EngineRate& rate() { return rate_; }
     const EngineRate& rate() const { return rate_; }
@@ -76,7 +81,8 @@ private:
     int choose(LaunchQueue& q, Grid& grid);
     int best_of_engine(const LaunchQueue& q, Grid& grid, unsigned engine);
     int best_for_saved(const LaunchQueue& q, const Grid& grid, const gcn::WorkgroupRestore& group, unsigned engine) const;
-    unsigned engine_in_turn(const LaunchQueue& q, const DispatchRequest& request) const;
+    unsigned xcc_in_turn(const Grid& grid) const;
+    unsigned engine_in_turn(const LaunchQueue& q, const Grid& grid) const;
     bool engine_has_room(unsigned engine, unsigned waves) const;
     void reserve(LaunchQueue& q, const Grid& grid);
     void reserve(LaunchQueue& q, unsigned cu);
@@ -84,6 +90,7 @@ private:
     Env& env_;
     const GpuShape shape_;
     const ComputeUnits& units_;
+    unsigned xccs_ = 1;
     EngineRate rate_;
     std::vector<uint32_t> epoch_;  ///< changes when a CU's resources change; see Grid::no_room
     std::vector<unsigned> scratch_waves_;  ///< by CU

@@ -27,7 +27,11 @@ struct DispatchRequest {
     uint32_t resource_limits = 0;  ///< COMPUTE_RESOURCE_LIMITS: WAVES_PER_SH 9:0, TG_PER_CU 15:12; 0 = no limit
     uint32_t packet_index = 0;     ///< AQL ring slot, or number of a PM4 dispatch in its queue: TTMP6 of its waves
     uint32_t doorbell_id = 0;      ///< (doorbell byte offset / 8) & 0x3ff, for MSG_GET_DOORBELL
+    unsigned xccs = 1;    ///< that its groups go to in turn
+    unsigned first_xcc = 0;  ///< of the partition: the one that group 0 goes to
     uint64_t release_ns = 0;       ///< virtual time: from the end of the pipe until its packet counts as complete
+    /// Of the partition, for a group by its number in the order of launch. @source docs/design/chips.md
+    unsigned xcc_of(uint64_t group) const { return xccs == 1 ? first_xcc : static_cast<unsigned>((first_xcc + group) % xccs); }
     void visit(StateVisitor& v);
 };
 

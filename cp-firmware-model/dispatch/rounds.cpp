@@ -139,8 +139,7 @@ public:
     /// For groups of the grid.
     void prepare(const Grid& grid, unsigned engine) {
         launch = grid.launch;
-        launch.shader_engine = engine;
-        launch.cu_in_engine = cu_ % d_.shape_.cus_per_engine;
+        d_.place_launch(launch, cu_);
         d_.debug_.apply(grid.request, launch);
         d_.cus_[cu_]->prepare(launch);
         prepared = grid.id;
@@ -216,7 +215,10 @@ bool Dispatcher::Rounds::later(const Gws::Waiter& waiter) {
 
 /// One queue alone wants to launch, and nothing but room is in its way.
 uint32_t Dispatcher::Rounds::only_waiting_queue() const {
-    if (d_.placement_.reserves() || d_.shape_.cus_per_engine * gcn::kWaveSlots > cwsr::kMaxWavesPerEngine) return kQueueIds;
+    // Groups are dealt to XCCs in turn, which rounds do not.
+    if (d_.placement_.xccs() > 1 || d_.placement_.reserves() ||
+        d_.shape_.cus_per_engine * gcn::kWaveSlots > cwsr::kMaxWavesPerEngine)
+        return kQueueIds;
     const LaunchQueue* only = nullptr;
     for (const auto& q : d_.queues_) {
         if (!q->waits_for_room()) continue;

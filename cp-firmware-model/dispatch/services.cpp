@@ -8,7 +8,7 @@ namespace lyra {
 
 WavePlace Dispatcher::place_of(const gcn::Wave& wave) const {
     WavePlace place;
-    place.shader_engine = shape_.engine_of(current_cu_);
+    place.shader_engine = shape_.engine_of(current_cu_) % shape_.shader_engines;
     place.cu = current_cu_ % shape_.cus_per_engine;
     place.simd = wave.slot % gcn::kSimdsPerCu;
     place.wave = wave.slot / gcn::kSimdsPerCu;

@@ -20,7 +20,7 @@ void Dispatcher::check_loaded(StateVisitor& v) {
     };
     std::map<uint32_t, Counts> queues;
     std::map<uint64_t, std::array<uint64_t, 3>> grids;  // waves, groups that run, groups in the save area
-    for (const auto& q : queues_) queues[q->id] = {0, 0, std::vector(shape_.shader_engines, 0u), std::vector(shape_.cus(), 0u)};
+    for (const auto& q : queues_) queues[q->id] = {0, 0, std::vector(shape_.engines(), 0u), std::vector(shape_.cus(), 0u)};
     const auto counts_of = [&](uint64_t dispatch) -> Counts* {
         const Grid* grid = grids_.find(dispatch);
         const auto found = grid == nullptr ? queues.end() : queues.find(grid->request.queue_id);

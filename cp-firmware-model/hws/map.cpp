@@ -10,7 +10,7 @@ namespace lyra {
 
 namespace {
 
-constexpr uint32_t kEngineCompute = 0, kEngineHiq = 1, kEngineSdma0 = 2, kEngineSdma1 = 3, kEngineGfx = 4;
+constexpr uint32_t kEngineCompute = 0, kEngineHiq = 1, kEngineSdma0 = 2, kEngineGfx = 4;
 constexpr uint32_t kDynamicQueueType = 0;  ///< 1: debug interface queue; 2 and 3: static queues
 
 /// TBA and TMA are given as address >> 8; the driver may set a bit of later chips above the field.
@@ -168,10 +168,13 @@ HwScheduler::Walk HwScheduler::map_queue_of_list(const pm4::Packet& packet) {
     }
     if (list_.process.vmid == 0) return Walk::Next;  // no VMID: its queues cannot run
     const uint32_t engine = pm4::MAP_QUEUES::engine_sel(packet);
-    if (pm4::MAP_QUEUES::extended_engine_sel(packet) == 1 && engine < sdma_.size()) return map_sdma(packet, engine);
+    const auto is_sdma = [&](uint32_t number) { return number < partition_.sdma_engines; };
+    if (pm4::MAP_QUEUES::extended_engine_sel(packet) == 1 && is_sdma(engine))
+        return map_sdma(packet, partition_.first_sdma + engine);
     if (pm4::MAP_QUEUES::extended_engine_sel(packet) == 0) {
         if (engine == kEngineCompute) return map_compute(packet);
-        if (engine == kEngineSdma0 || engine == kEngineSdma1) return map_sdma(packet, engine - kEngineSdma0);
+        if (engine >= kEngineSdma0 && is_sdma(engine - kEngineSdma0))
+            return map_sdma(packet, partition_.first_sdma + engine - kEngineSdma0);
     }
     report(env_, Fault::PacketField, fmt::format("MAP_QUEUES of engine {}", engine));
     return Walk::Next;

@@ -28,6 +28,8 @@ void HwScheduler::reset() {
 }
 
 PacketResult HwScheduler::scheduler_packet(Hqd& ring, const pm4::Packet& packet) {
+    // The HIQ is in a slot of each XCC of the partition, and one of them acts for all.
+    if (partition_.follows() && ring.kind == QueueKind::Hiq) return PacketResult::Done;
     if (ring.pm4.packet_progress == 0) env_.clock.owe(env_.timing.scheduler_packet_ns);
     switch (static_cast<pm4::Opcode>(packet.opcode)) {
         case pm4::Opcode::SET_RESOURCES: return set_resources(ring, packet);
@@ -94,7 +96,7 @@ void HwScheduler::Process::visit(StateVisitor& v) {
 
 void HwScheduler::SdmaQueue::visit(StateVisitor& v) {
     v("engine", engine, 1);
-    v("slot", slot, 1);
+    v("slot", slot, most_of_all_chips(&ChipFacts::sdma_queues) - 1);
     v("mqd", mqd);
     v("doorbell_bytes", doorbell_bytes);
     v("vmid", vmid, kVmids - 1);

@@ -24,6 +24,7 @@ public:
     /// Walk the run list, and time-share it when it does not fit.
     /// @return Busy: walking; Polling: a quantum runs or queues drain; Idle: nothing to do until a packet comes
     RunState run();
+    void set_partition(const Partition& partition) { partition_ = partition; }
     void reset();
     void visit(StateVisitor& v);
 
@@ -138,12 +139,13 @@ private:
     CpBus& bus_;
     Mec& mec_;
     std::array<SdmaEngine*, 2> sdma_;
+    Partition partition_;
     Resources resources_;
     RunList list_;
     std::optional<RunList> deferred_;     ///< begins when the quantum of list_ ends
     std::vector<Process> processes_;      ///< those with a VMID
     std::vector<SdmaQueue> sdma_queues_;  ///< at most kMaxSdmaQueues
-    static constexpr size_t kMaxSdmaQueues = 2 * 2;  ///< engines, user queues of each
+    static constexpr size_t kMaxSdmaQueues = 2 * most_of_all_chips(&ChipFacts::sdma_queues);  ///< engines, user queues of each
 };
 
 }  // namespace lyra

@@ -141,6 +141,10 @@ Fault Mec::map(Hqd& hqd, const QueueMapping& mapping) {
     }
     hqd.regs[hqd_reg::CP_MQD_BASE_ADDR] = lo32(mapping.mqd);
     hqd.regs[hqd_reg::CP_MQD_BASE_ADDR_HI] = field::CP_MQD_BASE_ADDR_HI::BASE_ADDR_HI::of(hi32(mapping.mqd));
+    if (mapping.by_hws && take_xccs(hqd) != Fault::None) {
+        report(env_, Fault::MqdUnreadable, fmt::format("queue {}: copies of {:#x}", hqd.id(), mapping.mqd));
+        return Fault::MqdUnreadable;
+    }
     // The driver leaves the doorbell off in the MQDs of user queues. @source Linux 6.12 kfd_mqd_manager_v9.c update_mqd()
     uint32_t& doorbell = hqd.regs[hqd_reg::CP_HQD_PQ_DOORBELL_CONTROL];
     doorbell = doorbell_control::DOORBELL_OFFSET::set(doorbell, mapping.doorbell_bytes / 4);
@@ -166,6 +170,28 @@ Fault Mec::map(Hqd& hqd, const QueueMapping& mapping) {
     if (env_.tracer.on()) {
         emit<event::queue_mapped>(env_.tracer, env_.now_ns(), hqd.id(), hqd.vmid(), hqd.doorbell_bytes(), mapping.mqd);
     }
+    return Fault::None;
+}
+
+/// What the copies of the descriptor say: which XCC's is which of the grid's groups, and which CUs it may use.
+Fault Mec::take_xccs(Hqd& hqd) {
+    if (partition_.xccs == 1) return Fault::None;
+    QueueXccs& xccs = hqd.xccs;
+    xccs.count = partition_.xccs;
+    mqd::Image image{};
+    for (unsigned xcc = 0; xcc < xccs.count; ++xcc) {
+        if (bus_.gfxhub().read(0, hqd.mqd_address(xcc), image.data(), sizeof image) != Fault::None) return Fault::MqdUnreadable;
+        if (xcc == 0) xccs.stride = image[mqd::cp_mqd_stride_size];
+        const unsigned engines = dispatcher_.shape().shader_engines, first = mqd::compute_static_thread_mgmt_se0;
+        constexpr unsigned kMasks[] = {0, 1, mqd::compute_static_thread_mgmt_se2 - mqd::compute_static_thread_mgmt_se0,
+                                       mqd::compute_static_thread_mgmt_se3 - mqd::compute_static_thread_mgmt_se0};
+        for (unsigned n = 0; n < std::min<size_t>(engines, std::size(kMasks)); ++n)
+            xccs.cu_mask[xcc * engines + n] = image[first + kMasks[n]];
+        // Group 0 goes to the one whose number is 0.
+        if (image[mqd::compute_current_logic_xcc_id] == 0) xccs.first = xcc;
+        if (xcc == 0) xccs.dealt = image[mqd::compute_tg_chunk_size] != 0;
+    }
+    if (!xccs.dealt) xccs.first = image[mqd::pm4_target_xcc_in_xcp] % xccs.count;
     return Fault::None;
 }
 

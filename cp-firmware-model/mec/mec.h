@@ -34,6 +34,7 @@ class Mec {
 public:
     Mec(Env& env, CpBus& bus, Dispatcher& dispatcher);
 
+    void set_partition(const Partition& partition) { partition_ = partition; }
     Pm4Processor& pm4() { return pm4_; }
     Hqd& slot(unsigned me, unsigned pipe, unsigned queue);  ///< me 1 or 2, pipe 0..3, queue 0..7; other bits are dropped
     std::span<Hqd> slots() { return slots_; }
@@ -101,6 +102,7 @@ private:
     RunState step_pipe(unsigned pipe);
     RunState step_queue(Hqd& hqd, unsigned max_packets);
     void take_gws(Hqd& hqd, const QueueMapping& mapping);
+    Fault take_xccs(Hqd& hqd);
     void take_positions(Hqd& hqd);
     void forget(Hqd& hqd);
     // paced.cpp
@@ -114,6 +116,7 @@ private:
     Env& env_;
     CpBus& bus_;
     Dispatcher& dispatcher_;
+    Partition partition_;
     Pm4Processor pm4_;
     AqlProcessor aql_;
     Unmapper unmap_;

@@ -201,6 +201,7 @@ RunState Pm4Processor::step_ib(Hqd& hqd) {
 void Pm4Processor::report_rptr(Hqd& hqd) {
     if (hqd.rptr_dw == hqd.pm4.reported_dw || !hqd.pm4.ib_stack.empty() || !hqd.active()) return;
     hqd.pm4.reported_dw = hqd.rptr_dw;
+    if (field::CP_HQD_PQ_CONTROL::NO_UPDATE_RPTR::get(hqd.regs[hqd_reg::CP_HQD_PQ_CONTROL])) return;
     const uint64_t address = hqd.rptr_report_address() & ~uint64_t{3};
     if (address == 0) return;
     const auto wrapped = static_cast<uint32_t>(hqd.rptr_dw & (hqd.ring_dwords() - 1));

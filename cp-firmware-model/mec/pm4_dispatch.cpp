@@ -64,6 +64,10 @@ void take_resources(DispatchRequest& request, const Hqd& hqd) {
                        compute[mqd::compute_static_thread_mgmt_se2], compute[mqd::compute_static_thread_mgmt_se3],
                        compute[mqd::compute_static_thread_mgmt_se4], compute[mqd::compute_static_thread_mgmt_se5],
                        compute[mqd::compute_static_thread_mgmt_se6], compute[mqd::compute_static_thread_mgmt_se7]};
+    if (hqd.xccs.count == 1) return;
+    request.xccs = hqd.xccs.dealt ? hqd.xccs.count : 1;
+    request.first_xcc = hqd.xccs.first;
+    request.cu_mask = hqd.xccs.cu_mask;
 }
 
 PacketResult Pm4Processor::start_dispatch(Hqd& hqd, const pm4::Packet& packet, std::array<uint32_t, 3> size,

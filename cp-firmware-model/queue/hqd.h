@@ -55,20 +55,31 @@ struct QueuePace {
     void visit(StateVisitor& v);
 };
 
+/// A queue of a compute partition with several XCCs. Each has a copy of its descriptor. @source Linux 6.12 kfd_mqd_manager_v9.c
+/// init_mqd_v9_4_3()
+struct QueueXccs {
+    uint32_t count = 1;  ///< 1: a descriptor without copies
+    uint32_t stride = 0;  ///< bytes from one copy to the next
+    uint32_t first = 0;  ///< the XCC that group 0 of a grid goes to
+    bool dealt = false;  ///< the next groups go to the next XCCs; otherwise all go to the first
+    std::array<uint32_t, 8> cu_mask{};  ///< STATIC_THREAD_MGMT of the engines of all
+    void visit(StateVisitor& v);
+};
+
 struct Hqd {
     uint8_t me = 0, pipe = 0, queue = 0;  ///< me is 1 or 2; 0 is the gfx ring
     HqdState state = HqdState::Idle;
     QueueKind kind = QueueKind::User;
     std::array<uint32_t, kHqdRegisters> regs{};
     std::array<uint32_t, kComputeImage> compute{};  ///< COMPUTE_* by MQD dword number
-    uint64_t rptr_dw = 0;                           ///< PM4: consumed dwords, monotonic. AQL: packets * 16
-    uint64_t wptr_dw = 0;                           ///< monotonic dwords
+    uint64_t rptr_dw = 0;  ///< PM4: consumed dwords, monotonic. AQL: packets * 16
+    uint64_t wptr_dw = 0;  ///< monotonic dwords
     uint16_t pasid = 0;
     bool mapped_by_hws = false;
-    bool is_static = false;       ///< left alone by UNMAP_QUEUES of the non-static queues
+    bool is_static = false;  ///< left alone by UNMAP_QUEUES of the non-static queues
     uint8_t gws_base = 0, gws_size = 0;  ///< global wave sync resources while it is mapped; size 0: none
     std::array<uint32_t, kHqdGwsWords> gws{};  ///< what they hold, as the MQD keeps it
-    bool trap_present = false;    ///< RSRC2.TRAP_PRESENT of the MQD: the process has a trap handler
+    bool trap_present = false;  ///< RSRC2.TRAP_PRESENT of the MQD: the process has a trap handler
     bool wptr_from_memory = false;  ///< PM4: wptr_dw was read from memory, and nothing has been rung that is not older
     bool wptr_poll_once = false;  ///< CP_PQ_WPTR_POLL_CNTL1: read the write pointer from memory at activation
     Dequeue dequeue = Dequeue::None;
@@ -77,6 +88,7 @@ struct Hqd {
     AqlState aql;
     QueuePace pace;
     QueueSave save;
+    QueueXccs xccs;
 
     void visit(StateVisitor& v);
     bool active() const { return state != HqdState::Idle; }
@@ -112,6 +124,8 @@ struct Hqd {
         return make64(regs[hqd_reg::CP_MQD_BASE_ADDR],
                       field::CP_MQD_BASE_ADDR_HI::BASE_ADDR_HI::get(regs[hqd_reg::CP_MQD_BASE_ADDR_HI]));
     }
+    /// The descriptor's copy of an XCC; the first one's is the descriptor.
+    uint64_t mqd_address(unsigned xcc) const { return mqd_address() + uint64_t{xcc} * xccs.stride; }
 };
 
 }  // namespace lyra

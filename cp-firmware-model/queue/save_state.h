@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/snapshot.h"
+#include "cp-firmware-model/cp_bus.h"
 #include "cwsr/control_stack.h"
 #include "facts/mqd.h"
 
@@ -28,8 +29,13 @@ struct QueueSave {
     uint64_t after_ns = 0;     ///< end of the grace period; 0: there is none
     bool flight_lost = false;  ///< the words of flight made no sense when the queue was mapped
     bool restoring = false;    ///< saved work-groups still wait for their place
-    cwsr::Area area;                              ///< of a save that is going on
-    std::vector<uint32_t> stack_words;            ///< of its control stack, from area.stack_offset up
+    /// Of a save that is going on; each XCC has an area of its own.
+    struct Part {
+        cwsr::Area area;
+        std::vector<uint32_t> stack_words;  ///< of its control stack, from area.stack_offset up
+        void visit(StateVisitor& v);
+    };
+    std::array<Part, kMaxXccs> parts;
     std::array<uint32_t, kFlightWords> flight{};  ///< flight.h; zero when nothing is in flight
     void visit(StateVisitor& v);
     /// Waves have been asked.

@@ -75,13 +75,26 @@ void QueuePace::visit(StateVisitor& v) {
     v("dequeue_look_ns", dequeue_look_ns);
 }
 
+void QueueSave::Part::visit(StateVisitor& v) {
+    v("area", area);
+    v.list("stack_words", stack_words, kMaxStackWords);
+}
+
+void QueueXccs::visit(StateVisitor& v) {
+    v("count", count, kMaxXccs);
+    v("stride", stride);
+    v("first", first, kMaxXccs - 1);
+    v("dealt", dealt);
+    v("cu_mask", cu_mask);
+    v.require(count != 0, "a queue of no XCC");
+}
+
 void QueueSave::visit(StateVisitor& v) {
     v("state", state, SaveState::Storing);
     v("after_ns", after_ns);
     v("flight_lost", flight_lost);
     v("restoring", restoring);
-    v("area", area);
-    v.list("stack_words", stack_words, kMaxStackWords);
+    v("parts", parts);
     v("flight", flight);
 }
 
@@ -108,6 +121,7 @@ void Hqd::visit(StateVisitor& v) {
     v("aql", aql);
     v("pace", pace);
     v("save", save);
+    v("xccs", xccs);
     v.require(save.state == SaveState::Idle || dequeue == Dequeue::Save, "waves are saved of a queue that stays");
 }
 

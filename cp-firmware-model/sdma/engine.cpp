@@ -39,12 +39,14 @@ int SdmaEngine::map_queue(uint64_t mqd, uint64_t wptr_address, uint32_t doorbell
 }
 
 SdmaEngine::Impl::Impl(Env& env, CpBus& bus, unsigned index, Chip chip)
-    : env(env), bus(bus), index(index), rings(kFirstRlc + facts_of(chip).sdma_queues) {
+    : env(env), bus(bus), index(index), starts_running(facts_of(chip).sdma_started_by_psp),
+      rings(kFirstRlc + facts_of(chip).sdma_queues) {
     reset();
 }
 
 void SdmaEngine::Impl::reset() {
     for (size_t i = 0; i < regs.size(); ++i) regs[i] = kEngineRows[i].reset;
+    if (starts_running) regs[reg::F32_CNTL] = field::SDMA_F32_CNTL::HALT::set(regs[reg::F32_CNTL], 0);
     for (uint32_t r = 0; r < rings.size(); ++r) {
         const uint32_t epoch = rings[r].epoch + 1;  // a packet that resets its own engine must notice
         rings[r] = {};

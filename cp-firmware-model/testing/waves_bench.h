@@ -19,7 +19,7 @@ struct WavesBench : CpBench, ::testing::Test {
                               kDone = kScratch + 0x100;
     static constexpr uint32_t kMapQueue = 1u << 29 | 1u << 4;
 
-    WavesBench() {
+    explicit WavesBench(const GpuShape& shape = test_shape(2, 2)) : CpBench(shape) {
         std::stringstream text;
         text << std::ifstream(LYRA_CWSR_HANDLER_SOURCE).rdbuf();
         const auto handler = assemble(text.str());
@@ -75,7 +75,7 @@ struct WavesBench : CpBench, ::testing::Test {
     void submit_grid(TestRing& ring, unsigned program, uint32_t groups, uint32_t value, uint64_t data = kData) {
         emit(ring, sh(0x207, {64, 1, 1}));
         emit(ring, sh(0x20c, {lo32(code(program) >> 8), 0}));
-        emit(ring, sh(0x212, {3 | 2 << 6 | rsrc1_more | 0xc0u << 12, 4 << 1 | 1 << 6}));
+        emit(ring, sh(0x212, {3 | 2 << 6 | rsrc1_more | 0xc0u << 12, 4 << 1 | 1 << 6 | rsrc2_more}));
         emit(ring, sh(0x240, {lo32(data), hi32(data), 0, value}));
         emit(ring, packet(pm4::Opcode::DISPATCH_DIRECT, {groups, 1, 1, 1}));
         submit(ring, release_mem(fence(ring), ++fences, 1, 0, 0));
@@ -92,7 +92,7 @@ struct WavesBench : CpBench, ::testing::Test {
 
     const cwsr::AreaSizes sizes = cwsr::area_sizes(4, 2);
     uint32_t fences = 0;
-    uint32_t rsrc1_more = 0;  ///< of the grids: bits of COMPUTE_PGM_RSRC1
+    uint32_t rsrc1_more = 0, rsrc2_more = 0;  ///< of the grids: bits of COMPUTE_PGM_RSRC1 and 2
     bool ready = false;
 };
 

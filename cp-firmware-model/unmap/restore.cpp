@@ -16,10 +16,10 @@ namespace persistent = field::CP_HQD_PERSISTENT_STATE;
 
 void SaveCoordinator::resume(Hqd& hqd) {
     uint32_t& state = hqd.regs[hqd_reg::CP_HQD_PERSISTENT_STATE];
-    const cwsr::Area area = save_area_of(hqd);
-    const bool stack = persistent::QSWITCH_MODE::get(state) && area.usable() && !area.empty();
+    const bool stack = persistent::QSWITCH_MODE::get(state) && has_saved_waves(hqd);
     if (hqd.save.flight[flight::kMagic] == 0 && !stack) return;
-    const bool ok = (hqd.is_aql() ? !hqd.save.flight_lost : pm4_.resume_flight(hqd)) && (!stack || resume_groups(hqd));
+    bool ok = hqd.is_aql() ? !hqd.save.flight_lost : pm4_.resume_flight(hqd);
+    for (unsigned xcc = 0; ok && stack && xcc < hqd.xccs.count; ++xcc) ok = resume_groups(hqd, xcc);
     if (!ok) {
         report(env_, Fault::SavedImage, fmt::format("queue {}, MQD {:#x}", hqd.id(), hqd.mqd_address()));
         lose(hqd);
@@ -34,16 +34,24 @@ void SaveCoordinator::resume(Hqd& hqd) {
     watch_restore(hqd);
 }
 
+bool SaveCoordinator::has_saved_waves(const Hqd& hqd) {
+    for (unsigned xcc = 0; xcc < hqd.xccs.count; ++xcc)
+        if (const cwsr::Area area = area_of(hqd, xcc); area.usable() && !area.empty()) return true;
+    return false;
+}
+
 /// Read the control stack; which grid a group belongs to is in the TTMP6 of its first wave.
-bool SaveCoordinator::resume_groups(Hqd& hqd) {
-    const cwsr::Area area = save_area_of(hqd);
-    if (area.stack_offset > area.stack_size) return false;
+bool SaveCoordinator::resume_groups(Hqd& hqd, unsigned xcc) {
+    const cwsr::Area area = area_of(hqd, xcc);
+    if (area.empty()) return true;
+    if (!area.usable() || area.stack_offset > area.stack_size) return false;
     std::vector<uint32_t> words((area.stack_size - area.stack_offset) / sizeof(uint32_t));
-    const uint64_t stack = hqd.mqd_address() + cwsr::kStackFromMqd + area.stack_offset;
+    const uint64_t stack = hqd.mqd_address(xcc) + cwsr::kStackFromMqd + area.stack_offset;
     if (bus_.gfxhub().read(0, stack, words.data(), words.size() * sizeof(uint32_t)) != Fault::None) return false;
     std::vector<cwsr::SavedGroup> groups;
     if (cwsr::parse(words, area, groups, dispatcher_.shape().chip) != Fault::None) return false;
-    for (const cwsr::SavedGroup& group : groups) {
+    for (cwsr::SavedGroup& group : groups) {
+        group.engine += xcc * dispatcher_.shape().shader_engines;
         const uint64_t address = area.base + group.waves[0].record + group.hwreg_offset() + cwsr::kTtmp6;
         uint32_t ttmp6 = 0;
         if (bus_.gfxhub().read(hqd.vmid(), address, &ttmp6, sizeof ttmp6) != Fault::None) return false;
@@ -57,8 +65,10 @@ bool SaveCoordinator::resume_groups(Hqd& hqd) {
 void SaveCoordinator::watch_restore(Hqd& hqd) {
     if (dispatcher_.groups_to_restore(hqd.id()) != 0) return;
     hqd.save.restoring = false;
-    const cwsr::Area area = save_area_of(hqd);
-    hqd.regs[hqd_reg::CP_HQD_CNTL_STACK_OFFSET] = hqd.regs[hqd_reg::CP_HQD_WG_STATE_OFFSET] = area.stack_size;
+    for (unsigned xcc = 0; xcc < hqd.xccs.count; ++xcc) {
+        const uint32_t end = area_of(hqd, xcc).stack_size;
+        describe(hqd, xcc, end, end);
+    }
     stamp(hqd, mqd::cp_mqd_restore_end_time_lo);
 }
 

@@ -70,21 +70,52 @@ std::vector<CollectedGroup> collect(const Dispatcher& dispatcher, uint32_t queue
 
 }  // namespace
 
-cwsr::Area save_area_of(const Hqd& hqd) {
+namespace {
+
+cwsr::Area area_in(const std::array<uint32_t, kHqdRegisters>& regs) {
     cwsr::Area area;
-    area.base = make64(field::CP_HQD_CTX_SAVE_BASE_ADDR_LO::ADDR::in_place(hqd.regs[hqd_reg::CP_HQD_CTX_SAVE_BASE_ADDR_LO]),
-                       field::CP_HQD_CTX_SAVE_BASE_ADDR_HI::ADDR_HI::get(hqd.regs[hqd_reg::CP_HQD_CTX_SAVE_BASE_ADDR_HI]));
+    area.base = make64(field::CP_HQD_CTX_SAVE_BASE_ADDR_LO::ADDR::in_place(regs[hqd_reg::CP_HQD_CTX_SAVE_BASE_ADDR_LO]),
+                       field::CP_HQD_CTX_SAVE_BASE_ADDR_HI::ADDR_HI::get(regs[hqd_reg::CP_HQD_CTX_SAVE_BASE_ADDR_HI]));
     area.base = static_cast<uint64_t>(sign_extend(area.base, 48));
-    area.size = field::CP_HQD_CTX_SAVE_SIZE::SIZE::in_place(hqd.regs[hqd_reg::CP_HQD_CTX_SAVE_SIZE]);
-    area.stack_size = field::CP_HQD_CNTL_STACK_SIZE::SIZE::in_place(hqd.regs[hqd_reg::CP_HQD_CNTL_STACK_SIZE]);
-    area.stack_offset = field::CP_HQD_CNTL_STACK_OFFSET::OFFSET::in_place(hqd.regs[hqd_reg::CP_HQD_CNTL_STACK_OFFSET]);
-    area.wave_end = field::CP_HQD_WG_STATE_OFFSET::OFFSET::in_place(hqd.regs[hqd_reg::CP_HQD_WG_STATE_OFFSET]);
+    area.size = field::CP_HQD_CTX_SAVE_SIZE::SIZE::in_place(regs[hqd_reg::CP_HQD_CTX_SAVE_SIZE]);
+    area.stack_size = field::CP_HQD_CNTL_STACK_SIZE::SIZE::in_place(regs[hqd_reg::CP_HQD_CNTL_STACK_SIZE]);
+    area.stack_offset = field::CP_HQD_CNTL_STACK_OFFSET::OFFSET::in_place(regs[hqd_reg::CP_HQD_CNTL_STACK_OFFSET]);
+    area.wave_end = field::CP_HQD_WG_STATE_OFFSET::OFFSET::in_place(regs[hqd_reg::CP_HQD_WG_STATE_OFFSET]);
     return area;
 }
 
+}  // namespace
+
+/// The first XCC's is in the registers, those of the others in their descriptors.
+cwsr::Area SaveCoordinator::area_of(const Hqd& hqd, unsigned xcc) {
+    if (xcc == 0) return area_in(hqd.regs);
+    std::array<uint32_t, kHqdRegisters> regs{};
+    const uint64_t address = hqd.mqd_address(xcc) + mqd::cp_mqd_base_addr_lo * sizeof(uint32_t);
+    if (bus_.gfxhub().read(0, address, regs.data(), sizeof regs) != Fault::None) return {};
+    return area_in(regs);
+}
+
+/// @return false: the descriptor cannot be written
+bool SaveCoordinator::describe(Hqd& hqd, unsigned xcc, uint32_t stack_offset, uint32_t wave_end) {
+    if (xcc == 0) {
+        hqd.regs[hqd_reg::CP_HQD_CNTL_STACK_OFFSET] = stack_offset;
+        hqd.regs[hqd_reg::CP_HQD_WG_STATE_OFFSET] = wave_end;
+        return true;
+    }
+    const auto put = [&](unsigned reg, uint32_t value) {
+        const uint64_t address = hqd.mqd_address(xcc) + (mqd::cp_mqd_base_addr_lo + reg) * sizeof(uint32_t);
+        return bus_.gfxhub().write(0, address, &value, sizeof value) == Fault::None;
+    };
+    return put(hqd_reg::CP_HQD_CNTL_STACK_OFFSET, stack_offset) && put(hqd_reg::CP_HQD_WG_STATE_OFFSET, wave_end);
+}
+
 bool SaveCoordinator::can_save(const Hqd& hqd) {
-    return persistent::QSWITCH_MODE::get(hqd.regs[hqd_reg::CP_HQD_PERSISTENT_STATE]) && hqd.mqd_address() != 0 &&
-           save_area_of(hqd).usable() && bus_.vmid_state(hqd.vmid()).tba != 0;
+    if (!persistent::QSWITCH_MODE::get(hqd.regs[hqd_reg::CP_HQD_PERSISTENT_STATE]) || hqd.mqd_address() == 0 ||
+        bus_.vmid_state(hqd.vmid()).tba == 0)
+        return false;
+    for (unsigned xcc = 0; xcc < hqd.xccs.count; ++xcc)
+        if (!area_of(hqd, xcc).usable()) return false;
+    return true;
 }
 
 /// Each state goes on into the next one when what it waits for is there.
@@ -118,53 +149,69 @@ bool SaveCoordinator::grace_is_over(const Hqd& hqd) const {
 
 /// From now on it cannot be taken back.
 void SaveCoordinator::ask(Hqd& hqd) {
-    hqd.save.area = save_area_of(hqd);
+    for (unsigned xcc = 0; xcc < hqd.xccs.count; ++xcc) hqd.save.parts[xcc].area = area_of(hqd, xcc);
     stamp(hqd, mqd::cp_mqd_save_start_time_lo);
     dispatcher_.ask_to_save(hqd.id());
 }
 
-/// A record for each wave, when the area has room for all.
+/// A record for each wave, when the areas have room for all.
 Fault SaveCoordinator::grant(Hqd& hqd) {
     const std::vector<CollectedGroup> collected = collect(dispatcher_, hqd.id());
-    std::vector<cwsr::SavedGroup> groups;
-    groups.reserve(collected.size());
-    for (const CollectedGroup& group : collected) groups.push_back(group.image);
     // What an interrupted restore has not brought back yet stays where it is.
-    dispatcher_.append_groups_to_restore(hqd.id(), groups);
-    cwsr::Area& area = hqd.save.area;
-    const Fault fault = cwsr::lay_out(groups, area, hqd.save.stack_words, dispatcher_.shape().chip);
-    if (fault != Fault::None) return fault;
-    for (size_t n = 0; n < collected.size(); ++n) {
-        for (size_t w = 0; w < collected[n].slots.size(); ++w)
-            dispatcher_.grant_record(collected[n].cu, collected[n].slots[w], area.base + groups[n].waves[w].record, w == 0);
+    std::vector<cwsr::SavedGroup> to_restore;
+    dispatcher_.append_groups_to_restore(hqd.id(), to_restore);
+    const GpuShape& shape = dispatcher_.shape();
+    std::array<std::vector<cwsr::SavedGroup>, kMaxXccs> groups;
+    const auto add = [&](cwsr::SavedGroup group) {
+        std::vector<cwsr::SavedGroup>& of_xcc = groups[shape.xcc_of_engine(group.engine)];
+        group.engine %= shape.shader_engines;
+        of_xcc.push_back(std::move(group));
+    };
+    for (const CollectedGroup& group : collected) add(group.image);
+    for (const cwsr::SavedGroup& group : to_restore) add(group);
+    for (unsigned xcc = 0; xcc < hqd.xccs.count; ++xcc) {
+        QueueSave::Part& part = hqd.save.parts[xcc];
+        if (const Fault fault = cwsr::lay_out(groups[xcc], part.area, part.stack_words, shape.chip); fault != Fault::None)
+            return fault;
+    }
+    std::array<size_t, kMaxXccs> next{};
+    for (const CollectedGroup& group : collected) {
+        const unsigned xcc = shape.xcc_of_engine(group.image.engine);
+        const cwsr::SavedGroup& image = groups[xcc][next[xcc]++];
+        for (size_t w = 0; w < group.slots.size(); ++w)
+            dispatcher_.grant_record(group.cu, group.slots[w], hqd.save.parts[xcc].area.base + image.waves[w].record, w == 0);
     }
     return Fault::None;
 }
 
 void SaveCoordinator::finish(Hqd& hqd) {
-    const cwsr::Area& area = hqd.save.area;
     const bool restoring = dispatcher_.groups_to_restore(hqd.id()) != 0;
     if (hqd.is_aql())
         aql_.save_flight(hqd);
     else
         pm4_.save_flight(hqd);
     dispatcher_.forget_queue(hqd.id());
-    const uint64_t stack = hqd.mqd_address() + cwsr::kStackFromMqd + area.stack_offset;
-    const std::vector<uint32_t>& words = hqd.save.stack_words;
-    if (!words.empty() && bus_.gfxhub().write(0, stack, words.data(), words.size() * sizeof(uint32_t)) != Fault::None) {
-        report(env_, Fault::MqdUnreadable, fmt::format("queue {}: control stack at {:#x}", hqd.id(), stack));
-        lose(hqd);
-        return;
+    bool empty = true;
+    for (unsigned xcc = 0; xcc < hqd.xccs.count; ++xcc) {
+        const auto& [area, words] = hqd.save.parts[xcc];
+        const uint64_t stack = hqd.mqd_address(xcc) + cwsr::kStackFromMqd + area.stack_offset;
+        const bool written =
+            words.empty() || bus_.gfxhub().write(0, stack, words.data(), words.size() * sizeof(uint32_t)) == Fault::None;
+        if (!written || !describe(hqd, xcc, area.stack_offset, area.wave_end)) {
+            report(env_, Fault::MqdUnreadable, fmt::format("queue {}: control stack at {:#x}", hqd.id(), stack));
+            lose(hqd);
+            return;
+        }
+        empty &= area.empty();
     }
-    hqd.regs[hqd_reg::CP_HQD_CNTL_STACK_OFFSET] = area.stack_offset;
-    hqd.regs[hqd_reg::CP_HQD_WG_STATE_OFFSET] = area.wave_end;
     uint32_t& state = hqd.regs[hqd_reg::CP_HQD_PERSISTENT_STATE];
     state = persistent::DISP_ACTIVE::set(state, hqd.save.flight[flight::kMagic] != 0);
-    state = persistent::RELAUNCH_WAVES::set(state, !area.empty());
+    state = persistent::RELAUNCH_WAVES::set(state, !empty);
     state = persistent::RESTORE_ACTIVE::set(state, restoring);
     for (unsigned d = 0; d < 3; ++d) hqd.compute[mqd::compute_restart_x + d] = hqd.save.flight[flight::kNextGroup + d];
-    hqd.compute[mqd::compute_wave_restore_addr_lo] = lo32(area.base + area.wave_end);
-    hqd.compute[mqd::compute_wave_restore_addr_hi] = hi32(area.base + area.wave_end);
+    const cwsr::Area& first = hqd.save.parts[0].area;
+    hqd.compute[mqd::compute_wave_restore_addr_lo] = lo32(first.base + first.wave_end);
+    hqd.compute[mqd::compute_wave_restore_addr_hi] = hi32(first.base + first.wave_end);
     stamp(hqd, mqd::cp_mqd_save_end_time_lo);
     hqd.save.state = SaveState::Idle;
 }

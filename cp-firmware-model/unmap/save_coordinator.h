@@ -61,7 +61,11 @@ private:
     bool grace_is_over(const Hqd& hqd) const;
     void ask(Hqd& hqd);
     Fault grant(Hqd& hqd);
-    bool resume_groups(Hqd& hqd);
+    /// The save area of an XCC as the registers have it, within the widths of their fields.
+    cwsr::Area area_of(const Hqd& hqd, unsigned xcc);
+    bool has_saved_waves(const Hqd& hqd);
+    bool describe(Hqd& hqd, unsigned xcc, uint32_t stack_offset, uint32_t wave_end);
+    bool resume_groups(Hqd& hqd, unsigned xcc);
     void kill(Hqd& hqd);
     void stamp(Hqd& hqd, unsigned first);
 
@@ -71,8 +75,5 @@ private:
     Pm4Processor& pm4_;
     AqlProcessor& aql_;
 };
-
-/// The save area as the queue's registers have it, within the widths of their fields.
-cwsr::Area save_area_of(const Hqd& hqd);
 
 }  // namespace lyra

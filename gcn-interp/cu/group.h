@@ -37,6 +37,7 @@ struct KernelLaunch {
     uint32_t packet_index = 0;              ///< ttmp6: AQL packet index in the ring
     uint32_t doorbell_id = 0;
     uint32_t shader_engine = 0, cu_in_engine = 0;
+    uint8_t xcc = 0;
     bool halted = false;                    ///< STATUS.HALT from the start: a debugger's launch mode
 
     bool operator==(const KernelLaunch&) const = default;
@@ -76,6 +77,7 @@ struct WorkgroupLaunch : KernelLaunch, GroupLaunch {
         v("doorbell_id", doorbell_id);
         v("shader_engine", shader_engine);
         v("cu_in_engine", cu_in_engine);
+        v("xcc", xcc);
         v("halted", halted);
         v("scratch_slot", scratch_slot);
         v("scratch_offset", scratch_offset);
@@ -91,6 +93,7 @@ struct WorkgroupRestore {
     bool retry = false;
     uint32_t doorbell_id = 0;
     uint32_t shader_engine = 0, cu_in_engine = 0;
+    uint8_t xcc = 0;
     Chip chip = Chip::gfx900;               ///< that of the compute unit
     unsigned vgprs = 4;                     ///< multiple of the chip's granule
     unsigned acc_first = 0;                 ///< of these the first AccVGPR; 0: the chip has none
@@ -112,6 +115,7 @@ struct WorkgroupRestore {
         v("doorbell_id", doorbell_id);
         v("shader_engine", shader_engine);
         v("cu_in_engine", cu_in_engine);
+        v("xcc", xcc);
         v("vgprs", vgprs);
         v("acc_first", acc_first);
         v("sgprs", sgprs);

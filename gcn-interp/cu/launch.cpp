@@ -212,6 +212,7 @@ void ComputeUnit::prepare(const KernelLaunch& kernel) {
     wave.retry = kernel.retry;
     wave.shared_base = kernel.shared_base;
     wave.hw_id = hardware_id(kernel);
+    wave.xcc = kernel.xcc;
     wave.ttmp[6] = kernel.packet_index & 0x1ffffff;
     p.system = set_user_sgprs(wave, kernel);
 }
@@ -365,6 +366,7 @@ void ComputeUnit::restore(const WorkgroupRestore& group) {
     image.retry = group.retry;
     image.shared_base = group.shared_base;
     image.hw_id = hardware_id(group);
+    image.xcc = group.xcc;
     for (unsigned number = 0; number < plan.waves; ++number) {
         Wave& wave = take_wave(image, plan, number, {}, false);
         wave.exec = record_answer(group.record[number], number == 0);

@@ -38,6 +38,7 @@ void Wave::visit(StateVisitor& v) {
     v("private_base", private_base);
     v("shared_base", shared_base);
     v("hw_id", hw_id);
+    v("xcc", xcc);
     v("scratch_slot", scratch_slot);
     v("sleep_until_round", sleep_until_round);
     v("retry", retry);

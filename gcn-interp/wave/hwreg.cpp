@@ -63,6 +63,7 @@ uint32_t read(const Wave& wave, Id id) {
         case Id::STATUS: return status(wave);
         case Id::TRAPSTS: return wave.priv() ? wave.trapsts : TrapstsBits::ReadsExcp::set(wave.trapsts, 0);
         case Id::HW_ID: return wave.hw_id;
+        case Id::XCC_ID: return facts_of(wave.chip).xccs > 1 ? wave.xcc : 0;
         case Id::GPR_ALLOC: return gpr_alloc(wave);
         case Id::LDS_ALLOC: return lds_alloc(wave);
         case Id::IB_STS: return wave.ib_sts;

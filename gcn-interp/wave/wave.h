@@ -138,6 +138,7 @@ struct Wave {
     uint64_t private_base = 0;  ///< private (scratch) aperture base, SH_MEM_BASES[15:0] << 48
     uint64_t shared_base = 0;  ///< shared (LDS) aperture base, SH_MEM_BASES[31:16] << 48
     uint32_t hw_id = 0;  ///< HW_ID (hwreg 4)
+    uint8_t xcc = 0;  ///< XCC_ID (hwreg 20): of its compute partition
     int32_t scratch_slot = -1;  ///< scoreboard id in its shader engine, -1 without scratch
     uint64_t sleep_until_round = 0;
     bool retry = false;  ///< XNACK: a missing page does not end an access

@@ -2,7 +2,7 @@
 // libFuzzer target: the chip through the C interface, as a hostile guest reaches it. Registers of every block, doorbells, page
 // tables, the rings of IH and PSP, the mailbox of the SMU, discovery table and option ROM; bus mastering, BARs and guest memory
 // that come and go; resets. Addresses are often those of the device itself. A third of the devices has virtual time and is
-// recorded; a device that replays the recording has to do the same.
+// recorded; a device that replays the recording has to do the same. Half of them have two XCCs.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -38,13 +38,14 @@ bool is_recorded(Mode mode) { return mode == Mode::Recorded || mode == Mode::Rec
 
 struct Device {
     /// @param record  file of those that are recorded
-    Device(Mode mode, const std::string& record) : ram(kRam) {
+    Device(Mode mode, const char* chip, const std::string& record) : ram(kRam) {
         vram = mmap(nullptr, kVram, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (vram == MAP_FAILED) __builtin_trap();
         lyra_config config;
         lyra_config_init(&config);
         config.vram_bytes = kVram;
         config.compute_units = 4;
+        config.chip = chip;  // one has two XCCs
         config.poison = true;
         if (mode == Mode::Strict) config.strict = "tlb,hdp,l2";
         if (is_recorded(mode)) {
@@ -117,7 +118,8 @@ uint32_t register_of(Input& input) {
     if (owner == regs::kOwners) return input.take<uint32_t>() % (LYRA_REGISTER_BAR_BYTES + 16);
     const auto& rows = by_owner[owner];
     const regs::Row& row = *rows[input.below(static_cast<uint32_t>(rows.size()))];
-    return 4 * (row.dw + input.below(row.count));
+    const uint32_t xcc = input.below(8) == 0 ? regs::kXccStride : 0;
+    return 4 * (xcc + row.dw + input.below(row.count));
 }
 
 /// Rings that the driver would set up, so that what is in them is looked at.
@@ -261,9 +263,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     static const int file = memfd_create("recording", MFD_CLOEXEC);
     static const std::string path = "/proc/self/fd/" + std::to_string(file);
     Input input(data, size);
-    const Mode mode = static_cast<Mode>(input.below(4));
+    const unsigned kind = input.below(8);
+    const Mode mode = static_cast<Mode>(kind & 3);
     {
-        Device d(mode, path);
+        Device d(mode, kind & 4 ? "gfx942" : "gfx900", path);
         run(d, input);
     }
     if (is_recorded(mode)) replay(path);

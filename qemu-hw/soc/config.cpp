@@ -39,8 +39,10 @@ GpuShape shape_of(const lyra_config& config) {
     const ChipFacts& chip = *find_chip(config.chip);
     shape.chip = chip.chip;
     shape.max_scratch_slots_per_cu = chip.scratch_slots_per_cu;
-    shape.shader_engines = std::min(kShaderEngines, config.compute_units);
-    shape.cus_per_engine = config.compute_units / shape.shader_engines;
+    shape.xccs = chip.xccs;
+    const unsigned cus_per_xcc = config.compute_units / chip.xccs;
+    shape.shader_engines = std::min(kShaderEngines, cus_per_xcc);
+    shape.cus_per_engine = cus_per_xcc / shape.shader_engines;
     shape.threads = std::min(threads_of(config), shape.cus());
     return shape;
 }
@@ -53,10 +55,13 @@ std::string check_config(const lyra_config& config) {
     if (config.vram_bytes < LYRA_VRAM_MIN || config.vram_bytes > LYRA_VRAM_MAX || !std::has_single_bit(config.vram_bytes))
         return fmt::format("VRAM of {} bytes: must be a power of two from {}M to {}G", config.vram_bytes, LYRA_VRAM_MIN >> 20,
                            LYRA_VRAM_MAX >> 30);
-    if (config.compute_units < 1 || config.compute_units > kMaxComputeUnits ||
-        (config.compute_units > kShaderEngines && config.compute_units % kShaderEngines != 0))
-        return fmt::format("{} compute units: must be 1 to {}, or a multiple of {} up to {}", config.compute_units,
-                           kShaderEngines, kShaderEngines, kMaxComputeUnits);
+    const unsigned xccs = find_chip(config.chip)->xccs, cus_per_xcc = config.compute_units / xccs;
+    if (config.compute_units % xccs != 0)
+        return fmt::format("{} compute units: {} has {} XCCs with as many each", config.compute_units, config.chip, xccs);
+    if (cus_per_xcc < 1 || config.compute_units > kMaxComputeUnits ||
+        (cus_per_xcc > kShaderEngines && cus_per_xcc % kShaderEngines != 0))
+        return fmt::format("{} compute units: must be {} to {}, or a multiple of {} up to {}", config.compute_units, xccs,
+                           xccs * kShaderEngines, xccs * kShaderEngines, kMaxComputeUnits);
     if (config.threads > kMaxThreads)
         return fmt::format("{} threads: must be 1 to {}, or 0 for as many as there are processors", config.threads,
                            kMaxThreads);

@@ -26,7 +26,8 @@ public:
     std::vector<uint8_t> data;
 };
 
-constexpr uint32_t kBinarySignature = 0x28211407, kDiscoverySignature = 0x53445049, kGcSignature = 0x4347;
+constexpr uint32_t kBinarySignature = 0x28211407, kDiscoverySignature = 0x53445049, kGcSignature = 0x4347,
+                   kHarvestSignature = 0x56524148;
 constexpr size_t kBinaryHeaderBytes = 12 + 6 * 8;
 constexpr size_t kDiscoveryHeaderBytes = 4 + 2 + 2 + 4 + 2 + 16 * 4 + 2;
 
@@ -37,7 +38,7 @@ void put_ip_list(Bytes& b, Chip chip) {
     for (const IpBlock& block : kIpBlocks) {
         if (!of_chip(block)) continue;
         b.u16(block.hardware_id);
-        b.u8(0);  // instance
+        b.u8(block.instance);
         b.u8(block.segments);
         for (const uint8_t part : block.version) b.u8(part);
         b.u8(0);
@@ -45,31 +46,43 @@ void put_ip_list(Bytes& b, Chip chip) {
     }
 }
 
-/// @source Linux 6.12 include/discovery.h struct gc_info_v2_0 (order)
+/// @source Linux 6.12 include/discovery.h struct gc_info_v2_0, gc_info_v2_1 (order)
 void put_gc_info(Bytes& b, const GpuShape& shape) {
     const GcInfo gc = gc_info(shape);
-    const uint32_t values[] = {gc.engines,
-                               gc.cus_per_array,
-                               gc.arrays_per_engine,
-                               gc.backends_per_engine,
-                               gc.texture_caches,
-                               gc.vgprs,
-                               gc.gs_threads,
-                               gc.gs_table,
-                               gc.primitive_buffer,
-                               gc.parameter_cache,
-                               gc.double_offchip_lds,
-                               gc.wave_size,
-                               gc.waves_per_simd,
-                               gc.scratch_slots_per_cu,
-                               gc.lds_kib,
-                               1,
-                               2};
+    std::vector<uint32_t> values = {gc.engines,
+                                    gc.cus_per_array,
+                                    gc.arrays_per_engine,
+                                    gc.backends_per_engine,
+                                    gc.texture_caches,
+                                    gc.vgprs,
+                                    gc.gs_threads,
+                                    gc.gs_table,
+                                    gc.primitive_buffer,
+                                    gc.parameter_cache,
+                                    gc.double_offchip_lds,
+                                    gc.wave_size,
+                                    gc.waves_per_simd,
+                                    gc.scratch_slots_per_cu,
+                                    gc.lds_kib,
+                                    1,
+                                    2};
+    const bool caches = facts_of(shape.chip).xccs > 1;
+    if (caches)
+        values.insert(values.end(), {gc.l1_per_array, gc.l1_kib, gc.sdp_interfaces, gc.cus_per_sqc, gc.instruction_kib,
+                                     gc.scalar_kib, gc.l2_kib});
     b.u32(kGcSignature);
     b.u16(2);
-    b.u16(0);
-    b.u32(static_cast<uint32_t>(12 + sizeof(values)));
+    b.u16(caches);
+    b.u32(static_cast<uint32_t>(12 + values.size() * sizeof(uint32_t)));
     for (uint32_t v : values) b.u32(v);
+}
+
+/// Nothing is missing. @source Linux 6.12 include/discovery.h struct harvest_table
+void put_harvest(Bytes& b) {
+    constexpr size_t kEntries = 32;
+    b.u32(kHarvestSignature);
+    b.u32(0);
+    b.zeros(kEntries * 4);
 }
 
 }  // namespace
@@ -83,6 +96,7 @@ GcInfo gc_info(const GpuShape& shape) {
     gc.waves_per_simd = chip.waves_per_simd;
     gc.scratch_slots_per_cu = shape.max_scratch_slots_per_cu;
     gc.lds_kib = chip.lds_bytes / 1024;
+    gc.l1_per_array = shape.cus_per_engine;
     return gc;
 }
 
@@ -105,9 +119,12 @@ std::vector<uint8_t> discovery_table(const GpuShape& shape) {
     const size_t gc_at = b.data.size();
     b.put16(ip_at + 6, static_cast<uint32_t>(gc_at - ip_at));
     put_gc_info(b, shape);
+    const size_t harvest_at = b.data.size();
+    const bool harvest = facts_of(shape.chip).xccs > 1;
+    if (harvest) put_harvest(b);
     const size_t end = b.data.size();
-    const size_t table[2][2] = {{ip_at, gc_at}, {gc_at, end}};
-    for (size_t i = 0; i < 2; ++i) {
+    const size_t table[3][2] = {{ip_at, gc_at}, {gc_at, harvest_at}, {harvest_at, end}};
+    for (size_t i = 0; i < (harvest ? 3 : 2); ++i) {
         b.put16(12 + i * 8, static_cast<uint32_t>(table[i][0]));
         b.put16(14 + i * 8, b.sum(table[i][0], table[i][1]));
         b.put16(16 + i * 8, static_cast<uint32_t>(table[i][1] - table[i][0]));

@@ -18,6 +18,9 @@ struct GcInfo {
     uint32_t engines = 0, cus_per_array = 0, arrays_per_engine = 1, backends_per_engine = 4, texture_caches = 16;
     uint32_t vgprs = 0;  ///< of a SIMD
     uint32_t gs_threads = 32, gs_table = 32, primitive_buffer = 1792, parameter_cache = 2048, double_offchip_lds = 1;
+    /// Of chips with several XCCs, for KFD's list of caches. @source AMD CDNA3 white paper
+    uint32_t l1_per_array = 0, l1_kib = 32, sdp_interfaces = 16, cus_per_sqc = 2, instruction_kib = 64, scalar_kib = 16,
+             l2_kib = 4096;
     uint32_t wave_size = 64, waves_per_simd = 0, scratch_slots_per_cu = 0, lds_kib = 0;
 };
 GcInfo gc_info(const GpuShape& shape);

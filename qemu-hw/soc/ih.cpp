@@ -73,7 +73,7 @@ void InterruptHandler::raise(const Interrupt& interrupt) {
            uint32_t{interrupt.vmid & 0xfu} << 24 | (interrupt.mmhub ? 1u << 31 : 0);
     v[1] = lo32(clock);
     v[2] = hi32(clock) & 0xffff;
-    v[3] = interrupt.pasid;
+    v[3] = interrupt.pasid | uint32_t{interrupt.node} << 16;
     for (int i = 0; i < 4; ++i) v[4 + i] = interrupt.data[i];
     backlog_.push_back(v);
     flush();

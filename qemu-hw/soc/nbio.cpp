@@ -24,9 +24,26 @@ namespace doorbell_range = field::BIF_SDMA0_DOORBELL_RANGE;  ///< of all; dwords
 // A guest that walks the whole SMN space must not make us keep all of it.
 constexpr size_t kSmnRegisters = 65536;
 
+/// NBIF 7.9 has the ranges behind the SMN window, in this order. @source Linux 6.12 nbio_v7_9.c, nbio_7_9_0_offset.h
+/// DOORBELL0_CTRL_ENTRY_0 of segment 8
+constexpr uint32_t kDoorbellEntries = (ip_block(Chip::gfx942, "NBIF").base[8] + 0xcd00) * 4;
+struct DoorbellEntry {
+    using Offset = Bits<0, 10>;
+    using Size = Bits<10, 5>;
+};
+constexpr uint32_t kEntryRanges[] = {BIF_IH_DOORBELL_RANGE, BIF_SDMA0_DOORBELL_RANGE, BIF_SDMA1_DOORBELL_RANGE};
+
+/// PARTITION_MODE by the number of partitions. @source Linux 6.12 amdgpu_gfx.h enum amdgpu_gfx_partition
+uint32_t partition_mode(unsigned partitions, unsigned xccs) {
+    constexpr uint32_t kSpx = 0, kDpx = 1, kTpx = 2, kQpx = 3, kCpx = 4;
+    if (partitions == xccs) return kCpx;
+    return partitions == 1 ? kSpx : partitions == 2 ? kDpx : partitions == 3 ? kTpx : kQpx;
+}
+
 }  // namespace
 
-Nbio::Nbio(Env& env, RegisterFile& registers, BusMemory& bus) : env_(env), registers_(registers), bus_(bus) {
+Nbio::Nbio(Env& env, RegisterFile& registers, BusMemory& bus, Chip chip)
+    : env_(env), registers_(registers), bus_(bus), chip_(chip) {
     registers.attach(regs::Owner::Nbio, *this);
 }
 
@@ -34,6 +51,16 @@ void Nbio::reset() {
     smn_.clear();
     registers_.store(RCC_CONFIG_MEMSIZE, static_cast<uint32_t>(bus_.vram_bytes() >> 20));
     registers_.store(BIOS_SCRATCH + 7, 0x200);  // asic_init done
+    if (facts_of(chip_).xccs == 1) return;
+    // One revision older the driver takes the chip for gfx941. @source Linux 6.12 kfd_device.c kgd2kfd_probe()
+    registers_.store(RCC_DEV0_EPF0_STRAP0, field::RCC_DEV0_EPF0_STRAP0::STRAP_ATI_REV_ID_DEV0_F0::of(1));
+    registers_.store(BIF_BX_PF0_PARTITION_MEM_CAP, field::BIF_BX_PF0_PARTITION_MEM_CAP::NPS1_SUPPORT::of(1));
+    registers_.store(BIF_BX_PF0_PARTITION_MEM_STATUS, field::BIF_BX_PF0_PARTITION_MEM_STATUS::NPS_MODE::of(1));
+}
+
+void Nbio::set_partitions(unsigned count, unsigned xccs) {
+    registers_.store(BIF_BX_PF0_PARTITION_COMPUTE_STATUS,
+                     field::BIF_BX_PF0_PARTITION_COMPUTE_STATUS::PARTITION_MODE::of(partition_mode(count, xccs)));
 }
 
 /// A range is compared with bits 11:2 of the offset: it is there in every page of the aperture, so that processes have
@@ -84,11 +111,17 @@ void Nbio::write(uint32_t dw, uint32_t value) {
         }
         return;
     }
-    if (dw == PCIE_DATA2) {
-        const uint32_t index = registers_.stored(PCIE_INDEX2);
-        if (smn_.size() < kSmnRegisters || smn_.count(index)) smn_[index] = value;
-    }
+    // Those of other dies are not there.
+    if (dw == PCIE_DATA2 && registers_.stored(BIF_BX0_PCIE_INDEX2_HI) == 0) write_smn(registers_.stored(PCIE_INDEX2), value);
     // The rest are constants: writes have no effect.
+}
+
+void Nbio::write_smn(uint32_t address, uint32_t value) {
+    if (smn_.size() < kSmnRegisters || smn_.count(address)) smn_[address] = value;
+    const uint32_t entry = (address - kDoorbellEntries) / 4;
+    if (facts_of(chip_).xccs == 1 || address < kDoorbellEntries || entry >= std::size(kEntryRanges)) return;
+    registers_.store(kEntryRanges[entry], doorbell_range::OFFSET::of(DoorbellEntry::Offset::get(value)) |
+                                              doorbell_range::SIZE::of(DoorbellEntry::Size::get(value)));
 }
 
 void Nbio::visit(StateVisitor& v) { v.map("smn", smn_, kSmnRegisters); }

@@ -25,17 +25,20 @@ struct PspCommand {
     const char* name;
 };
 constexpr PspCommand kCommands[] = {
-    {1, "LOAD_TA"},     {2, "UNLOAD_TA"},    {3, "INVOKE_CMD"}, {4, "LOAD_ASD"},        {5, "SETUP_TMR"},   {6, "LOAD_IP_FW"},
-    {7, "DESTROY_TMR"}, {8, "SAVE_RESTORE"}, {9, "SETUP_VMR"},  {0x20, "AUTOLOAD_RLC"}, {0x21, "BOOT_CFG"},
+    {1, "LOAD_TA"},   {2, "UNLOAD_TA"},       {3, "INVOKE_CMD"},  {4, "LOAD_ASD"},
+    {5, "SETUP_TMR"}, {6, "LOAD_IP_FW"},      {7, "DESTROY_TMR"}, {8, "SAVE_RESTORE"},
+    {9, "SETUP_VMR"}, {0x20, "AUTOLOAD_RLC"}, {0x21, "BOOT_CFG"}, {0x27, "SRIOV_SPATIAL_PART"},
 };
 
+constexpr uint32_t kSpatialPartition = 0x27;
 constexpr uint32_t kFrameBytes = 64;
-constexpr uint32_t kCommandIdOffset = 8, kResponseOffset = 864;
+constexpr uint32_t kCommandIdOffset = 8, kArgumentOffset = 28, kResponseOffset = 864;
 
 }  // namespace
 
-Psp::Psp(Env& env, RegisterFile& registers, MemoryPort& mmhub, std::function<void()> reset)
-    : env_(env), registers_(registers), mmhub_(mmhub), reset_(std::move(reset)) {
+Psp::Psp(Env& env, RegisterFile& registers, MemoryPort& mmhub, std::function<void()> reset,
+         std::function<bool(uint32_t)> partition)
+    : env_(env), registers_(registers), mmhub_(mmhub), reset_(std::move(reset)), partition_(std::move(partition)) {
     registers.attach(regs::Owner::Psp, *this);
 }
 
@@ -96,6 +99,11 @@ void Psp::run_frame(uint64_t address) {
     mmhub_.read(0, command + kCommandIdOffset, &id, 4);
     bool known = false;
     for (const PspCommand& row : kCommands) known |= row.id == id;
+    if (id == kSpatialPartition) {
+        uint32_t count = 0;
+        mmhub_.read(0, command + kArgumentOffset, &count, 4);
+        known = partition_(count);
+    }
     if (!known) report(env_, Fault::PspCommand, fmt::format("ring command {:#x}", id));
     const uint32_t response[2] = {known ? 0u : 0xffff000au, 1};  // status, session id
     mmhub_.write(0, command + kResponseOffset, response, sizeof(response));

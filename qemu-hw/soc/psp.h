@@ -14,8 +14,10 @@ namespace lyra {
 
 class Psp : public RegisterBlock {
 public:
-    /// @param reset  mode-1 reset of the chip was asked for
-    Psp(Env& env, RegisterFile& registers, MemoryPort& mmhub, std::function<void()> reset);
+    /// @param reset      mode-1 reset of the chip was asked for
+    /// @param partition  so many compute partitions were asked for. @return false: the chip cannot be divided so
+    Psp(Env& env, RegisterFile& registers, MemoryPort& mmhub, std::function<void()> reset,
+        std::function<bool(uint32_t)> partition);
 
     uint32_t read(uint32_t dw) override;
     void write(uint32_t dw, uint32_t value) override;
@@ -32,6 +34,7 @@ private:
     RegisterFile& registers_;
     MemoryPort& mmhub_;
     std::function<void()> reset_;
+    std::function<bool(uint32_t)> partition_;
     uint32_t done_wptr_dw_ = 0;
     bool ring_on_ = false;
 };

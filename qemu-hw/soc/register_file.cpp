@@ -3,6 +3,7 @@
 #include "qemu-hw/soc/register_file.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -16,12 +17,44 @@ constexpr uint64_t kPollNs = 50'000'000;
 
 }  // namespace
 
-RegisterFile::RegisterFile(Env& env)
+RegisterFile::RegisterFile(Env& env, Chip chip)
     : env_(env), storage_(kRegisterCount), owner_(kRegisterCount), touched_(kRegisterCount), poll_reported_(kRegisterCount) {
     for (const regs::Row& row : regs::kRows) std::fill_n(owner_.begin() + row.dw, row.count, row.owner);
+    const auto each_move = [chip](auto f) {
+        for (const regs::Move& move : regs::kMoves)
+            if ((move.chips & only(chip)) != 0) f(move);
+    };
+    each_move([&](const regs::Move& move) {
+        if (place_.empty())
+            for (uint32_t dw = 0; dw < kRegisterCount; ++dw) place_.push_back(dw);
+        std::fill_n(place_.begin() + move.to, move.count, kNowhere);
+    });
+    each_move([&](const regs::Move& move) { std::iota(&place_[move.first], &place_[move.first] + move.count, move.to); });
+}
+
+uint32_t RegisterFile::on_chip(uint32_t dw) const {
+    const auto found = std::find(place_.begin(), place_.end(), dw);
+    return found == place_.end() ? dw : static_cast<uint32_t>(found - place_.begin());
+}
+
+RegisterFile::Place RegisterFile::place(uint32_t dw) {
+    const uint32_t xcc = dw / regs::kXccStride, local = dw % regs::kXccStride;
+    if (xcc != 0 && xcc <= xccs_.size() && regs::in_xcc(local)) return {xccs_[xcc - 1], place_.empty() ? local : place_[local]};
+    return {this, place_.empty() || dw >= kRegisterCount ? dw : place_[dw]};
 }
 
 uint32_t RegisterFile::read(uint32_t dw) {
+    const Place at = place(dw);
+    return at.file->read_here(at.dw);
+}
+
+void RegisterFile::write(uint32_t dw, uint32_t value) {
+    const Place at = place(dw);
+    at.file->write_here(at.dw, value);
+}
+
+uint32_t RegisterFile::read_here(uint32_t dw) {
+    if (dw == kNowhere) return 0;
     if (dw >= kRegisterCount) {
         report(env_, Fault::RegisterRange, fmt::format("read of {:#x}", uint64_t{dw} * 4));
         return ~0u;
@@ -30,7 +63,8 @@ uint32_t RegisterFile::read(uint32_t dw) {
     return block ? block->read(dw) : storage_[dw];
 }
 
-void RegisterFile::write(uint32_t dw, uint32_t value) {
+void RegisterFile::write_here(uint32_t dw, uint32_t value) {
+    if (dw == kNowhere) return;
     if (dw >= kRegisterCount) {
         report(env_, Fault::RegisterRange, fmt::format("write of {:#x}", uint64_t{dw} * 4));
         return;
@@ -44,18 +78,20 @@ void RegisterFile::write(uint32_t dw, uint32_t value) {
 uint32_t RegisterFile::guest_read(uint32_t dw) {
     env_.stats.add(Stat::mmio_reads);
     if (is_silent(dw, false)) return ~0u;
-    note_touch(dw, false);
-    const uint32_t value = read(dw);
-    watch_poll(dw, value);
+    const Place at = place(dw);
+    at.file->note_touch(at.dw, false);
+    const uint32_t value = at.file->read_here(at.dw);
+    at.file->watch_poll(at.dw, value);
     return value;
 }
 
 void RegisterFile::guest_write(uint32_t dw, uint32_t value) {
     env_.stats.add(Stat::mmio_writes);
     if (is_silent(dw, true)) return;
-    note_touch(dw, true);
-    polled_dw_ = ~0u;
-    write(dw, value);
+    const Place at = place(dw);
+    at.file->note_touch(at.dw, true);
+    at.file->polled_dw_ = ~0u;
+    at.file->write_here(at.dw, value);
 }
 
 bool RegisterFile::is_silent(uint32_t dw, bool write) {

@@ -26,7 +26,12 @@ public:
 
 class RegisterFile {
 public:
-    explicit RegisterFile(Env& env);
+    /// @param chip  where it has registers elsewhere, dw is as on this chip for read(), write() and the guest, and as in
+    ///              facts/registers.h for everything else
+    explicit RegisterFile(Env& env, Chip chip = Chip::gfx900);
+
+    /// The registers of another XCC, which has a file of its own. Its numbers there are those of the first XCC.
+    void add_xcc(RegisterFile& file) { xccs_.push_back(&file); }
 
     /// Route the registers that facts/registers.h gives to an owner to this block. Without one they are plain storage, as are
     /// those that nobody owns.
@@ -52,15 +57,29 @@ public:
     /// What was touched, and how often, is left out: it is what the log is about.
     void visit(StateVisitor& v);
 
+    /// The number on this chip of a register of facts/registers.h.
+    uint32_t on_chip(uint32_t dw) const;
+
     /// "CP_HQD_ACTIVE (0xc91c)", or "0x12345" for a register without a row.
     static std::string name(uint32_t dw);
 
 private:
+    /// dw of facts/registers.h; kNowhere: the chip has no such register.
+    struct Place {
+        RegisterFile* file;
+        uint32_t dw;
+    };
+    static constexpr uint32_t kNowhere = ~0u;
+    Place place(uint32_t dw);
+    uint32_t read_here(uint32_t dw);
+    void write_here(uint32_t dw, uint32_t value);
     bool is_silent(uint32_t dw, bool write);
     void note_touch(uint32_t dw, bool write);
     void watch_poll(uint32_t dw, uint32_t value);
 
     Env& env_;
+    std::vector<RegisterFile*> xccs_;  ///< from the second on
+    std::vector<uint32_t> place_;  ///< by number on the chip; empty: the same everywhere
     std::vector<uint32_t> storage_;
     std::vector<regs::Owner> owner_;
     std::array<RegisterBlock*, regs::kOwners> blocks_{};  ///< by owner; nullptr: storage

@@ -3,7 +3,9 @@
 #include "qemu-hw/soc/soc.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -26,57 +28,73 @@ constexpr uint32_t kSdmaSpan = 0x300;
 }  // namespace
 
 Soc::Soc(Env& env, const GpuShape& shape, uint8_t* vram, uint64_t vram_bytes)
-    : env_(env), shape_(shape), registers_(env), bus_(env, vram, vram_bytes), ih_(env, registers_, bus_),
-      gfxhub_(
-          env, registers_, bus_, kGfxHub, [this](const Interrupt& i) { interrupt(i); },
-          [this](uint32_t vmid, bool mm) { return ih_.pasid_of(vmid, mm); },
-          [this](uint32_t vmid) { return grbm_.vmid_state(vmid).retry(); }),
+    : env_(env), shape_(shape), registers_(env, shape.chip), bus_(env, vram, vram_bytes), ih_(env, registers_, bus_),
       mmhub_(
           env, registers_, bus_, kMmHub, [this](const Interrupt& i) { interrupt(i); },
           [this](uint32_t vmid, bool mm) { return ih_.pasid_of(vmid, mm); }, [](uint32_t) { return true; }),
-      l2_(env, gfxhub_, kWaves), nbio_(env, registers_, bus_), hdp_(env, registers_, bus_), grbm_(env, registers_, shape),
-      psp_(env, registers_, mmhub_, [this] { mode1_reset(); }),
-      smu_(env, registers_, nbio_, mmhub_, [this] { return cp_.dispatcher().activity(); }),
+      nbio_(env, registers_, bus_, shape.chip), hdp_(env, registers_, bus_),
+      psp_(
+          env, registers_, mmhub_, [this] { mode1_reset(); }, [this](uint32_t count) { return set_partitions(count); }),
+      smu_(env, registers_, nbio_, mmhub_, [this] { return xcc(0).cp().dispatcher().activity(); }),
       notify_(registers_, [this](const Interrupt& i) { interrupt(i); }), counters_(registers_, env.stats),
-      sdma0_(env, *this, 0, shape.chip), sdma1_(env, *this, 1, shape.chip), cp_(env, *this, shape, sdma0_, sdma1_),
-      doorbells_(LYRA_DOORBELL_BAR_BYTES / 8) {
+      sdma0_(env, *this, 0, shape.chip), sdma1_(env, *this, 1, shape.chip), doorbells_(LYRA_DOORBELL_BAR_BYTES / 8) {
     env_.vram = vram;
     env_.vram_bytes = vram_bytes;
-    for (const regs::Owner owner : {regs::Owner::Cp, regs::Owner::Sdma0, regs::Owner::Sdma1}) registers_.attach(owner, *this);
+    for (const regs::Owner owner : {regs::Owner::Sdma0, regs::Owner::Sdma1}) registers_.attach(owner, *this);
+    // The first has the engines of all: it schedules for all when there is one partition. No other one leads more than itself.
+    static_assert(kMaxXccs <= 2);
+    for (unsigned n = 0; n < shape.xccs; ++n) {
+        GpuShape engines = shape;
+        if (n != 0) {
+            engines.xccs = 1;
+            xcc_registers_.push_back(std::make_unique<RegisterFile>(env, shape.chip));
+            registers_.add_xcc(*xcc_registers_.back());
+        }
+        xccs_.push_back(
+            std::make_unique<Xcc>(env, *this, n, engines, n == 0 ? registers_ : *xcc_registers_.back(), bus_, sdma0_, sdma1_));
+    }
     bus_.set_target(this);
-    gfxhub_.set_heavyweight([this] { l2_.invalidate(); });
     reset();
+}
+
+/// @return false: the XCCs cannot be divided so
+bool Soc::set_partitions(uint32_t count) {
+    const unsigned all = shape_.xccs;
+    if (count == 0 || all % count != 0) return false;
+    partitions_ = count;
+    for (unsigned n = 0; n < all; ++n) {
+        Partition partition;
+        partition.xccs = all / count;
+        partition.xcc = n % partition.xccs;
+        partition.sdma_engines = std::max(2u / count, 1u);
+        partition.first_sdma = n / partition.xccs * partition.sdma_engines;
+        xcc(n).set_partition(partition);
+    }
+    if (all > 1) nbio_.set_partitions(count, all);
+    return true;
 }
 
 uint32_t Soc::read(uint32_t dw) {
     uint32_t value = 0;
     if (dw - regs::kSdmaBase[0] < kSdmaSpan) {
         if (sdma0_.read_register(dw - regs::kSdmaBase[0], value)) return value;
-    } else if (dw - regs::kSdmaBase[1] < kSdmaSpan) {
-        if (sdma1_.read_register(dw - regs::kSdmaBase[1], value)) return value;
-    } else if (cp_.read_register(dw, grbm_.select(), value)) {
+    } else if (sdma1_.read_register(dw - regs::kSdmaBase[1], value)) {
         return value;
     }
     return registers_.stored(dw);
 }
 
 void Soc::write(uint32_t dw, uint32_t value) {
-    bool taken;
-    if (dw - regs::kSdmaBase[0] < kSdmaSpan)
-        taken = sdma0_.write_register(dw - regs::kSdmaBase[0], value);
-    else if (dw - regs::kSdmaBase[1] < kSdmaSpan)
-        taken = sdma1_.write_register(dw - regs::kSdmaBase[1], value);
-    else
-        taken = cp_.write_register(dw, grbm_.select(), value);
+    const bool taken = dw - regs::kSdmaBase[0] < kSdmaSpan ? sdma0_.write_register(dw - regs::kSdmaBase[0], value)
+                                                           : sdma1_.write_register(dw - regs::kSdmaBase[1], value);
     if (!taken) registers_.store(dw, value);
 }
 
 void Soc::set_fb_location() {
     const uint32_t top = kFbBase + static_cast<uint32_t>(bus_.vram_bytes() >> 24) - 1;
-    for (const regs::Hub* hub : {&regs::kGfxHub, &regs::kMmHub}) {
-        registers_.store(hub->MC_VM_FB_LOCATION_BASE, kFbBase);
-        registers_.store(hub->MC_VM_FB_LOCATION_TOP, top);
-    }
+    registers_.store(regs::kMmHub.MC_VM_FB_LOCATION_BASE, kFbBase);
+    registers_.store(regs::kMmHub.MC_VM_FB_LOCATION_TOP, top);
+    for (const auto& xcc : xccs_) xcc->set_fb_location(kFbBase, top);
 }
 
 void Soc::write_discovery_table() {
@@ -87,20 +105,19 @@ void Soc::write_discovery_table() {
 void Soc::reset() {
     env_.stats.add(Stat::resets);
     registers_.reset();
-    cp_.reset();
+    for (const auto& registers : xcc_registers_) registers->reset();
+    for (const auto& xcc : xccs_) xcc->reset();
     sdma0_.reset();
     sdma1_.reset();
-    gfxhub_.reset();
     mmhub_.reset();
-    l2_.reset();
     hdp_.reset();
     ih_.reset();
     psp_.reset();
     nbio_.reset();
     smu_.reset();
     notify_.reset();
-    grbm_.reset();
     set_fb_location();
+    set_partitions(1);
     write_discovery_table();
     std::fill(doorbells_.begin(), doorbells_.end(), 0);
 }
@@ -109,18 +126,22 @@ void Soc::visit(StateVisitor& v) {
     v("env", env_);
     v("registers", registers_);
     v("ih", ih_);
-    v("gfxhub", gfxhub_);
     v("mmhub", mmhub_);
-    v("l2", l2_);
     v("nbio", nbio_);
     v("hdp", hdp_);
-    v("grbm", grbm_);
     v("psp", psp_);
     v("smu", smu_);
     v("notify", notify_);
     v("sdma0", sdma0_);
     v("sdma1", sdma1_);
-    v("cp", cp_);
+    v("partitions", partitions_, shape_.xccs);
+    if (v.loads()) v.require(set_partitions(partitions_), "XCCs that cannot be divided so");
+    for (size_t n = 0; n < xccs_.size(); ++n) {
+        v.begin(fmt::format("xcc{}", n).c_str());
+        if (n != 0) v("registers", *xcc_registers_[n - 1]);
+        xccs_[n]->visit(v);
+        v.end();
+    }
     v.begin("doorbells");
     v.sparse("last", doorbells_.data(), doorbells_.size() * sizeof(uint64_t));
     v.end();
@@ -140,14 +161,18 @@ void Soc::mode1_reset() {
     registers_.silence(env_.now_ns() + kMode1ResetNs);
 }
 
-// Stores of the host that have waited for so long would hit whoever gets the memory of a process that is gone.
-void Soc::queue_left() {
-    l2_.invalidate();
-    hdp_.drain();
+void Soc::wake() {
+    for (const auto& xcc : xccs_) xcc->cp().wake();
+}
+
+void Soc::trace_queues(Tracer& tracer) {
+    for (const auto& xcc : xccs_) xcc->cp().trace_queues(tracer);
 }
 
 uint64_t Soc::run_until(uint64_t ns) {
-    const uint64_t next = cp_.run_until(ns);
+    std::array<CommandProcessor*, kMaxXccs> all{};
+    for (size_t n = 0; n < xccs_.size(); ++n) all[n] = &xccs_[n]->cp();
+    const uint64_t next = CommandProcessor::run_until(std::span(all).first(xccs_.size()), ns);
     if (env_.clock.ns() >= ih_.arrives_ns()) ih_.deliver();
     hdp_.age();
     return std::min({next, ih_.arrives_ns(), hdp_.leaves_ns()});
@@ -155,7 +180,8 @@ uint64_t Soc::run_until(uint64_t ns) {
 
 // What the L2 holds of memory that goes has to reach it before.
 void Soc::set_ram_map(std::vector<RamRange> ranges) {
-    if (env_.strict.l2) l2_.invalidate();
+    if (env_.strict.l2)
+        for (const auto& xcc : xccs_) xcc->invalidate_l2();
     bus_.set_ram_map(std::move(ranges));
 }
 
@@ -166,7 +192,8 @@ void Soc::set_bus_master(bool enabled) {
 
 RunState Soc::run(uint64_t instruction_budget) {
     hdp_.age();
-    RunState state = cp_.run(instruction_budget);
+    RunState state = RunState::Idle;
+    for (const auto& xcc : xccs_) state = busier(state, xcc->cp().run(instruction_budget));
     state = busier(state, sdma0_.run());
     return busier(state, sdma1_.run());
 }
@@ -193,12 +220,16 @@ void Soc::doorbell_write(uint64_t offset, uint64_t value, unsigned size) {
         case DoorbellTarget::Ih: taken = ih_.doorbell(static_cast<uint32_t>(offset), lo32(value)); break;
         case DoorbellTarget::Sdma0: taken = sdma0_.doorbell(slot, last); break;
         case DoorbellTarget::Sdma1: taken = sdma1_.doorbell(slot, last); break;
-        case DoorbellTarget::Cp: taken = cp_.doorbell(slot, last); break;
+        // One doorbell rings the queues of all XCCs that have it.
+        case DoorbellTarget::Cp:
+            for (const auto& xcc : xccs_) taken |= xcc->cp().doorbell(slot, last);
+            break;
         case DoorbellTarget::Video:
         case DoorbellTarget::Nowhere: break;
     }
     if (!taken) env_.stats.add(Fault::DoorbellUnmatched);
-    if ((target == DoorbellTarget::Cp || !taken) && !cp_.kernel_doorbell(slot)) notify_.rung(slot);
+    const auto is_kernels = [slot](const auto& xcc) { return xcc->cp().kernel_doorbell(slot); };
+    if ((target == DoorbellTarget::Cp || !taken) && std::none_of(xccs_.begin(), xccs_.end(), is_kernels)) notify_.rung(slot);
 }
 
 uint64_t Soc::doorbell_read(uint64_t offset, unsigned size) const {
@@ -209,38 +240,15 @@ uint64_t Soc::doorbell_read(uint64_t offset, unsigned size) const {
 
 void Soc::interrupt(const Interrupt& interrupt) { ih_.raise(interrupt); }
 
-void Soc::bind_process(uint32_t vmid, const ProcessBinding& binding) {
-    vmid &= 0xf;
-    env_.stats.add(Stat::processes_mapped);
-    gfxhub_.set_page_table_base(vmid, binding.page_table_base);
+void Soc::bind(uint32_t vmid, const ProcessBinding& binding) {
     mmhub_.set_page_table_base(vmid, binding.page_table_base);
-    grbm_.bind(vmid, binding);
     ih_.set_pasid(vmid, binding.pasid);
-    cp_.bind_debug(vmid, binding);
     registers_.store(regs::ATHUB::ATC_VMID_PASID_MAPPING + vmid, binding.pasid | kAtcValid);
 }
 
 void Soc::release_vmid(uint32_t vmid) {
     const uint32_t dw = regs::ATHUB::ATC_VMID_PASID_MAPPING + (vmid & 0xf);
     registers_.store(dw, registers_.stored(dw) & ~kAtcValid);
-}
-
-VmidState Soc::vmid_state(uint32_t vmid) {
-    VmidState state = grbm_.vmid_state(vmid);
-    state.pasid = ih_.pasid_of(vmid, false);
-    return state;
-}
-
-void Soc::invalidate_tlb(uint32_t vmid_mask, bool all_hubs) {
-    gfxhub_.invalidate(vmid_mask);
-    if (all_hubs) mmhub_.invalidate(vmid_mask);
-}
-
-void Soc::invalidate_tlb_pasid(uint16_t pasid, bool all_hubs) {
-    uint32_t mask = 0;
-    for (uint32_t vmid = 1; vmid < kVmids; ++vmid)
-        if (registers_.stored(regs::ATHUB::ATC_VMID_PASID_MAPPING + vmid) == (pasid | kAtcValid)) mask |= 1u << vmid;
-    if (mask) invalidate_tlb(mask, all_hubs);
 }
 
 uint64_t Soc::bar_read(unsigned bar, uint64_t offset, unsigned size) {
@@ -252,7 +260,8 @@ uint64_t Soc::bar_read(unsigned bar, uint64_t offset, unsigned size) {
 // A user process may map the HDP flush page of BAR5; nothing else there may be written from a queue.
 void Soc::bar_write(unsigned bar, uint64_t offset, uint64_t value, unsigned size) {
     if (bar == 2) return doorbell_write(offset, value, size);
-    if (offset / 4 >= regs::NBIO::REMAPPED_HDP_MEM_FLUSH) return hdp_.flush();
+    const uint64_t page = registers_.on_chip(regs::NBIO::REMAPPED_HDP_MEM_FLUSH) * uint64_t{4} & ~(kPageBytes - 1);
+    if (offset - page < kPageBytes) return hdp_.flush();
     report(env_, Fault::RegisterRange, fmt::format("GPU write of register {:#x}", offset));
 }
 

@@ -35,7 +35,7 @@ struct TestChip {
         const uint64_t entry = address | kRw | PteBits::kSystem;
         std::memcpy(vram.data() + kTable + kPage / kPageBytes * 8, &entry, sizeof entry);
     }
-    void store(uint32_t value) { EXPECT_EQ(soc->wave_memory().write(kVmid, kPage, &value, sizeof value), Fault::None); }
+    void store(uint32_t value) { EXPECT_EQ(soc->xcc(0).wave_memory().write(kVmid, kPage, &value, sizeof value), Fault::None); }
     uint32_t in_ram(size_t offset = 0) const {
         uint32_t value;
         std::memcpy(&value, ram.data() + offset, sizeof value);
@@ -97,10 +97,10 @@ TEST(SocState, LinesOfTheL2StayDirty) {
     ASSERT_EQ(from.in_ram(), 0u);
     to.become(from);
     uint32_t seen = 0;
-    EXPECT_EQ(to.soc->wave_memory().read(kVmid, kPage, &seen, sizeof seen), Fault::None);
+    EXPECT_EQ(to.soc->xcc(0).wave_memory().read(kVmid, kPage, &seen, sizeof seen), Fault::None);
     EXPECT_EQ(seen, 77u);
     EXPECT_EQ(to.in_ram(), 0u);
-    to.soc->write_back_l2();
+    to.soc->xcc(0).write_back_l2();
     EXPECT_EQ(to.in_ram(), 77u);
 }
 
@@ -112,7 +112,7 @@ TEST(SocState, LinesOfTheL2ReachRamThatIsTakenAway) {
     chip.soc->set_ram_map({});
     EXPECT_EQ(chip.in_ram(), 78u);
     std::fill(chip.ram.begin(), chip.ram.end(), 0);
-    chip.soc->write_back_l2();
+    chip.soc->xcc(0).write_back_l2();
     EXPECT_EQ(chip.in_ram(), 0u);
 }
 
@@ -123,12 +123,12 @@ TEST(SocState, TranslationsThatWereNotInvalidatedStay) {
     from.put(kRamBus + kPageBytes);  // without an invalidation
     to.become(from);
     to.store(79);
-    to.soc->write_back_l2();
+    to.soc->xcc(0).write_back_l2();
     EXPECT_EQ(to.in_ram(), 79u);
     EXPECT_EQ(to.in_ram(kPageBytes), 0u);
     to.soc->invalidate_tlb(1u << kVmid, true);
     to.store(80);
-    to.soc->write_back_l2();
+    to.soc->xcc(0).write_back_l2();
     EXPECT_EQ(to.in_ram(kPageBytes), 80u);
 }
 

@@ -71,7 +71,7 @@ def read_tables(root):
     once, numbers = Once(), {}
     folder = os.path.join(root, "facts/registers")
     for name in sorted(os.listdir(folder)):
-        if name == "fields.def":
+        if name in ("fields.def", "moves.def"):
             continue
         for _, block, register, offset in registers.rows(os.path.join(folder, name)):
             place = f"facts/registers/{name} {block}.{register}"

@@ -16,7 +16,7 @@ import tree
 
 # Files of others: the Linux kernel, LLVM, ROCm, QEMU.
 FOREIGN = re.compile(
-    r"(amd|amdgpu|amdkfd|asic_reg|athub|atom|autoconf|cik|cikd|gc_|gfx|gfxhub|gmc|hdp_|hsa|hw/pci/|inc/pmfw_if|include/|ivsrcid|"
+    r"(amd|amdgpu|amdkfd|aqua_vanjaram|asic_reg|athub|atom|autoconf|cik|cikd|gc_|gfx|gfxhub|gmc|hdp_|hsa|hw/pci/|inc/pmfw_if|include/|ivsrcid|"
     r"kfd_|mmhub|mp_|nbio|osssys|psp_|rocblas-|sdma|smu|soc15|swsmu|v9_structs|vega10)\w*[\w./-]*\.[ch]$"
     r"|(Utils/)?(SI|AMDGPU|[A-Z]+\d?P?Instructions)\w*\.(cpp|h|td)$"
     r"|drivers/gpu/drm/[\w/]+\.[ch]$"

@@ -13,8 +13,8 @@ import sys
 # Header of a block, the bases of its IP in dwords, as qemu-hw/soc/discovery.cpp gives them to the driver, and the header of a
 # later version that has what the first one lacks.
 BLOCKS = {
-    "NBIO": ("nbio/nbio_7_4", [0, 0x14, 0xd20, 0x10400]),
-    "GC": ("gc/gc_9_0", [0x2000, 0xa000], "gc/gc_9_4_2"),
+    "NBIO": ("nbio/nbio_7_4", [0, 0x14, 0xd20, 0x10400], "nbio/nbio_7_9_0"),
+    "GC": ("gc/gc_9_0", [0x2000, 0xa000], "gc/gc_9_4_2", "gc/gc_9_4_3"),
     "MMHUB": ("mmhub/mmhub_1_0", [0x1a000]),
     "ATHUB": ("athub/athub_1_0", [0xc20]),
     "HDP": ("hdp/hdp_4_0", [0xf20]),
@@ -24,6 +24,17 @@ BLOCKS = {
     "MP0": ("mp/mp_11_0", [0x16000]),
     "MP1": ("mp/mp_11_0", [0x16000]),
     "SMUIO": ("smuio/smuio_11_0_0", [0x16800, 0x16a00], "smuio/smuio_13_0_2"),
+}
+# The same for chips with rows in moves.def, whose registers have to be where these headers have them.
+MOVED = {
+    "gfx942": {
+        "NBIO": ("nbio/nbio_7_9_0", [0, 0x14, 0xd20, 0x10400]),
+        "GC": ("gc/gc_9_4_3", [0x2000, 0xa000]),
+        "MMHUB": ("mmhub/mmhub_1_0", [0x14000]),
+        "SDMA0": ("sdma/sdma_4_4_2", [0x1260]),
+        "SDMA1": ("sdma/sdma_4_4_2", [0x1860]),
+        "SMUIO": ("smuio/smuio_13_0_3", [0x16800, 0x16a00]),
+    },
 }
 # Rows that no header has, with the reason.
 WITHOUT = {
@@ -43,9 +54,9 @@ def text_of(linux, name):
         return file.read()
 
 
-def header(linux, block):
+def header(linux, block, blocks=None):
     """Byte offsets in BAR5 by name."""
-    first, bases, *later = BLOCKS[block]
+    first, bases, *later = (blocks or BLOCKS)[block]
     offsets = {}
     for name in [first] + later:
         values = {match[1]: int(match[2], 0) for match in DEFINE.finditer(text_of(linux, name + "_offset.h"))}
@@ -98,6 +109,36 @@ def rows(path):
                 sys.exit(f"{path}: a row that this script does not know: {line.strip()}")
 
 
+def moves(path):
+    """(chip, first byte offset there, bytes, byte offset in the other tables) of each row."""
+    with open(path, encoding="utf-8") as file:
+        for kind, inside in (match.groups() for match in map(ROW.match, file) if match):
+            chip, *cells = [cell.strip() for cell in inside.split(",")]
+            first, count, to = [int(cell, 0) for cell in cells]
+            for base in [0x1260, 0x1860] if kind == "SDMA_MOVE" else [0]:
+                yield re.sub(r".*::(\w+)\)", r"\1", chip), (base + first) * 4, count * 4, (base + to) * 4
+
+
+def move_problems(linux, folder, registers):
+    """@param registers  (block, name in the header, byte offset). @return number compared, lines"""
+    rows_of = list(moves(os.path.join(folder, "moves.def")))
+    compared, problems = 0, []
+    for chip, blocks in MOVED.items():
+        headers = {block: header(linux, block, blocks) for block in blocks}
+        for block, register, offset in registers:
+            # One header for both engines; an offset is a register's only when its name is, too.
+            name = re.sub(r"^SDMA[01]_", "SDMA_", register)
+            known = headers.get(block, {}).get(name)
+            if known is None:
+                continue
+            here = [first + offset - to for of, first, count, to in rows_of if of == chip and to <= offset < to + count]
+            compared += 1
+            if known != (here[0] if here else offset):
+                ours = here[0] if here else offset
+                problems.append(f"moves.def: {chip}: {block} {register} is at {ours:#x}; in Linux's headers: {known:#x}")
+    return compared, problems
+
+
 def field_rows(path):
     """Register -> [(field, low bit, width)], with LIKE applied."""
     fields = {}
@@ -134,27 +175,30 @@ def main():
     tree, linux = sys.argv[1:]
     headers = {block: header(linux, block) for block in BLOCKS}
     folder = os.path.join(tree, "facts/registers")
-    compared, problems, places = 0, [], {}
+    compared, problems, places, registers = 0, [], {}, []
     for name in sorted(os.listdir(folder)):
-        if name == "fields.def":
+        if name in ("fields.def", "moves.def"):
             continue
         for key, block, register, offset in rows(os.path.join(folder, name)):
             if block == "LYRA" or register in WITHOUT:
                 continue
             compared += 1
             places.setdefault(key, []).append((block, register))
+            registers.append((block, register, offset))
             known = headers[block].get(register)
             if known != offset:
                 theirs = "no such register" if known is None else f"{known:#x}"
                 problems.append(f"{name}: {block} {register} is at {offset:#x}; in Linux's headers: {theirs}")
     fields, more = field_problems(linux, field_rows(os.path.join(folder, "fields.def")), places)
     problems += more
+    moved, more = move_problems(linux, folder, registers)
+    problems += more
     for problem in problems:
         print(problem)
-    if compared < 900 or fields < 600:
+    if compared < 900 or fields < 600 or moved < 900:
         problems.append("rows")
         print("that are too few")
-    print(f"{compared} registers and {fields} fields compared, {len(problems)} differ")
+    print(f"{compared} registers and {fields} fields compared, {moved} of other chips, {len(problems)} differ")
     sys.exit(1 if problems else 0)
 
 

@@ -153,7 +153,7 @@ stage_root() (
         cp -a "$work/firmware/usr/lib/firmware/amdgpu/vega10_$name.bin" usr/lib/firmware/amdgpu/
     done
     for name in vega12_sdma vega12_sdma1 vega20_sos vega20_asd vega20_ta \
-        aldebaran_mec aldebaran_mec2 aldebaran_rlc; do
+        aldebaran_mec aldebaran_mec2 aldebaran_rlc gc_9_4_3_mec gc_9_4_3_rlc sdma_4_4_2; do
         cp -a "$work/firmware/usr/lib/firmware/amdgpu/$name.bin" usr/lib/firmware/amdgpu/
     done
 )

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+// A compute partition of two XCCs: how groups are dealt, a save area and a descriptor for each, and the one that follows.
+#include "cp-firmware-model/testing/waves_bench.h"
+
+namespace lyra {
+namespace {
+
+using testing::TestRing;
+using testing::Words;
+
+constexpr uint32_t kStride = 0x4000;  ///< from one copy of a descriptor to the next
+constexpr unsigned kEngines = 2, kGroups = 6;
+
+GpuShape two_xccs() {
+    GpuShape shape = testing::test_shape(kEngines, 2);
+    shape.xccs = 2;
+    return shape;
+}
+
+/// Waves that end when their data is not 0.
+constexpr const char* kWait = R"(
+wait:
+  s_load_dword s8, s[0:1], 0x0
+  s_waitcnt lgkmcnt(0)
+  s_dcache_inv
+  s_cmp_eq_u32 s8, 0
+  s_cbranch_scc1 wait
+  s_endpgm
+)";
+
+struct TwoXccs : testing::WavesBench {
+    TwoXccs() : WavesBench(two_xccs()) {
+        Partition partition;
+        partition.xccs = 2;
+        cp.set_partition(partition);
+        rsrc2_more = 1 << 7;  // TGID_X_EN
+    }
+    uint64_t copy_of(const TestRing& ring, unsigned xcc) { return ring.mqd + xcc * kStride; }
+    uint32_t mqd(const TestRing& ring, unsigned xcc, unsigned dword) { return word(copy_of(ring, xcc) + 4 * dword); }
+    /// A queue with a copy of its descriptor for each XCC, as the driver makes it. @param first  the XCC that gets group 0
+    TestRing two_copies(bool dealt, unsigned first) {
+        TestRing ring = save_ring(0);
+        bus.memory.map(ring.mqd, 2 * kStride);
+        const uint64_t area = kArea + 0x1000000;
+        bus.memory.map(area, sizes.total());
+        Words words(512);
+        for (unsigned n = 0; n < words.size(); ++n) words[n] = word(ring.mqd + 4 * n);
+        words[226] = kStride;
+        words[225] = dealt ? 0 : first;
+        words[41] = dealt;
+        words[39] = dealt ? first : 0;  // of two
+        put_words(ring.mqd, words);
+        words[39] = dealt ? 1 - first : 0;
+        words[171] = lo32(area);
+        words[172] = hi32(area);
+        put_words(ring.mqd + kStride, words);
+        return ring;
+    }
+    void start(TestRing& ring) {
+        ASSERT_TRUE(program(0, kWait));
+        run_list({process(0x8001), map_queue(ring)});
+        settle(20);
+        submit_grid(ring, 0, kGroups, 0);
+        for (unsigned n = 0; n < 200 && cp.dispatcher().waves_live_total() != kGroups; ++n) cp.run(500);
+        ASSERT_EQ(cp.dispatcher().waves_live_total(), kGroups);
+    }
+    /// Groups by the XCC that they are on.
+    std::array<std::set<uint32_t>, 2> groups() {
+        std::array<std::set<uint32_t>, 2> found;
+        for (unsigned cu = 0; cu < cp.dispatcher().shape().cus(); ++cu) {
+            for (unsigned slot = 0; slot < gcn::kWaveSlots; ++slot) {
+                const gcn::Wave& wave = cp.dispatcher().cu(cu).wave(slot);
+                if (wave.state == gcn::WaveState::Free || wave.state == gcn::WaveState::Ended) continue;
+                EXPECT_EQ(wave.xcc, cu / (kEngines * 2));
+                EXPECT_LT(wave.hw_id >> 13 & 3, kEngines);  // SE_ID counts within the XCC
+                found[wave.xcc].insert(wave.sgpr[4]);  // its work-group, behind four user SGPRs
+            }
+        }
+        return found;
+    }
+    void end(TestRing& ring) {
+        bus.memory.put<uint32_t>(kData, 1);
+        finish(ring);
+    }
+};
+
+TEST_F(TwoXccs, GroupsAreDealtInTurn) {
+    ASSERT_READY();
+    TestRing ring = two_copies(true, 0);
+    start(ring);
+    EXPECT_EQ(groups()[0], (std::set<uint32_t>{0, 2, 4}));
+    EXPECT_EQ(groups()[1], (std::set<uint32_t>{1, 3, 5}));
+    end(ring);
+}
+
+TEST_F(TwoXccs, TheDescriptorSaysWhichXccIsFirst) {
+    ASSERT_READY();
+    TestRing ring = two_copies(true, 1);
+    start(ring);
+    EXPECT_EQ(groups()[1], (std::set<uint32_t>{0, 2, 4}));
+    end(ring);
+}
+
+TEST_F(TwoXccs, APm4QueueHasOneXcc) {
+    ASSERT_READY();
+    TestRing ring = two_copies(false, 1);
+    start(ring);
+    EXPECT_EQ(groups()[0].size(), 0u);
+    EXPECT_EQ(groups()[1].size(), kGroups);
+    end(ring);
+}
+
+TEST_F(TwoXccs, TheCuMaskOfEachXccIsInItsCopy) {
+    ASSERT_READY();
+    TestRing ring = two_copies(true, 0);
+    for (const unsigned dword : {23, 24}) bus.memory.put<uint32_t>(copy_of(ring, 1) + 4 * dword, 2);
+    start(ring);
+    for (unsigned cu = 0; cu < cp.dispatcher().shape().cus(); ++cu) {
+        if (cu < kEngines * 2 || cu % 2 == 1) continue;
+        EXPECT_EQ(cp.dispatcher().cu(cu).waves_live(), 0u) << cu;
+    }
+    end(ring);
+}
+
+TEST_F(TwoXccs, EachXccSavesIntoItsOwnArea) {
+    ASSERT_READY();
+    TestRing ring = two_copies(true, 0);
+    start(ring);
+    const auto before = groups();
+    unmap();
+    EXPECT_EQ(env.stats.get(Stat::waves_saved), kGroups);
+    for (unsigned xcc = 0; xcc < 2; ++xcc) {
+        EXPECT_LT(mqd(ring, xcc, 174), mqd(ring, xcc, 175)) << xcc;  // CNTL_STACK_OFFSET
+        EXPECT_GT(mqd(ring, xcc, 176), mqd(ring, xcc, 175)) << xcc;  // WG_STATE_OFFSET
+    }
+    run_list({process(0x8001), map_queue(ring)});
+    for (unsigned n = 0; n < 200 && env.stats.get(Stat::waves_restored) != kGroups; ++n) cp.run(500);
+    for (unsigned n = 0; n < 2000 && cp.dispatcher().restoring(); ++n) cp.run(500);
+    expect_all_restored();
+    EXPECT_EQ(groups(), before);
+    EXPECT_EQ(mqd(ring, 1, 174), mqd(ring, 1, 175));
+    end(ring);
+    EXPECT_EQ(cp.dispatcher().waves_live_total(), 0u);
+}
+
+TEST_F(TwoXccs, ADamagedCopyIsRefused) {
+    ASSERT_READY();
+    TestRing ring = two_copies(true, 0);
+    start(ring);
+    unmap();
+    bus.memory.put<uint32_t>(copy_of(ring, 1) + 4 * 174, 0xffffffff);
+    run_list({process(0x8001), map_queue(ring)});
+    settle(50);
+    EXPECT_EQ(faults(Fault::SavedImage), 1u);
+    EXPECT_EQ(cp.dispatcher().waves_live_total(), 0u);
+}
+
+TEST_F(TwoXccs, CopiesThatCannotBeReadKeepTheQueueOut) {
+    ASSERT_READY();
+    TestRing ring = two_copies(true, 0);
+    bus.memory.put<uint32_t>(ring.mqd + 4 * 226, 0x7f000000);
+    run_list({process(0x8001), map_queue(ring)});
+    settle(20);
+    EXPECT_EQ(faults(Fault::MqdUnreadable), 1u);
+}
+
+TEST_F(TwoXccs, WhoFollowsTakesPacketsOfTheHiqAndDoesNothing) {
+    ASSERT_READY();
+    Partition second;
+    second.xcc = 1;
+    second.xccs = 2;
+    cp.set_partition(second);
+    TestRing ring = two_copies(true, 0);
+    run_list({process(0x8001), map_queue(ring)});
+    submit(hiq, query_status(kDone, 100));
+    settle(50);
+    EXPECT_EQ(qword(kDone), 0u);
+    EXPECT_EQ(env.stats.get(Stat::processes_mapped) + bus.bound.size(), 0u);
+    EXPECT_EQ(word(hiq.rptr), hiq.wptr);  // it has read them, and its own report is not masked here
+}
+
+TEST_F(TwoXccs, OneXccOfAPartitionOfItsOwnUsesItsEnginesOnly) {
+    ASSERT_READY();
+    cp.set_partition({});
+    TestRing ring = two_copies(true, 0);
+    start(ring);
+    EXPECT_EQ(groups()[0].size(), kGroups);
+    end(ring);
+}
+
+}  // namespace
+}  // namespace lyra
