@@ -39,7 +39,10 @@ uint32_t RegisterFile::on_chip(uint32_t dw) const {
 
 RegisterFile::Place RegisterFile::place(uint32_t dw) {
     const uint32_t xcc = dw / regs::kXccStride, local = dw % regs::kXccStride;
-    if (xcc != 0 && xcc <= xccs_.size() && regs::in_xcc(local)) return {xccs_[xcc - 1], place_.empty() ? local : place_[local]};
+    // Those of this device alone are on every chip where programs of the guest look for them.
+    const bool own = dw < kRegisterCount && (owner_[dw] == regs::Owner::Counters || owner_[dw] == regs::Owner::Notify);
+    if (xcc != 0 && xcc <= xccs_.size() && regs::in_xcc(local) && !own)
+        return {xccs_[xcc - 1], place_.empty() ? local : place_[local]};
     return {this, place_.empty() || dw >= kRegisterCount ? dw : place_[dw]};
 }
 

@@ -66,6 +66,14 @@ TEST_F(XccTest, EachXccHasItsRegistersAndItsBanks) {
     EXPECT_EQ(read(kShMemConfig), 0u);
 }
 
+TEST_F(XccTest, CountersOfTheDeviceAreNoRegistersOfAnXcc) {
+    ASSERT_NE(device, nullptr) << error;
+    bool counted = false;
+    read(kShMemConfig);
+    for (uint32_t n = 0; n < 64; ++n) counted |= read(0x7fe00 + 4 * n) != 0;
+    EXPECT_TRUE(counted);
+}
+
 TEST_F(XccTest, HubsAreWhereThisChipHasThem) {
     ASSERT_NE(device, nullptr) << error;
     write(kInvalidateReq, 0x0009);

@@ -155,7 +155,7 @@ const std::vector<GuestCheck>& checks_at_the_end() {
 #define FAULT(name, kind, text) \
     {name " ends the process with the runtime's word for it", "chmod +x faults; ./faults " kind, 134, {text}, {"goes on"}}
 
-const std::vector<GuestCheck>& checks_of_a_chip() {
+const std::vector<GuestCheck>& checks_of_gfx90a() {
     static const std::vector<GuestCheck> checks = {
         {"gfx90a: rocminfo lists the agent", "rocminfo", 0, {"gfx90a", "KERNEL_DISPATCH"}, {"gfx900"}},
         {"gfx90a: KFD's topology has its sizes",
@@ -174,6 +174,48 @@ const std::vector<GuestCheck>& checks_of_a_chip() {
         PROGRAM("gfx90a: a debugger lists and changes the waves of a HIP program", "debugger", "./debug_target", 180),
         PROGRAM("gfx90a: checkpoint of a queue with running waves, and its restore in another process", "checkpoint", "", 180),
         {"gfx90a: dmesg has no warning of the device", "! " DEVICE_LOG, 0, {}, {}},
+    };
+    return checks;
+}
+
+// The file of sysfs that shows and switches the compute partitions.
+#define PARTITION "/sys/class/drm/card0/device/current_compute_partition"
+
+const std::vector<GuestCheck>& checks_of_gfx942() {
+    static const std::vector<GuestCheck> checks = {
+        {"gfx942: rocminfo lists the agent", "rocminfo", 0, {"gfx942", "KERNEL_DISPATCH"}, {"gfx900"}},
+        {"gfx942: KFD's topology has its sizes",
+         "for n in /sys/class/kfd/kfd/topology/nodes/*; do grep -q '^simd_count [1-9]' $n/properties && "
+         "grep -E '^(gfx_target_version|num_xcc|simd_count|num_sdma_queues_per_engine) ' $n/properties; done",
+         0,
+         {"gfx_target_version 90402\n", "num_xcc 2\n", "simd_count 32\n", "num_sdma_queues_per_engine 8\n"},
+         {}},
+        {"gfx942: vector_add", "chmod +x vector_add; ./vector_add", 0, {"PASSED"}, {"FAILED"}},
+        {"gfx942: mfma_gemm",
+         "chmod +x mfma_gemm; ./mfma_gemm",
+         0,
+         {"gemm_f32 of 64 x 96 x 80: PASSED", "gemm_f16 of 64 x 96 x 80: PASSED", "gemm_f64 of 64 x 96 x 80: PASSED"},
+         {"FAILED"}},
+        {"gfx942: in SPX work-groups go to both XCCs in turn",
+         "chmod +x xccs; cat " PARTITION "; ./xccs 1 2",
+         0,
+         {"SPX\n", "xccs: PASSED"},
+         {"FAILED"}},
+        {"gfx942: in CPX there are two devices of one XCC each",
+         "echo CPX >" PARTITION "; cat " PARTITION "; ./xccs 2 1 && ./vector_add",
+         0,
+         {"CPX\n", "xccs: PASSED", "of 1048576 floats: PASSED"},
+         {"FAILED"}},
+        {"gfx942: in CPX each KFD node has half",
+         "for n in /sys/class/kfd/kfd/topology/nodes/*; do grep -q '^simd_count [1-9]' $n/properties && "
+         "grep -E '^(num_xcc|simd_count) ' $n/properties | tr '\\n' ' '; done",
+         0,
+         {"simd_count 16 num_xcc 1 simd_count 16 num_xcc 1 "},
+         {}},
+        {"gfx942: and in SPX again there is one", "echo SPX >" PARTITION "; ./xccs 1 2", 0, {"xccs: PASSED"}, {"FAILED"}},
+        PROGRAM("gfx942: saved waves of a disabled queue", "wave_state", "wave_state.image", 180),
+        PROGRAM("gfx942: checkpoint of a queue with running waves, and its restore in another process", "checkpoint", "", 180),
+        {"gfx942: dmesg has no warning of the device", "! " DEVICE_LOG, 0, {}, {}},
     };
     return checks;
 }

@@ -19,8 +19,9 @@ struct GuestCheck {
     const char* before = nullptr;            ///< first kernel that no longer has it; nullptr: none
 };
 const std::vector<GuestCheck>& checks_after_boot();
-/// Of a guest with gfx90a.
-const std::vector<GuestCheck>& checks_of_a_chip();
+/// Of a guest with gfx90a, and with gfx942.
+const std::vector<GuestCheck>& checks_of_gfx90a();
+const std::vector<GuestCheck>& checks_of_gfx942();
 const std::vector<GuestCheck>& checks_at_the_end();
 /// In a guest of their own, with the programs of kfdtest-ports/guest/kfd, debug_target, faults and vector_add.
 const std::vector<GuestCheck>& checks_of_the_driver();

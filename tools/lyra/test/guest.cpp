@@ -117,12 +117,17 @@ void test_driver(const GuestOptions& options, Report& report) {
 }
 
 /// Another chip on the stock driver, without a parameter; what it lacks is in docs/design/chips.md.
-void test_gfx90a(const GuestOptions& options, Report& report) {
-    if (older_kernel(options.kernel, "6.12")) return;
+GuestOptions guest_with(Chip chip, const GuestOptions& options) {
     GuestOptions guest = options;
-    guest.chip = facts_of(Chip::gfx90a).name;
+    guest.chip = facts_of(chip).name;
     guest.stock_driver = true;
     guest.snapshot = false;
+    return guest;
+}
+
+void test_gfx90a(const GuestOptions& options, Report& report) {
+    if (older_kernel(options.kernel, "6.12")) return;
+    GuestOptions guest = guest_with(Chip::gfx90a, options);
     WorkDir work;
     GuestJob job;
     compile_for_guest(job, work, "examples/vector_add.hip", "vector_add", {}, guest);
@@ -130,8 +135,20 @@ void test_gfx90a(const GuestOptions& options, Report& report) {
     compile_for_guest(job, work, "kfdtest-ports/guest/kfd/debug_target.hip", "debug_target", {"-O2"}, guest);
     add_driver_programs(job);
     guest.trace = (work.path() / "trace.pftrace").string();
-    const std::string output = run_checks(guest, kGroup, "boots with gfx90a", checks_of_a_chip(), job, report);
+    const std::string output = run_checks(guest, kGroup, "boots with gfx90a", checks_of_gfx90a(), job, report);
     report_registers("gfx90a: a debugger's registers are what the interpreter held", output, guest.trace, report);
+}
+
+void test_gfx942(const GuestOptions& options, Report& report) {
+    if (older_kernel(options.kernel, "6.12")) return;
+    const GuestOptions guest = guest_with(Chip::gfx942, options);
+    WorkDir work;
+    GuestJob job;
+    compile_for_guest(job, work, "examples/vector_add.hip", "vector_add", {}, guest);
+    compile_for_guest(job, work, "examples/mfma_gemm.hip", "mfma_gemm", {}, guest);
+    compile_for_guest(job, work, "tools/lyra/test/testdata/xccs.hip", "xccs", {}, guest);
+    add_driver_programs(job);
+    run_checks(guest, kGroup, "boots with gfx942", checks_of_gfx942(), job, report);
 }
 
 /// In virtual time the host makes no gaps of its own. The stock driver unmaps all queues with each update of one.
@@ -270,6 +287,7 @@ void test_guest(const GuestOptions& options, Report& report) {
     test_programs(options, report);
     test_driver(options, report);
     test_gfx90a(options, report);
+    test_gfx942(options, report);
     // Virtual time does not depend on what the host does besides.
     report.side_by_side(
         [&] {
