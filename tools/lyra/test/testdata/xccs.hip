@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// On which XCC of its compute partition each work-group runs: one after the other, beginning with any. argv: devices, XCCs of each.
+// On which XCC of its compute partition each work-group runs: in turn, beginning with any. argv: devices, XCCs of each.
 #include <hip/hip_runtime.h>
 
 #include <cstdio>
 #include <cstdlib>
 
-#define CHECK(call)                                                                     \
-    do {                                                                                \
-        const hipError_t status = call;                                                 \
-        if (status != hipSuccess) {                                                     \
-            std::fprintf(stderr, "%s: %s\n", #call, hipGetErrorString(status));         \
-            std::exit(1);                                                               \
-        }                                                                               \
+#define CHECK(call)                                                             \
+    do {                                                                        \
+        const hipError_t status = call;                                         \
+        if (status != hipSuccess) {                                             \
+            std::fprintf(stderr, "%s: %s\n", #call, hipGetErrorString(status)); \
+            std::exit(1);                                                       \
+        }                                                                       \
     } while (0)
 
 constexpr unsigned kGroups = 64;
