@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 
 #include "common/env.h"
+#include "common/guest_memory.h"
 #include "common/recording.h"
 #include "common/snapshot.h"
 #include "common/trace_hash.h"
@@ -334,6 +335,7 @@ lyra_device* lyra_create(const lyra_config* config, const lyra_host_ops* ops, vo
         if (error && error_bytes) std::snprintf(error, error_bytes, "%s", wrong.c_str());
         return nullptr;
     }
+    races_as_on_hardware(vram, config->vram_bytes);
     auto device = std::make_unique<lyra_device>(*config, ops, opaque, vram);
     device->trace = std::move(trace);
     if (config->virtual_time || device->repeatable) device->hash = std::make_unique<TraceHash>(device->trace.get());
@@ -381,6 +383,7 @@ void lyra_set_ram_map(lyra_device* device, const lyra_ram_range* ranges, size_t 
     RecordedCall call{.kind = CallKind::RamMap};
     for (size_t i = 0; i < count; ++i) {
         const lyra_ram_range& range = ranges[i];
+        races_as_on_hardware(range.host, range.size_bytes);
         map.push_back({range.bus_address, range.size_bytes, static_cast<uint8_t*>(range.host), range.readonly});
         call.ranges.push_back({range.bus_address, range.size_bytes, range.readonly});
     }
