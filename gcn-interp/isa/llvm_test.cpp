@@ -139,6 +139,18 @@ TEST(Immediates, AgreeWithLlvm) {
     }
 }
 
+/// A literal is both halves of a packed operand.
+TEST(Immediates, OfPackedHalvesAgreeWithLlvm) {
+    Comparer comparer(Chip::gfx908);
+    for (uint32_t literal = 0; literal < 0x10000; ++literal) {
+        for (const uint32_t head : {0x785600ffu, 0x6e5600ffu}) {  // v_pk_fmac_f16, v_dot2c_f32_f16
+            const uint32_t low[3] = {head, literal - 0x100, 0}, high[3] = {head, literal << 16, 0};
+            comparer.compare(low);
+            comparer.compare(high);
+        }
+    }
+}
+
 /// Uniform dwords, and dwords of a random format. LYRA_ISA_RANDOM sets how many (default 1000000).
 TEST(RandomWords, UniformAgreeWithLlvm) {
     Comparer comparer;

@@ -118,6 +118,12 @@ std::string sreg_text(unsigned number, unsigned dwords) {
 
 std::string literal_text(uint32_t literal, Type type) {
     const TypeInfo& facts = info(type);
+    if (type == Type::V2F16) {  // both halves; a number of 16 bits only where the upper one is 0
+        constexpr uint32_t kMinus16 = 0xfff0;
+        const auto number = static_cast<int32_t>(literal);
+        if (number >= -16 && number < 0) return fmt::format("{}", number);
+        return literal < kMinus16 ? value_text(literal, 16, true) : fmt::format("0x{:x}", literal);
+    }
     if (facts.bits == 16 && facts.kind == Kind::Float) return value_text(literal & 0xffff, 16, true);
     if (facts.bits == 64 && facts.kind == Kind::Float) {
         const std::string text = value_text(uint64_t{literal} << 32, 64, true);
