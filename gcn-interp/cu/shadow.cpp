@@ -3,6 +3,7 @@
 #include "gcn-interp/cu/shadow.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
@@ -21,6 +22,16 @@ bool happens_once(const Inst& inst) {
     const Effects effects = effects_of(inst);
     return (effects.reads & effect::Clock) != 0 || ((effects.reads | effects.writes) & effect::Gds) != 0;
 }
+
+/// What this process has compared; told when it ends, so that nobody takes a run for a comparison that was none.
+struct Tally {
+    std::atomic<uint64_t> generated{0}, interpreted{0};
+    ~Tally() {
+        if (generated + interpreted == 0) return;
+        std::fprintf(stderr, "lyra: shadow mode compared %llu instructions of generated code; %llu had none\n",
+                     static_cast<unsigned long long>(generated), static_cast<unsigned long long>(interpreted));
+    }
+} tally;
 
 }  // namespace
 
@@ -167,7 +178,11 @@ uint64_t Shadow::run(Translator& translator, PageCode& generated, ExecContext& c
     while (ran < done && !ctx.yield && ctx.fault == Fault::None) {
         const uint8_t* const code = generated.at(ctx.wave.pc % kPageBytes, ctx.wave);
         uint64_t n = code != nullptr ? translator.run(code, ctx, page_va, done - ran, stopped_at) : 0;
-        if (n == 0) n = interpret(ctx, page, page_va, 1, stopped_at);
+        tally.generated.fetch_add(n, std::memory_order_relaxed);
+        if (n == 0) {
+            n = interpret(ctx, page, page_va, 1, stopped_at);
+            tally.interpreted.fetch_add(n, std::memory_order_relaxed);
+        }
         ran += n;
         if (n == 0) break;
     }

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "common/hash.h"
 #include "tools/inproc/kernel_runner.h"
 #include "tools/isa/ocml_reference.h"
 
@@ -207,16 +208,26 @@ public:
         fmt::print("{}\n", why);
         ++wrong_;
     }
-    int finish() const {
+    /// Every bit of what a function gave, and how many instructions of it were generated code.
+    void results(const GpuBuffer& out, uint64_t generated) {
+        hash_ = hash_text({reinterpret_cast<const char*>(out.host), out.bytes}, hash_);
+        generated_ += generated;
+    }
+    int finish() {
+        const char* const jit = std::getenv("LYRA_JIT");
+        if (jit != nullptr && std::strstr(jit, "eager") != nullptr && generated_ == 0) failed("no generated code has run");
         const bool good = wrong_ == 0 && rows_ > 0;
-        fmt::print("ocml: {} functions, {} beyond their bound, {} more by the library's own doing, up to {} inputs each: {}\n",
-                   rows_, wrong_, beyond_, inputs_, good ? "PASSED" : "FAILED");
+        fmt::print(
+            "ocml: {} functions, {} beyond their bound, {} more by the library's own doing, up to {} inputs each, results "
+            "{:016x}: {}\n",
+            rows_, wrong_, beyond_, inputs_, hash_, good ? "PASSED" : "FAILED");
         return good ? 0 : 1;
     }
 
 private:
     unsigned rows_ = 0, wrong_ = 0, beyond_ = 0;
     size_t inputs_ = 0;
+    uint64_t hash_ = hash_text(""), generated_ = 0;
 };
 
 constexpr uint32_t kBlock = 256;
@@ -258,6 +269,7 @@ void check(Report& report, const std::string& path, size_t n, const char* only) 
     std::vector<int> ns(n);
     for (int& each : ns) each = static_cast<int>(random.bits() % 81) - 40;
     const GpuBuffer integers = runner.buffer(ns);
+    uint64_t generated = 0;
     for (const Function& function : kFunctions) {
         if ((*only != 0 && std::strcmp(only, function.name) != 0) || (function.only_float && !std::is_same_v<T, float>))
             continue;
@@ -276,6 +288,8 @@ void check(Report& report, const std::string& path, size_t n, const char* only) 
             report.failed(fmt::format("{} {} did not end {}", function.name, format.name, runner.error()));
             return;
         }
+        report.results(out, runner.device().stat("translated_instructions") - generated);
+        generated = runner.device().stat("translated_instructions");
         report.row(function.name, format, judge<T>(function, in, ns, reinterpret_cast<const T*>(out.host), n),
                    function.bounds[Type<T>::kBound], n);
     }
