@@ -12,8 +12,9 @@
 
 namespace lyra::gcn {
 
-/// What one compute unit needs for it. For one host thread and a memory that nobody else writes meanwhile: each piece of a
-/// program runs twice. Where it cannot (faults, registers, clocks, GWS) the interpreter's result stands.
+/// What one compute unit needs for it. For one host thread: each piece of a program runs twice. Where it cannot (faults,
+/// registers, clocks, GWS) the interpreter's result stands. Where a processor has written what the piece has loaded, the two
+/// may differ, and the second result stands.
 class Shadow final : private AccessListener {
 public:
     /// Asked of the environment once.
@@ -29,6 +30,12 @@ private:
         unsigned bytes;
         uint8_t before[16], after[16];
     };
+    struct Load {
+        const uint8_t* host;
+        uint64_t va;
+        unsigned bytes;
+        uint8_t found[64];
+    };
     struct State {
         Wave wave;
         std::vector<VgprRow> rows;
@@ -40,11 +47,13 @@ private:
     bool copy(uint64_t va, uint8_t* data, unsigned bytes, bool store);
     uint64_t interpret(ExecContext& ctx, CodePage& page, uint64_t page_va, uint64_t limit, uint64_t& stopped_at);
     [[noreturn]] void differ(const ExecContext& ctx, CodePage& page, uint64_t page_va, const char* what) const;
-    void compare(const ExecContext& ctx, CodePage& page, uint64_t page_va);
+    const char* difference(const ExecContext& ctx);
+    bool others_wrote() const;
 
     MemoryPort* port_ = nullptr;
     uint32_t vmid_ = 0;
     std::vector<Store> stores_;
+    std::vector<Load> loads_;
     bool final_ = false;  ///< what the interpreter did cannot be done again
     State before_, after_;
     Watchpoints nothing_;  ///< so that handlers tell the listener

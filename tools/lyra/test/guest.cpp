@@ -3,13 +3,16 @@
 #include "tools/lyra/test/guest.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <deque>
 #include <map>
 #include <sstream>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include "common/trace_read.h"
+#include "gcn-interp/translator/translator.h"
 #include "tools/lyra/cli/side_by_side.h"
 #include "tools/lyra/guest/checks.h"
 #include "tools/lyra/guest/hip_program.h"
@@ -188,6 +191,25 @@ void test_savevm(const GuestOptions& options, Report& report) {
                result.status == 0 ? Verdict::Passed : Verdict::Failed, result.status == 0 ? "" : result.out + result.err);
 }
 
+/// Waves of a HIP program on both tiers, beside a guest's processors. A difference ends QEMU, and so the guest.
+void test_shadow(const GuestOptions& options, Report& report) {
+    constexpr std::string_view kTold = "lyra: shadow mode compared ";
+    const std::string name = "reduction in shadow mode: generated code does what the interpreter does";
+    if (!gcn::Translator::supported())
+        return report.add(kGroup, name, Verdict::Skipped, "not run: this host cannot run generated code");
+    WorkDir work;
+    const fs::path log = work.path() / "log";
+    const Captured result = capture({"env", "LYRA_SHADOW=1", "LYRA_JIT=eager", own_program().string(), "run", "--kernel",
+                                     options.kernel, "--log", log.string(), (source_dir() / "examples/reduction.hip").string()},
+                                    true);
+    const std::string text = read_text(log);
+    const size_t told = text.find(kTold);
+    const bool compared = told != std::string::npos && std::strtoull(text.c_str() + told + kTold.size(), nullptr, 10) != 0;
+    const bool good = result.status == 0 && result.out.find("PASSED") != std::string::npos && compared;
+    report.add(kGroup, name, good ? Verdict::Passed : Verdict::Failed,
+               good ? "" : result.out + result.err + (compared ? "" : "no generated code was compared\n") + text);
+}
+
 /// One row for each test that pytest names at the end. What it says about those that fail is with the first of them.
 void report_tests(const Captured& result, Report& report) {
     std::istringstream lines(result.out);
@@ -293,6 +315,7 @@ void test_guest(const GuestOptions& options, Report& report) {
         [&] {
             test_timing_program(options, report);
             test_savevm(options, report);
+            test_shadow(options, report);
         },
         [&] {
             test_saved_machine(options, report);
