@@ -81,6 +81,7 @@ unsigned Placement::engine_in_turn(const LaunchQueue& q, const Grid& grid) const
 }
 
 bool Placement::engine_allows(const LaunchQueue& q, const Grid& grid, unsigned engine) const {
+    if (engine >= engines()) return false;
     const unsigned max_waves = field::COMPUTE_RESOURCE_LIMITS::WAVES_PER_SH::get(grid.request.resource_limits);
     const unsigned waves = grid.waves_per_group;
     // A group larger than the limit runs alone: a limit must not stop a queue forever.

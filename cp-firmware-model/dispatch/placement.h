@@ -27,6 +27,7 @@ public:
     /// Of how many XCCs it has the engines now.
     void set_xccs(unsigned xccs) { xccs_ = std::min(xccs, shape_.xccs); }
     unsigned xccs() const { return xccs_; }
+    unsigned engines() const { return xccs_ * shape_.shader_engines; }
 
     EngineRate& rate() { return rate_; }
     const EngineRate& rate() const { return rate_; }

@@ -71,7 +71,7 @@ uint64_t Dispatcher::resume(const DispatchRequest& request, const std::array<uin
 
 Fault Dispatcher::restore(uint32_t queue_id, const cwsr::SavedGroup& image, uint64_t area_base, uint64_t dispatch) {
     Grid* grid = grids_.find(dispatch);
-    if (grid == nullptr || grid->request.queue_id != queue_id || image.engine >= shape_.engines()) return Fault::SavedImage;
+    if (grid == nullptr || grid->request.queue_id != queue_id || image.engine >= placement_.engines()) return Fault::SavedImage;
     const VmidState vm = bus_.vmid_state(grid->request.vmid);
     LaunchQueue::Saved saved;
     saved.image = image;

@@ -188,5 +188,20 @@ TEST_F(TwoXccs, OneXccOfAPartitionOfItsOwnUsesItsEnginesOnly) {
     end(ring);
 }
 
+/// More groups than there is room for are launched in rounds.
+TEST_F(TwoXccs, OneXccOfAPartitionOfItsOwnFillsItsEnginesOnly) {
+    ASSERT_READY();
+    cp.set_partition({});
+    TestRing ring = two_copies(true, 0);
+    ASSERT_TRUE(program(0, kWait));
+    run_list({process(0x8001), map_queue(ring)});
+    settle(20);
+    submit_grid(ring, 0, 2000, 0);
+    for (unsigned n = 0; n < 200; ++n) cp.run(5000);
+    for (unsigned cu = 0; cu < cp.dispatcher().shape().cus(); ++cu)
+        EXPECT_EQ(cp.dispatcher().cu(cu).waves_live() != 0, cu < kEngines * 2) << cu;
+    end(ring);
+}
+
 }  // namespace
 }  // namespace lyra

@@ -213,8 +213,6 @@ const std::vector<GuestCheck>& checks_of_gfx942() {
          {"simd_count 16 num_xcc 1 simd_count 16 num_xcc 1 "},
          {}},
         {"gfx942: and in SPX again there is one", "echo SPX >" PARTITION "; ./xccs 1 2", 0, {"xccs: PASSED"}, {"FAILED"}},
-        PROGRAM("gfx942: saved waves of a disabled queue", "wave_state", "wave_state.image", 180),
-        PROGRAM("gfx942: checkpoint of a queue with running waves, and its restore in another process", "checkpoint", "", 180),
         {"gfx942: dmesg has no warning of the device", "! " DEVICE_LOG, 0, {}, {}},
     };
     return checks;

@@ -150,7 +150,6 @@ void test_gfx942(const GuestOptions& options, Report& report) {
     compile_for_guest(job, work, "examples/vector_add.hip", "vector_add", {}, guest);
     compile_for_guest(job, work, "examples/mfma_gemm.hip", "mfma_gemm", {}, guest);
     compile_for_guest(job, work, "tools/lyra/test/testdata/xccs.hip", "xccs", {}, guest);
-    add_driver_programs(job);
     run_checks(guest, kGroup, "boots with gfx942", checks_of_gfx942(), job, report);
 }
 
