@@ -151,6 +151,11 @@ Measured measure(const Options& options, const sim::Experiment& experiment, size
     GuestOptions guest_options = options.guest;
     guest_options.deterministic = true;
     if (guest_options.kfd.empty() && guest_options.kernel_tree.empty() && !experiment.stock_driver) guest_options.kfd = "lyra";
+    // @source kfd-patches, kfd_sched_supported()
+    if (guest_options.kfd == "lyra" && find_chip(guest_options.chip)->xccs > 1)
+        throw UserError(
+            fmt::format("the scheduler of kfd-patches/ is not for {}, which has several XCCs; --kfd is for one that is",
+                        guest_options.chip));
     if (!experiment.firmware.empty())
         guest_options.device_options.push_back(fmt::format("firmware={}", fmt::join(experiment.firmware, ",,")));
     guest_options.cus = experiment.cus;
