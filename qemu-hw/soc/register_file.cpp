@@ -40,38 +40,38 @@ uint32_t RegisterFile::on_chip(uint32_t dw) const {
 RegisterFile::Place RegisterFile::place(uint32_t dw) {
     const uint32_t xcc = dw / regs::kXccStride, local = dw % regs::kXccStride;
     // Those of this device alone are on every chip where programs of the guest look for them.
-    const bool own = dw < kRegisterCount && (owner_[dw] == regs::Owner::Counters || owner_[dw] == regs::Owner::Notify);
+    const bool own = owner_[dw] == regs::Owner::Counters || owner_[dw] == regs::Owner::Notify;
     if (xcc != 0 && xcc <= xccs_.size() && regs::in_xcc(local) && !own)
         return {xccs_[xcc - 1], place_.empty() ? local : place_[local]};
-    return {this, place_.empty() || dw >= kRegisterCount ? dw : place_[dw]};
+    return {this, place_.empty() ? dw : place_[dw]};
+}
+
+bool RegisterFile::past_the_end(uint32_t dw, bool write) {
+    if (dw < kRegisterCount) return false;
+    report(env_, Fault::RegisterRange, fmt::format("{} of {:#x}", write ? "write" : "read", uint64_t{dw} * 4));
+    return true;
 }
 
 uint32_t RegisterFile::read(uint32_t dw) {
+    if (past_the_end(dw, false)) return ~0u;
     const Place at = place(dw);
     return at.file->read_here(at.dw);
 }
 
 void RegisterFile::write(uint32_t dw, uint32_t value) {
+    if (past_the_end(dw, true)) return;
     const Place at = place(dw);
     at.file->write_here(at.dw, value);
 }
 
 uint32_t RegisterFile::read_here(uint32_t dw) {
     if (dw == kNowhere) return 0;
-    if (dw >= kRegisterCount) {
-        report(env_, Fault::RegisterRange, fmt::format("read of {:#x}", uint64_t{dw} * 4));
-        return ~0u;
-    }
     RegisterBlock* block = blocks_[static_cast<unsigned>(owner_[dw])];
     return block ? block->read(dw) : storage_[dw];
 }
 
 void RegisterFile::write_here(uint32_t dw, uint32_t value) {
     if (dw == kNowhere) return;
-    if (dw >= kRegisterCount) {
-        report(env_, Fault::RegisterRange, fmt::format("write of {:#x}", uint64_t{dw} * 4));
-        return;
-    }
     if (RegisterBlock* block = blocks_[static_cast<unsigned>(owner_[dw])])
         block->write(dw, value);
     else
@@ -81,8 +81,9 @@ void RegisterFile::write_here(uint32_t dw, uint32_t value) {
 uint32_t RegisterFile::guest_read(uint32_t dw) {
     env_.stats.add(Stat::mmio_reads);
     if (is_silent(dw, false)) return ~0u;
+    if (past_the_end(dw, false)) return ~0u;
     const Place at = place(dw);
-    at.file->note_touch(at.dw, false);
+    at.file->note_touch(at, dw, false);
     const uint32_t value = at.file->read_here(at.dw);
     at.file->watch_poll(at.dw, value);
     return value;
@@ -91,8 +92,9 @@ uint32_t RegisterFile::guest_read(uint32_t dw) {
 void RegisterFile::guest_write(uint32_t dw, uint32_t value) {
     env_.stats.add(Stat::mmio_writes);
     if (is_silent(dw, true)) return;
+    if (past_the_end(dw, true)) return;
     const Place at = place(dw);
-    at.file->note_touch(at.dw, true);
+    at.file->note_touch(at, dw, true);
     at.file->polled_dw_ = ~0u;
     at.file->write_here(at.dw, value);
 }
@@ -103,8 +105,10 @@ bool RegisterFile::is_silent(uint32_t dw, bool write) {
     return true;
 }
 
-void RegisterFile::note_touch(uint32_t dw, bool write) {
-    if (dw >= kRegisterCount || touched_[dw] || regs::find(dw)) return;
+/// @param dw  the number on the chip; that of its place says whether it has a row
+void RegisterFile::note_touch(const Place& at, uint32_t dw, bool write) {
+    if (at.dw != kNowhere) dw = at.dw;
+    if (touched_[dw] || (at.dw != kNowhere && regs::find(dw))) return;
     touched_[dw] = true;
     emit<event::register_unmodelled>(env_.tracer, env_.now_ns(), dw * 4, write);
     report(env_, Fault::TodoRegister, fmt::format("{} of {}", write ? "write" : "read", name(dw)));

@@ -71,10 +71,11 @@ private:
     };
     static constexpr uint32_t kNowhere = ~0u;
     Place place(uint32_t dw);
+    bool past_the_end(uint32_t dw, bool write);
     uint32_t read_here(uint32_t dw);
     void write_here(uint32_t dw, uint32_t value);
     bool is_silent(uint32_t dw, bool write);
-    void note_touch(uint32_t dw, bool write);
+    void note_touch(const Place& at, uint32_t dw, bool write);
     void watch_poll(uint32_t dw, uint32_t value);
 
     Env& env_;

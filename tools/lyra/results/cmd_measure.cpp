@@ -144,18 +144,19 @@ void place_arrivals(Measured& m) {
     }
 }
 
+/// GuestOptions::kfd of a run: with the scheduler, unless something else is asked for.
+std::string driver_for(const GuestOptions& guest, const sim::Experiment& experiment) {
+    if (!guest.kfd.empty() || !guest.kernel_tree.empty() || experiment.stock_driver) return guest.kfd;
+    return "lyra";
+}
+
 /// @param number  of the run, from 0
 /// @param last    of all runs: the one whose traces are kept
 Measured measure(const Options& options, const sim::Experiment& experiment, size_t number, bool last, const fs::path& client) {
     WorkDir work;
     GuestOptions guest_options = options.guest;
     guest_options.deterministic = true;
-    if (guest_options.kfd.empty() && guest_options.kernel_tree.empty() && !experiment.stock_driver) guest_options.kfd = "lyra";
-    // @source kfd-patches, kfd_sched_supported()
-    if (guest_options.kfd == "lyra" && find_chip(guest_options.chip)->xccs > 1)
-        throw UserError(
-            fmt::format("the scheduler of kfd-patches/ is not for {}, which has several XCCs; --kfd is for one that is",
-                        guest_options.chip));
+    guest_options.kfd = driver_for(options.guest, experiment);
     if (!experiment.firmware.empty())
         guest_options.device_options.push_back(fmt::format("firmware={}", fmt::join(experiment.firmware, ",,")));
     guest_options.cus = experiment.cus;
@@ -354,6 +355,11 @@ int measure_main(Options& options) {
     const results::Manifest head = manifest(options, text, configurations.front().experiment);
     for (sim::Configuration& configuration : configurations) {
         check_measurable(configuration.experiment);
+        // @source kfd-patches, kfd_sched_supported()
+        if (driver_for(options.guest, configuration.experiment) == "lyra" && find_chip(options.guest.chip)->xccs > 1)
+            throw UserError(
+                fmt::format("the scheduler of kfd-patches/ is not for {}, which has several XCCs; --kfd is for one that is",
+                            options.guest.chip));
         if (options.samples != 0) configuration.experiment.samples = options.samples;
         configuration.experiment.seed = options.seed.value_or(configuration.experiment.seed);
         if (options.seeds != 0) configuration.experiment.seeds = options.seeds;

@@ -407,7 +407,7 @@ const std::vector<CommandCheck>& command_checks() {
         {"a chip without a scheduler cannot be measured",
          {"measure", "examples/measure/deployable.toml", "--chip", "gfx942"},
          2,
-         nullptr,
+         "",
          "is not for gfx942",
          60},
         {"a text file is no program", {"run", "README.md"}, 2, "", "neither an executable nor a HIP source", 10},
