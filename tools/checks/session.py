@@ -6,7 +6,7 @@
 
 Exit status 1 when something is not as the document says.
 """
-import hashlib
+import glob
 import json
 import os
 import re
@@ -38,10 +38,10 @@ def results(path):
     return [row for row in rows if "configuration" in row]
 
 
-def build_of(copy):
-    """Where the program `lyra` builds a checkout."""
+def builds_of(copy):
+    """Where the program `lyra` has built a checkout."""
     cache = os.environ.get("LYRA_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "lyra")
-    return os.path.join(cache, "build-" + hashlib.sha256(copy.encode()).hexdigest()[:12])
+    return [os.path.dirname(link) for link in glob.glob(f"{cache}/build-*/src") if os.path.realpath(link) == copy]
 
 
 def check(name, good, detail=""):
@@ -87,8 +87,8 @@ def main():
             html = file.read()
         good &= check("the report has both", all(re.search(rf"\b{name}\b", html) for name in ("before", "after")) and "<svg" in html)
     finally:
-        shutil.rmtree(work, ignore_errors=True)
-        shutil.rmtree(build_of(copy), ignore_errors=True)
+        for folder in [*builds_of(copy), work]:
+            shutil.rmtree(folder, ignore_errors=True)
     return 0 if good else 1
 
 

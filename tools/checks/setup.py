@@ -259,8 +259,32 @@ def check_recipes(folder):
     expect("it goes with its recipe when what it is made of has changed", left == ["fake.lock"], left)
 
 
+PRECOMPILE = """
+made() { # NAME, what the header of now declares
+    printf '#pragma once\\nconstexpr int %s = 1;\\n' $1 >one
+    touch -d '1 minute ago' one all # ccache takes no header that is as new as the call
+    cp old.gch all.gch 2>/dev/null
+    "$compile" g++ -x c++-header -include $PWD/all -MD -MF all.d -o all.gch -c empty && [ -s all.gch ] || exit
+    echo "static_assert($1 == 1);" | g++ -fsyntax-only -Winvalid-pch -include $PWD/all -x c++ - || exit
+    [ -e old.gch ] || cp all.gch old.gch
+}
+echo '#include "one"' >all
+: >empty
+made old && made first && made second
+"""
+
+
+def check_compile(folder):
+    """A precompiled header that is made again in the place of an old one is made of the headers of now."""
+    os.makedirs(folder)
+    ran = call(["sh", "-c", f"cd {folder}; {PRECOMPILE}"], compile=f"{TREE}/tools/setup/compile.sh", CCACHE_DIR=f"{folder}/ccache",
+               CCACHE_SLOPPINESS="pch_defines,time_macros")
+    expect("a precompiled header is made of the headers of now", ran.returncode == 0, ran.stdout + ran.stderr)
+
+
 with tempfile.TemporaryDirectory() as scratch:
     check_lists()
+    check_compile(f"{scratch}/compile")
     check_recipes(f"{scratch}/recipes")
     check_doctor(f"{scratch}/doctor")
     check_clean(f"{scratch}/clean")
