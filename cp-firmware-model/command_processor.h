@@ -60,6 +60,9 @@ public:
     /// What a trace that begins in the middle has to know: the queues that are mapped.
     void trace_queues(Tracer& tracer);
     Dispatcher& dispatcher();
+    const Hqd& slot(unsigned me, unsigned pipe, unsigned queue) const;
+    /// Waves of the queue in a slot, on an XCC of the partition.
+    unsigned waves_live(const Hqd& hqd, unsigned xcc) const;
 
     struct Impl;
 

@@ -62,6 +62,8 @@ struct VmidState {
     bool retry() const { return !field::SH_MEM_CONFIG::RETRY_DISABLE::get(sh_mem_config); }
 };
 
+class CommandProcessor;
+
 class CpBus {
 public:
     virtual ~CpBus() = default;
@@ -86,6 +88,8 @@ public:
     virtual void invalidate_l2() {}
     /// A queue has left its slot: what the chip's caches hold of its process is in memory now, and not in them.
     virtual void queue_left() { invalidate_l2(); }
+    /// Who maps the queues of this one's partition; nullptr: itself.
+    virtual const CommandProcessor* leader() { return nullptr; }
     /// A store by the GPU to the doorbell aperture, or by a CP packet.
     virtual void doorbell(uint64_t byte_offset, uint64_t value) = 0;
 };

@@ -3,6 +3,7 @@
 #include "cp-firmware-model/dispatch/dispatcher.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "cp-firmware-model/dispatch/rounds.h"
 #include "gcn-interp/cu/compute_unit.h"
@@ -137,6 +138,13 @@ void Dispatcher::stall_queue(uint32_t queue_id, bool stalled) {
 unsigned Dispatcher::waves_live(uint32_t queue_id) const {
     const LaunchQueue* const q = queues_.find(queue_id);
     return q == nullptr ? 0 : q->waves_live;
+}
+
+unsigned Dispatcher::waves_live(uint32_t queue_id, unsigned xcc) const {
+    const LaunchQueue* const q = queues_.find(queue_id);
+    if (q == nullptr || xcc >= shape_.xccs) return 0;
+    const auto first = q->waves_on_engine.begin() + xcc * shape_.shader_engines;
+    return std::accumulate(first, first + shape_.shader_engines, 0u);
 }
 
 unsigned Dispatcher::waves_live_total() const {

@@ -59,6 +59,7 @@ public:
     /// Do not launch more work-groups of a queue (its waves go on), or launch again.
     void stall_queue(uint32_t queue_id, bool stalled);
     unsigned waves_live(uint32_t queue_id) const;
+    unsigned waves_live(uint32_t queue_id, unsigned xcc) const;
     /// Waves that can never end by themselves: halted without a trap handler or parked by it, or at a barrier behind one.
     bool only_halted_waves(uint32_t queue_id) const;
     void kill_queue(uint32_t queue_id);

@@ -36,7 +36,7 @@ void LaunchQueue::visit(StateVisitor& v, const GridTable& grids, const GpuShape&
     v.fixed("waves_on_engine", waves_on_engine);
     v.fixed("groups_on_cu", groups_on_cu);
     v("waves_live", waves_live);
-    v("next_engine", next_engine, shape.engines() - 1);
+    for (unsigned xcc = 0; xcc < shape.xccs; ++xcc) v("next_engine", next_engine[xcc], shape.shader_engines - 1);
     v("failed_passes", failed_passes);
     v("next_reserved", next_reserved);
     v("stalled", stalled);

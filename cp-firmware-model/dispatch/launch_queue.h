@@ -27,7 +27,7 @@ struct LaunchQueue {
     std::vector<unsigned> waves_on_engine;
     std::vector<unsigned> groups_on_cu;
     unsigned waves_live = 0;
-    unsigned next_engine = 0;
+    std::array<unsigned, kMaxXccs> next_engine{};  ///< of each XCC, among its own
     unsigned failed_passes = 0;  ///< since a group of it last found room
     unsigned next_reserved = 0;  ///< CU to keep free when it comes to that
     bool stalled = false;

@@ -50,14 +50,14 @@ int Placement::choose(LaunchQueue& q, Grid& grid) {
     grid.launch.group_valid = grid.walk.valid();
     // A partial group may fit where a full one did not.
     if (grid.launch.group_valid != grid.request.group_size) std::fill(grid.no_room.begin(), grid.no_room.end(), 0);
-    const unsigned first = xcc_in_turn(grid) * shape_.shader_engines, turn = engine_in_turn(q, grid) - first,
+    const unsigned xcc = xcc_in_turn(grid), first = xcc * shape_.shader_engines, turn = engine_in_turn(q, grid) - first,
                    engines = in_turn_only() ? 1 : shape_.shader_engines;
     for (unsigned i = 0; i < engines; ++i) {
         const unsigned engine = first + (turn + i) % shape_.shader_engines;
         if (!rate_.can_start(engine)) continue;
         const int cu = best_of_engine(q, grid, engine);
         if (cu == kNowhere) continue;
-        q.next_engine = first + (engine + 1 - first) % shape_.shader_engines;
+        q.next_engine[xcc] = (engine + 1 - first) % shape_.shader_engines;
         return cu;
     }
     return kNowhere;
@@ -73,8 +73,8 @@ unsigned Placement::engine_in_turn(const LaunchQueue& q, const Grid& grid) const
         }
         return false;
     };
-    const unsigned first = xcc_in_turn(grid) * shape_.shader_engines;
-    unsigned engine = q.next_engine % shape_.shader_engines;
+    const unsigned xcc = xcc_in_turn(grid), first = xcc * shape_.shader_engines;
+    unsigned engine = q.next_engine[xcc];
     for (unsigned i = 1; i < shape_.shader_engines && !enabled(first + engine); ++i)
         engine = (engine + 1) % shape_.shader_engines;
     return first + engine;

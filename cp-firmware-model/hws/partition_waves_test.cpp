@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A compute partition of two XCCs: how groups are dealt, a save area and a descriptor for each, and the one that follows.
+#include "cp-firmware-model/queue/hqd_reset.h"
 #include "cp-firmware-model/testing/waves_bench.h"
+#include "facts/registers.h"
 
 namespace lyra {
 namespace {
@@ -93,6 +95,21 @@ TEST_F(TwoXccs, GroupsAreDealtInTurn) {
     end(ring);
 }
 
+/// In virtual time a group waits for the engine whose turn it is, so none may be passed over.
+TEST_F(TwoXccs, EachXccTakesItsEnginesInTurn) {
+    ASSERT_READY();
+    TestRing ring = two_copies(true, 0);
+    ASSERT_TRUE(program(0, kWait));
+    env.clock.start(env.timing);
+    const auto run_us = [&](uint64_t us) { cp.run_until(env.clock.ns() + us * 1000); };
+    run_list({process(0x8001), map_queue(ring)});
+    run_us(100);
+    submit_grid(ring, 0, 2 * kEngines, 0);
+    run_us(100);
+    for (unsigned engine = 0; engine < 2 * kEngines; ++engine)
+        EXPECT_EQ(cp.dispatcher().waves_on_engine(engine), 1u) << engine;
+}
+
 TEST_F(TwoXccs, TheDescriptorSaysWhichXccIsFirst) {
     ASSERT_READY();
     TestRing ring = two_copies(true, 1);
@@ -141,6 +158,59 @@ TEST_F(TwoXccs, EachXccSavesIntoItsOwnArea) {
     EXPECT_EQ(mqd(ring, 1, 174), mqd(ring, 1, 175));
     end(ring);
     EXPECT_EQ(cp.dispatcher().waves_live_total(), 0u);
+}
+
+const Hqd& slot_of(const CommandProcessor& cp, const TestRing& ring) {
+    for (unsigned n = 0; n < kMecs * kPipesPerMec * kQueuesPerPipe; ++n) {
+        const Hqd& hqd = cp.slot(1 + n / (kPipesPerMec * kQueuesPerPipe), n / kQueuesPerPipe % kPipesPerMec, n % kQueuesPerPipe);
+        if (hqd.active() && hqd.doorbell_bytes() == ring.doorbell) return hqd;
+    }
+    throw std::runtime_error("no slot has the queue");
+}
+
+/// The second XCC of the partition, of which only registers are looked at.
+struct Follower : testing::FlatBus {
+    explicit Follower(TwoXccs& first)
+        : leads(first.cp), cp(first.env, *this, testing::test_shape(kEngines, 2), first.sdma0, first.sdma1) {
+        Partition partition;
+        partition.xcc = 1;
+        partition.xccs = 2;
+        cp.set_partition(partition);
+    }
+    const CommandProcessor* leader() override { return &leads; }
+    static uint32_t read(CommandProcessor& of, const Hqd& at, uint32_t dw) {
+        uint32_t value = 0;
+        EXPECT_TRUE(of.read_register(dw, {.me = at.me, .pipe = at.pipe, .queue = at.queue}, value));
+        return value;
+    }
+    CommandProcessor& leads;
+    CommandProcessor cp;
+};
+
+TEST_F(TwoXccs, EachShowsTheQueueAndTheWavesThatItRuns) {
+    ASSERT_READY();
+    TestRing ring = two_copies(true, 0);
+    bus.memory.put<uint32_t>(kData, 0);
+    ASSERT_TRUE(program(0, kWait));
+    run_list({process(0x8001), map_queue(ring)});
+    settle(20);
+    submit_grid(ring, 0, 5, 0);
+    for (unsigned n = 0; n < 200 && cp.dispatcher().waves_live_total() != 5; ++n) cp.run(500);
+    Follower second(*this);
+    const Hqd& queue = slot_of(cp, ring);
+    const uint32_t mqd_base = kHqdFirstRegister + hqd_reg::CP_MQD_BASE_ADDR;
+    const uint32_t active = kHqdFirstRegister + hqd_reg::CP_HQD_ACTIVE;
+    const uint32_t count = regs::GC::SPI_CSQ_WF_ACTIVE_COUNT_0 + queue.queue;
+    const uint32_t doorbell = kHqdFirstRegister + hqd_reg::CP_HQD_PQ_DOORBELL_CONTROL;
+    EXPECT_EQ(Follower::read(cp, queue, count), 3u);
+    EXPECT_EQ(Follower::read(second.cp, queue, count), 2u);
+    EXPECT_EQ(Follower::read(second.cp, queue, active), 1u);
+    EXPECT_EQ(Follower::read(second.cp, queue, doorbell), Follower::read(cp, queue, doorbell));
+    EXPECT_EQ(Follower::read(second.cp, queue, mqd_base), lo32(copy_of(ring, 1)));
+    end(ring);
+    EXPECT_EQ(Follower::read(second.cp, queue, count), 0u);
+    unmap();
+    EXPECT_EQ(Follower::read(second.cp, queue, active), 0u);
 }
 
 TEST_F(TwoXccs, ADamagedCopyIsRefused) {

@@ -35,6 +35,7 @@ public:
     Mec(Env& env, CpBus& bus, Dispatcher& dispatcher);
 
     void set_partition(const Partition& partition) { partition_ = partition; }
+    const Partition& partition() const { return partition_; }
     Pm4Processor& pm4() { return pm4_; }
     Hqd& slot(unsigned me, unsigned pipe, unsigned queue);  ///< me 1 or 2, pipe 0..3, queue 0..7; other bits are dropped
     std::span<Hqd> slots() { return slots_; }

@@ -64,10 +64,19 @@ Hqd* CpRegisters::selected(const GrbmSelect& select) {
     return &mec_.slot(select.me, select.pipe, select.queue);
 }
 
+/// Each XCC of a partition shows the queues that its first one has mapped for all of them.
+CpRegisters::Shown CpRegisters::shown(unsigned me, unsigned pipe, unsigned queue) const {
+    const Hqd& own = mec_.slot(me, pipe, queue);
+    const CommandProcessor* const leader = own.active() ? nullptr : bus_.leader();
+    if (leader == nullptr) return {own, nullptr};
+    const Hqd& hqd = leader->slot(me, pipe, queue);
+    return hqd.active() && hqd.xccs.count > 1 ? Shown{hqd, leader} : Shown{own, nullptr};
+}
+
 bool CpRegisters::read(uint32_t dw, const GrbmSelect& select, uint32_t& value) {
     if (dw >= kHqdFirstRegister && dw < kHqdFirstRegister + kHqdRegisters) {
-        const Hqd* hqd = selected(select);
-        value = hqd ? read_hqd(*hqd, dw - kHqdFirstRegister) : 0;
+        const bool is_slot = selected(select) != nullptr;
+        value = is_slot ? read_hqd(shown(select.me, select.pipe, select.queue).hqd, dw - kHqdFirstRegister) : 0;
         return true;
     }
     const auto found = row_of_dword_.find(dw);
@@ -104,6 +113,10 @@ uint32_t CpRegisters::read_hqd(const Hqd& hqd, unsigned index) const {
     if (hqd.active() && index == hqd_reg::CP_HQD_PQ_RPTR) return static_cast<uint32_t>(hqd.rptr_dw & (hqd.ring_dwords() - 1));
     if (index == hqd_reg::CP_HQD_QUANTUM)
         return field::CP_HQD_QUANTUM::QUANTUM_ACTIVE::set(hqd.regs[index], mec_.quantum_runs(hqd));
+    const unsigned xcc = mec_.partition().xcc;
+    if (xcc != 0 && index == hqd_reg::CP_MQD_BASE_ADDR) return lo32(hqd.mqd_address(xcc));
+    if (xcc != 0 && index == hqd_reg::CP_MQD_BASE_ADDR_HI)
+        return field::CP_MQD_BASE_ADDR_HI::BASE_ADDR_HI::set(hqd.regs[index], hi32(hqd.mqd_address(xcc)));
     if (hqd.active() && index == hqd_reg::CP_HQD_PQ_WPTR_LO) return lo32(hqd.wptr_dw);
     if (hqd.active() && index == hqd_reg::CP_HQD_PQ_WPTR_HI) return hi32(hqd.wptr_dw);
     return hqd.regs[index];
@@ -444,7 +457,7 @@ uint32_t CpRegisters::read_wf_status(const Access& access) {
     if (access.select.me < 1 || access.select.me > kMecs || !counts_waves_here()) return 0;
     uint32_t map = 0;
     for (unsigned n = 0; n < kPipesPerMec * kQueuesPerPipe; ++n) {
-        const Hqd& hqd = mec_.slot(access.select.me, n / kQueuesPerPipe, n % kQueuesPerPipe);
+        const Hqd& hqd = shown(access.select.me, n / kQueuesPerPipe, n % kQueuesPerPipe).hqd;
         map |= uint32_t{hqd.active()} << n;
     }
     return map;
@@ -454,8 +467,9 @@ uint32_t CpRegisters::read_wf_status(const Access& access) {
 uint32_t CpRegisters::read_wf_count(const Access& access) {
     if (access.select.me < 1 || access.select.me > kMecs || !counts_waves_here()) return 0;
     const unsigned queue = kRows[access.row].dw - SPI_CSQ_WF_ACTIVE_COUNT_0;
-    const Hqd& hqd = mec_.slot(access.select.me, access.select.pipe, queue);
-    return std::min(dispatcher_.waves_live(hqd.id()), field::SPI_CSQ_WF_ACTIVE_COUNT_0::COUNT::kMask);
+    const auto [hqd, leader] = shown(access.select.me, access.select.pipe, queue);
+    const unsigned waves = leader ? leader->waves_live(hqd, mec_.partition().xcc) : dispatcher_.waves_live(hqd.id(), 0);
+    return std::min(waves, field::SPI_CSQ_WF_ACTIVE_COUNT_0::COUNT::kMask);
 }
 
 }  // namespace lyra

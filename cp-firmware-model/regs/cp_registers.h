@@ -80,6 +80,12 @@ private:
     bool debug_per_vmid() const { return facts_of(dispatcher_.shape().chip).debug_per_vmid; }
     void set_debug();
     Hqd* selected(const GrbmSelect& select);
+    /// What a slot shows, and who runs its waves.
+    struct Shown {
+        const Hqd& hqd;
+        const CommandProcessor* leader;  ///< nullptr: this one
+    };
+    Shown shown(unsigned me, unsigned pipe, unsigned queue) const;
     bool counts_waves_here();
     uint32_t read_hqd(const Hqd& hqd, unsigned index) const;
     void write_hqd(Hqd& hqd, unsigned index, uint32_t value);

@@ -355,11 +355,6 @@ int measure_main(Options& options) {
     const results::Manifest head = manifest(options, text, configurations.front().experiment);
     for (sim::Configuration& configuration : configurations) {
         check_measurable(configuration.experiment);
-        // @source kfd-patches, kfd_sched_supported()
-        if (driver_for(options.guest, configuration.experiment) == "lyra" && find_chip(options.guest.chip)->xccs > 1)
-            throw UserError(
-                fmt::format("the scheduler of kfd-patches/ is not for {}, which has several XCCs; --kfd is for one that is",
-                            options.guest.chip));
         if (options.samples != 0) configuration.experiment.samples = options.samples;
         configuration.experiment.seed = options.seed.value_or(configuration.experiment.seed);
         if (options.seeds != 0) configuration.experiment.seeds = options.seeds;
