@@ -53,7 +53,9 @@ Dispatcher& CommandProcessor::dispatcher() { return impl_->dispatcher; }
 
 const Hqd& CommandProcessor::slot(unsigned me, unsigned pipe, unsigned queue) const { return impl_->mec.slot(me, pipe, queue); }
 
-unsigned CommandProcessor::waves_live(const Hqd& hqd, unsigned xcc) const { return impl_->dispatcher.waves_live(hqd.id(), xcc); }
+unsigned CommandProcessor::waves_live(const Hqd& hqd, unsigned xcc) const {
+    return impl_->dispatcher.waves_live(hqd.id(), xcc);
+}
 
 void CommandProcessor::trace_queues(Tracer& tracer) { impl_->mec.trace_queues(tracer); }
 

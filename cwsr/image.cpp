@@ -16,7 +16,7 @@ namespace {
 
 /// Bits of STATUS, TRAPSTS and TTMPs, apart from the wave's own definitions.
 constexpr unsigned kStatusPriv = 5, kStatusTrapEn = 6, kStatusHalt = 13, kStatusValid = 16, kTrapstsSavectx = 10;
-constexpr unsigned kTtmp6Parked = 30;
+constexpr unsigned kTtmp6Parked = 30, kTtmp11SetUp = 31;
 constexpr uint32_t kEndOfProgram = 0xbf81;  ///< upper half of s_endpgm
 
 struct Reader {
@@ -118,15 +118,18 @@ void Reader::take_registers(WaveImage& wave) {
     wave.trapsts = get(ImageRegister::Trapsts);
     wave.mode = get(ImageRegister::Mode);
     for (const unsigned n : {4, 5, 6, 7, 8, 9, 10, 11, 13}) wave.ttmp[n] = get(ImageRegister::Ttmp, n);
-    wave.debugger_id = make64(wave.ttmp[4], wave.ttmp[5]);
-    wave.packet = wave.ttmp[6] & 0x1ffffff;
+    const bool in_ttmp11 = facts_of(queue.chip).packet_in_ttmp11;
+    // Where TTMP11 says so, the handler has set up the TTMPs that debuggers use.
+    if (!in_ttmp11 || bit(wave.ttmp[11], kTtmp11SetUp)) wave.debugger_id = make64(wave.ttmp[4], wave.ttmp[5]);
+    wave.packet = in_ttmp11 ? bits(wave.ttmp[11], 6, 25) : bits(wave.ttmp[6], 0, 25);
     for (unsigned d = 0; d < 3; ++d) wave.group_id[d] = wave.ttmp[8 + d];
     wave.number = wave.ttmp[11] & 0x3f;
 }
 
-/// A parked wave's PC is in TTMP7 and TTMP11.
+/// A parked wave's PC is in TTMP7 and TTMP11. Chips that keep the packet there can halt at s_endpgm, and do not park waves.
 void Reader::take_stop(WaveImage& wave) {
-    const bool halted = bit(wave.status, kStatusHalt), parked = bit(wave.ttmp[6], kTtmp6Parked);
+    const bool parks = !facts_of(queue.chip).packet_in_ttmp11;
+    const bool halted = bit(wave.status, kStatusHalt), parked = parks && bit(wave.ttmp[6], kTtmp6Parked);
     const bool handled = bits(wave.ttmp[6], 25, 7) != 0;
     wave.user_pc = parked ? make64(wave.ttmp[7], bits(wave.ttmp[11], 7, 16)) : wave.pc;
     if (parked)

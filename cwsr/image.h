@@ -36,7 +36,7 @@ struct WaveImage {
     uint64_t exec = 0, xnack_mask = 0;
     uint32_t m0 = 0, status = 0, trapsts = 0, mode = 0;
     std::array<uint32_t, 16> ttmp{};  ///< 4 to 11 and 13; the others are not kept
-    uint32_t packet = 0;      ///< ttmp6: slot of its packet in the ring
+    uint32_t packet = 0;      ///< ttmp6 or ttmp11: slot of its packet in the ring
     std::optional<uint64_t> packet_id;  ///< monotonic number of its packet, when the queue's dispatch ids are known
     uint64_t debugger_id = 0; ///< ttmp4, ttmp5
     std::array<uint32_t, 3> group_id{};

@@ -161,6 +161,7 @@ std::string name_of(const ::testing::TestParamInfo<Case>& info) { return info.pa
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Injection, ::testing::ValuesIn(cases(Chip::gfx900)), name_of);
 INSTANTIATE_TEST_SUITE_P(Gfx90a, Injection, ::testing::ValuesIn(cases(Chip::gfx90a)), name_of);
+INSTANTIATE_TEST_SUITE_P(Gfx942, Injection, ::testing::ValuesIn(cases(Chip::gfx942)), name_of);
 
 }  // namespace
 }  // namespace lyra::cwsr

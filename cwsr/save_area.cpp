@@ -35,6 +35,26 @@ Image read_save_area(const ReadArea& read, uint32_t ring_bytes, Chip chip) {
     return read_image(header, stack, read, queue);
 }
 
+Image read_save_areas(const ReadArea& read, unsigned xccs, uint64_t area_bytes, uint32_t ring_bytes, Chip chip) {
+    Image all;
+    for (unsigned xcc = 0; xcc < xccs && all.error.empty(); ++xcc) {
+        const uint64_t start = xcc * area_bytes;
+        const Image image = read_save_area(
+            [&](uint64_t offset, void* data, size_t size) {
+                return offset <= area_bytes && size <= area_bytes - offset && read(start + offset, data, size);
+            },
+            ring_bytes, chip);
+        const unsigned groups = all.waves.empty() ? 0 : all.waves.back().group + 1;
+        for (WaveImage wave : image.waves) {
+            wave.record += start;
+            wave.group += groups;
+            all.waves.push_back(wave);
+        }
+        if (!image.error.empty()) all.error = xccs > 1 ? fmt::format("area {}: {}", xcc, image.error) : image.error;
+    }
+    return all;
+}
+
 bool read_registers(const WaveImage& wave, const ReadArea& read, WaveRegisters& registers) {
     registers.sgprs.resize(wave.sgprs);
     registers.vgprs.resize(wave.vgprs);

@@ -14,6 +14,10 @@ namespace lyra::cwsr {
 /// @param ring_bytes of the AQL ring, 0 when it is not known or of another kind
 Image read_save_area(const ReadArea& read, uint32_t ring_bytes, Chip chip = Chip::gfx900);
 
+/// The areas of a queue's XCCs, which follow one another. Records are counted from the first one's start, groups in the order
+/// of the areas. @param area_bytes of each. @source Linux 6.12 kfd_mqd_manager_v9.c get_wave_state_v9_4_3()
+Image read_save_areas(const ReadArea& read, unsigned xccs, uint64_t area_bytes, uint32_t ring_bytes, Chip chip);
+
 /// What the trap handler has written of a wave.
 struct WaveRegisters {
     std::vector<uint32_t> sgprs;  ///< all that are allocated; the top six that are usable have other names

@@ -149,6 +149,36 @@ TEST_F(SaveArea, RecordsHoldWhatTheWavesHeld) {
     EXPECT_EQ(digests, events.digests);
 }
 
+/// Of a queue of several XCCs: one area behind the other, each with its header.
+TEST_F(SaveArea, AreasOfSeveralXccsAreReadInOrder) {
+    constexpr uint64_t kBytes = 0x100000;
+    std::vector<uint8_t> bytes(2 * kBytes);
+    ASSERT_TRUE(read(0, bytes.data(), area_sizes(1, 1).total()));
+    std::copy_n(bytes.begin(), kBytes, bytes.begin() + kBytes);
+    const ReadArea both = [&](uint64_t offset, void* data, size_t size) {
+        if (offset > bytes.size() || size > bytes.size() - offset) return false;
+        std::memcpy(data, bytes.data() + offset, size);
+        return true;
+    };
+    const Image image = read_save_areas(both, 2, kBytes, 0, Chip::gfx900);
+    ASSERT_EQ(image.error, "");
+    ASSERT_EQ(image.waves.size(), 2 * kItems / 64);
+    bytes[kBytes + register_address(image.waves[0], ImageRegister::Vgpr, 9).value()] ^= 1;
+    for (size_t n = 0; n < kItems / 64; ++n) {
+        const WaveImage &first = image.waves[n], &second = image.waves[n + kItems / 64];
+        EXPECT_EQ(second.record, first.record + kBytes);
+        EXPECT_EQ(first.group, 0u);
+        EXPECT_EQ(second.group, 1u);
+        WaveRegisters one, other;
+        ASSERT_TRUE(read_registers(first, both, one));
+        ASSERT_TRUE(read_registers(second, both, other));
+        EXPECT_EQ(digest(first, one) == digest(second, other), n != 0);
+    }
+    bytes[kBytes + 4] += 4;
+    EXPECT_NE(read_save_areas(both, 2, kBytes, 0, Chip::gfx900).error.find("area 1: "), std::string::npos);
+    EXPECT_EQ(read_save_areas(both, 1, kBytes, 0, Chip::gfx900).error, "");
+}
+
 TEST_F(SaveArea, AnyChangedRegisterChangesTheDigest) {
     const Image image = read_save_area(read, 0);
     const WaveImage& wave = image.waves[1];

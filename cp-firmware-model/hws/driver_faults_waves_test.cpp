@@ -180,13 +180,13 @@ private:
         q.evicted = true;
         ++evicted;
         translations_.evict(q.job->data(), kDataBytes);
-        translations_.evict(q.job->save_area(), align_up(testing::kSaveArea.total(), kPageBytes));
+        translations_.evict(q.job->save_area(), align_up(q.job->area_sizes().total(), kPageBytes));
         flush(q);
     }
     void restore(Queue& q) {
         q.evicted = false;
         translations_.restore(q.job->data(), kDataBytes);
-        translations_.restore(q.job->save_area(), align_up(testing::kSaveArea.total(), kPageBytes));
+        translations_.restore(q.job->save_area(), align_up(q.job->area_sizes().total(), kPageBytes));
         flush(q);
     }
     void flush(const Queue& q) {

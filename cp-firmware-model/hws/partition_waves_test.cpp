@@ -106,8 +106,7 @@ TEST_F(TwoXccs, EachXccTakesItsEnginesInTurn) {
     run_us(100);
     submit_grid(ring, 0, 2 * kEngines, 0);
     run_us(100);
-    for (unsigned engine = 0; engine < 2 * kEngines; ++engine)
-        EXPECT_EQ(cp.dispatcher().waves_on_engine(engine), 1u) << engine;
+    for (unsigned engine = 0; engine < 2 * kEngines; ++engine) EXPECT_EQ(cp.dispatcher().waves_on_engine(engine), 1u) << engine;
 }
 
 TEST_F(TwoXccs, TheDescriptorSaysWhichXccIsFirst) {
@@ -162,7 +161,8 @@ TEST_F(TwoXccs, EachXccSavesIntoItsOwnArea) {
 
 const Hqd& slot_of(const CommandProcessor& cp, const TestRing& ring) {
     for (unsigned n = 0; n < kMecs * kPipesPerMec * kQueuesPerPipe; ++n) {
-        const Hqd& hqd = cp.slot(1 + n / (kPipesPerMec * kQueuesPerPipe), n / kQueuesPerPipe % kPipesPerMec, n % kQueuesPerPipe);
+        const Hqd& hqd =
+            cp.slot(1 + n / (kPipesPerMec * kQueuesPerPipe), n / kQueuesPerPipe % kPipesPerMec, n % kQueuesPerPipe);
         if (hqd.active() && hqd.doorbell_bytes() == ring.doorbell) return hqd;
     }
     throw std::runtime_error("no slot has the queue");

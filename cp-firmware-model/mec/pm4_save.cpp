@@ -60,6 +60,7 @@ void Pm4Processor::save_flight(Hqd& hqd) {
         words[flight::kPartial] = i + 1;
         std::copy(next.begin(), next.end(), &words[flight::kNextGroup]);
         put_request(*request, &words[flight::kRequest]);
+        words[flight::kRsrc3] = request->rsrc3;
     }
     uint32_t* word = &words[flight::kAction];
     for (const EndOfPipe& action : hqd.pm4.end_of_pipe) {
@@ -98,6 +99,7 @@ bool Pm4Processor::resume_flight(Hqd& hqd) {
         if (partial) {
             std::copy_n(&words[flight::kNextGroup], next.size(), next.begin());
             get_request(request, &words[flight::kRequest]);
+            request.rsrc3 = words[flight::kRsrc3];
             if (dispatcher_.check(request) != Fault::None) return false;
         }
         hqd.pm4.dispatches.push_back(dispatcher_.resume(request, partial ? &next : nullptr));

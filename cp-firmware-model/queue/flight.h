@@ -19,8 +19,9 @@ enum Word : unsigned {
     kNextGroup = 3,  ///< its next group: x, y, z
     kActions = 6,    ///< end-of-pipe actions that wait
     kOnce = 7,       ///< 1 + number of the packet that gives its scratch back when it is done; 0 = none
+    kRsrc3 = 8,      ///< PM4: of the partial dispatch, beside its request
     kRequest = 12,   ///< PM4: the partial dispatch, kRequestWords
-    kList = 44,      ///< AQL: bit per packet, 1 = done. PM4: TTMP6 numbers of the dispatches, oldest first
+    kList = 44,      ///< AQL: bit per packet, 1 = done. PM4: numbers of the dispatches as the TTMPs have them, oldest first
     kAction = 76,    ///< kActionWords each
 };
 inline constexpr unsigned kRequestWords = 32, kListWords = 32, kActionWords = 7, kMaxActions = 16;

@@ -18,8 +18,8 @@
 
 namespace lyra::testing {
 
-/// Code bytes of gfx900 assembly text; nothing when no assembler is installed or the text does not assemble.
-inline std::optional<std::vector<uint8_t>> assemble(const std::string& text) {
+/// Code bytes of assembly text; nothing when no assembler is installed or the text does not assemble.
+inline std::optional<std::vector<uint8_t>> assemble(const std::string& text, const std::string& chip = "gfx900") {
     static unsigned number = 0;
     const std::string name = "lyra_asm_" + std::to_string(getpid()) + "_" + std::to_string(number++);
     const std::string base = (std::filesystem::temp_directory_path() / name).string();
@@ -30,8 +30,9 @@ inline std::optional<std::vector<uint8_t>> assemble(const std::string& text) {
         }
         return false;
     };
-    const bool ok = run("llvm-mc", "-triple=amdgcn-amd-amdhsa -mcpu=gfx900 -filetype=obj " + base + ".s -o " + base + ".o") &&
-                    run("llvm-objcopy", "-O binary --only-section=.text " + base + ".o " + base + ".bin");
+    const bool ok =
+        run("llvm-mc", "-triple=amdgcn-amd-amdhsa -mcpu=" + chip + " -filetype=obj " + base + ".s -o " + base + ".o") &&
+        run("llvm-objcopy", "-O binary --only-section=.text " + base + ".o " + base + ".bin");
     std::optional<std::vector<uint8_t>> code;
     if (ok) {
         std::ifstream file(base + ".bin", std::ios::binary);

@@ -23,8 +23,10 @@ struct Kernel {
     std::vector<uint32_t> values;  ///< by work-item of a group, from an undisturbed run
 };
 
-/// Sizes of a save area on the chip of the bench.
-inline const cwsr::AreaSizes kSaveArea = cwsr::area_sizes(4, 2);
+/// Sizes of an XCC's save area.
+inline cwsr::AreaSizes save_area_of(const GpuShape& shape) {
+    return cwsr::area_sizes(shape.shader_engines * shape.cus_per_engine, shape.shader_engines, shape.chip);
+}
 
 /// One user queue, PM4 or AQL. It runs batches of grids, one batch after the other; each part of a batch has its own kernel.
 class KernelJob {
@@ -54,7 +56,7 @@ public:
     uint32_t vmid() const { return vmid_; }
     TestRing& ring() { return ring_; }
     uint64_t save_area() const { return save_area_; }
-    /// The same bytes elsewhere: from now on its MQD, with the control stack, and its save area are there.
+    /// Of one XCC: the same bytes elsewhere. From now on its MQD, with the control stack, and its save area are there.
     void move(uint64_t mqd, uint64_t save_area);
     /// All of its memory but ring and MQD is in kSpan bytes from here.
     uint64_t base() const { return base_; }
@@ -63,23 +65,29 @@ public:
     static constexpr uint64_t kSpan = 0x1000000;
     /// From now on the queue belongs to another process.
     void set_process(uint32_t vmid) { vmid_ = vmid; }
-    cwsr::ReadArea reader();
+    const cwsr::AreaSizes& area_sizes() const { return sizes_; }
+    cwsr::ReadArea reader(unsigned xcc = 0);
 
 private:
     // Its memory, bytes from its base.
     static constexpr uint64_t kFirstBase = 0x4000000;
     static constexpr uint64_t kCode = 0, kData = 0x100000, kScratch = 0x200000, kScratchBytes = 0x80000, kSave = 0x400000,
-                              kAmdQueue = 0x800000, kSignal = kAmdQueue + 0x1000, kFence = kAmdQueue + 0x2000;
+                              kAmdQueue = 0xf00000, kSignal = kAmdQueue + 0x1000, kFence = kAmdQueue + 0x2000;
     static constexpr unsigned kMaxParts = 4;
     static constexpr uint64_t kCodeBytes = 0x4000, kDataBytes = 0x10000;  ///< of one part
     static constexpr uint64_t kEntry = 0x100;                             ///< behind the kernel descriptor
     static constexpr uint32_t kScratchKib = 4, kTmpring = 64 | kScratchKib << 12;
     static constexpr uint32_t kRingPackets = 32;
+    static constexpr uint32_t kMqdStride = 0x4000;
 
     uint64_t code_of(size_t part) const { return base_ + kCode + part * kCodeBytes; }
     uint64_t data_of(size_t part) const { return base_ + kData + part * kDataBytes; }
-    uint32_t mqd(unsigned dword) { return bench_.word(ring_.mqd + 4 * dword); }
+    Chip chip() const { return shape_.chip; }
+    uint64_t mqd_of(unsigned xcc) const { return ring_.mqd + xcc * kMqdStride; }
+    uint32_t mqd(unsigned dword, unsigned xcc = 0) { return bench_.word(mqd_of(xcc) + 4 * dword); }
     void put_mqd(unsigned dword, uint32_t value) { bench_.bus.memory.put<uint32_t>(ring_.mqd + 4 * dword, value); }
+    void copy_mqd(unsigned number);
+    cwsr::Image image_of(unsigned xcc);
     void prepare_aql_queue();
     void submit_pm4();
     void submit_aql();
@@ -99,6 +107,8 @@ private:
     }
 
     CpBench& bench_;
+    const GpuShape shape_;
+    const cwsr::AreaSizes sizes_;
     bool aql_;
     uint32_t vmid_;
     uint64_t base_, save_area_;
@@ -109,21 +119,40 @@ private:
 };
 
 inline KernelJob::KernelJob(CpBench& bench, unsigned number, bool aql, uint32_t vmid)
-    : bench_(bench), aql_(aql), vmid_(vmid), base_(kFirstBase + number * kSpan), save_area_(base_ + kSave),
-      ring_(bench.user_ring(number)) {
+    : bench_(bench), shape_(bench.cp.dispatcher().shape()), sizes_(save_area_of(shape_)), aql_(aql), vmid_(vmid),
+      base_(kFirstBase + number * kSpan), save_area_(base_ + kSave), ring_(bench.user_ring(number)) {
     auto& memory = bench_.bus.memory;
     memory.map(base_ + kCode, kMaxParts * kCodeBytes);
     memory.map(base_ + kData, kMaxParts * kDataBytes);
     memory.map(base_ + kScratch, kScratchBytes);
-    memory.map(save_area_, kSaveArea.total());
+    memory.map(save_area_, shape_.xccs * sizes_.total());
     memory.map(base_ + kAmdQueue, 0x3000);
     put_mqd(20, 1 << 6);
     put_mqd(132, 1u << 30 | 0x53 << 8 | 1);
     put_mqd(171, lo32(save_area_));
     put_mqd(172, hi32(save_area_));
-    for (const unsigned dword : {174, 175, 176}) put_mqd(dword, kSaveArea.control_stack);
-    put_mqd(177, kSaveArea.total());
+    for (const unsigned dword : {174, 175, 176}) put_mqd(dword, sizes_.control_stack);
+    put_mqd(177, sizes_.total());
     if (aql_) prepare_aql_queue();
+    if (shape_.xccs > 1) copy_mqd(number);
+}
+
+/// One for each XCC, as the driver makes them. @source Linux 6.12 kfd_mqd_manager_v9.c init_mqd_v9_4_3()
+inline void KernelJob::copy_mqd(unsigned number) {
+    auto& memory = bench_.bus.memory;
+    memory.map(ring_.mqd, shape_.xccs * kMqdStride);
+    Words words(512);
+    memory.read(0, ring_.mqd, words.data(), words.size() * 4);
+    words[226] = kMqdStride;
+    words[225] = aql_ ? 0 : number % shape_.xccs;  // the XCC of all its groups
+    words[41] = aql_;                              // they are dealt, one at a time
+    for (unsigned xcc = 0; xcc < shape_.xccs; ++xcc) {
+        const uint64_t area = save_area_ + xcc * sizes_.total();
+        words[39] = aql_ ? (number + xcc) % shape_.xccs : 0;
+        words[171] = lo32(area);
+        words[172] = hi32(area);
+        bench_.put_words(mqd_of(xcc), words);
+    }
 }
 
 inline void KernelJob::prepare_aql_queue() {
@@ -164,7 +193,8 @@ inline void KernelJob::submit_pm4() {
         const uint64_t entry = code_of(n) + kEntry, data = data_of(n), scratch = base_ + kScratch;
         bench_.emit(ring_, sh(0x207, {file.group[0], file.group[1], file.group[2]}));
         bench_.emit(ring_, sh(0x20c, {lo32(entry >> 8), hi32(entry >> 8)}));
-        bench_.emit(ring_, sh(0x212, {file.rsrc1(), rsrc2(file)}));
+        bench_.emit(ring_, sh(0x212, {file.rsrc1(chip()), rsrc2(file)}));
+        if (facts_of(chip()).acc_vgprs) bench_.emit(ring_, sh(0x22d, {file.rsrc3()}));
         bench_.emit(ring_, sh(0x218, {kTmpring}));
         bench_.emit(ring_, sh(0x240, {lo32(data), hi32(data), lo32(scratch), hi32(scratch)}));
         for (unsigned g = 0; g < parts_[n].grids; ++g) {
@@ -182,7 +212,8 @@ inline void KernelJob::submit_aql() {
     for (size_t n = 0; n < parts_.size(); ++n) {
         const auto& file = parts_[n].kernel->file;
         memory.put<int64_t>(code_of(n) + 16, kEntry);
-        memory.put<uint32_t>(code_of(n) + 48, file.rsrc1());
+        memory.put<uint32_t>(code_of(n) + 44, facts_of(chip()).acc_vgprs ? file.rsrc3() : 0);
+        memory.put<uint32_t>(code_of(n) + 48, file.rsrc1(chip()));
         memory.put<uint32_t>(code_of(n) + 52, rsrc2(file));
         memory.put<uint16_t>(code_of(n) + 56, 1 << 3 | 1 << 5);  // s[0:1] kernel arguments, s[2:3] scratch
         for (unsigned g = 0; g < parts_[n].grids; ++g) put_packet(n);
@@ -243,20 +274,32 @@ inline std::vector<uint32_t> KernelJob::values() {
     return words;
 }
 
-inline cwsr::ReadArea KernelJob::reader() {
-    return [this](uint64_t offset, void* data, size_t size) {
-        return bench_.bus.memory.read(vmid_, save_area_ + offset, data, size) == Fault::None;
+inline cwsr::ReadArea KernelJob::reader(unsigned xcc) {
+    return [this, area = save_area_ + xcc * sizes_.total()](uint64_t offset, void* data, size_t size) {
+        return bench_.bus.memory.read(vmid_, area + offset, data, size) == Fault::None;
     };
 }
 
 inline cwsr::Image KernelJob::image() {
+    cwsr::Image all;
+    for (unsigned xcc = 0; xcc < shape_.xccs && all.error.empty(); ++xcc) {
+        const cwsr::Image image = image_of(xcc);
+        all.waves.insert(all.waves.end(), image.waves.begin(), image.waves.end());
+        if (!image.error.empty()) all.error = fmt::format("XCC {}: {}", xcc, image.error);
+    }
+    return all;
+}
+
+inline cwsr::Image KernelJob::image_of(unsigned xcc) {
     auto& memory = bench_.bus.memory;
-    const cwsr::ImageHeader header{mqd(174), mqd(175) - mqd(174), mqd(176), mqd(176) - mqd(175)};
-    if (header.control_stack_size > kSaveArea.control_stack) return {{}, fmt::format("control stack offset {:#x}", mqd(174))};
+    const cwsr::ImageHeader header{mqd(174, xcc), mqd(175, xcc) - mqd(174, xcc), mqd(176, xcc), mqd(176, xcc) - mqd(175, xcc)};
+    if (header.control_stack_size > sizes_.control_stack)
+        return {{}, fmt::format("control stack offset {:#x}", header.control_stack_offset)};
     Words stack(header.control_stack_size / 4);
-    memory.read(0, ring_.mqd + 0x1000 + header.control_stack_offset, stack.data(), stack.size() * 4);
+    memory.read(0, mqd_of(xcc) + 0x1000 + header.control_stack_offset, stack.data(), stack.size() * 4);
     cwsr::ImageQueue queue;
-    queue.shader_engines = 2;
+    queue.chip = chip();
+    queue.shader_engines = shape_.shader_engines;
     queue.tmpring_size = kTmpring;
     queue.scratch_base = base_ + kScratch;
     queue.read_memory = [&](uint64_t va, void* data, size_t size) { return memory.read(vmid_, va, data, size) == Fault::None; };
@@ -265,7 +308,7 @@ inline cwsr::Image KernelJob::image() {
         queue.read_id = bench_.qword(base_ + kAmdQueue + 0x80);
         queue.write_id = packets_;
     }
-    return read_image(header, stack, reader(), queue);
+    return read_image(header, stack, reader(xcc), queue);
 }
 
 inline std::string KernelJob::check_image(size_t& waves) {
@@ -285,8 +328,8 @@ inline void KernelJob::move(uint64_t mqd, uint64_t save_area) {
         memory.write(0, from, bytes.data(), size);
     };
     copy(ring_.mqd, mqd, 0x800);
-    copy(ring_.mqd + 0x1000, mqd + 0x1000, kSaveArea.control_stack);
-    copy(save_area_, save_area, kSaveArea.total());
+    copy(ring_.mqd + 0x1000, mqd + 0x1000, sizes_.control_stack);
+    copy(save_area_, save_area, sizes_.total());
     ring_.mqd = mqd;
     save_area_ = save_area;
     put_mqd(171, lo32(save_area_));

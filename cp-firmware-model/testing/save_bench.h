@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Bench with trap handlers: processes whose queues are mapped, unmapped with their waves saved, and mapped again.
-// LYRA_CWSR_HANDLER=file takes another first-level handler (raw code) than the one of cwsr/handler.
+// The environment may name another first-level handler than the one of cwsr/handler (other_handler()).
 #pragma once
 
 #include <cstdlib>
@@ -24,7 +24,11 @@ public:
     static constexpr unsigned kMostRounds = 200'000;  ///< of the command processor for one unmapping
 
     /// @param folder cwsr
-    explicit SaveBench(const std::filesystem::path& folder) : folder_(folder) {
+    explicit SaveBench(const std::filesystem::path& folder, Chip chip = Chip::gfx900)
+        : CpBench(shape_of(chip)), chip_(chip), folder_(folder) {
+        Partition partition;
+        partition.xccs = facts_of(chip).xccs;
+        cp.set_partition(partition);
         bus.memory.map(kHandler, 0x10000);
         put_code(kHandler, first_level());
         put_code(kSecond, code_of(cwsr::testing::text_of(folder_ / "handler/second_level.s")));
@@ -32,13 +36,14 @@ public:
         bus.memory.put<uint64_t>(kTma + 8, kTma2);
         start_hiq();
     }
-    /// Machine code of text; throws when it cannot be assembled. The same text is assembled once.
-    static const std::vector<uint8_t>& code_of(const std::string& text) {
-        static std::map<std::string, std::vector<uint8_t>> known;
-        if (const auto it = known.find(text); it != known.end()) return it->second;
-        auto code = assemble(text);
+    /// Machine code of text for the bench's chip; throws when it cannot be assembled. The same text is assembled once.
+    const std::vector<uint8_t>& code_of(const std::string& text) const {
+        static std::map<std::pair<Chip, std::string>, std::vector<uint8_t>> known;
+        const std::pair key(chip_, text);
+        if (const auto it = known.find(key); it != known.end()) return it->second;
+        auto code = assemble(cwsr::testing::text_for(chip_, text), facts_of(chip_).name);
         if (!code) throw std::runtime_error("cannot be assembled (llvm-mc-19 is needed): " + text.substr(0, 200));
-        return known.emplace(text, *code).first->second;
+        return known.emplace(key, *code).first->second;
     }
     void put_code(uint64_t address, const std::vector<uint8_t>& code) {
         bus.memory.write(0, address, code.data(), code.size());
@@ -108,13 +113,21 @@ public:
 
 private:
     std::vector<uint8_t> first_level() const {
-        const char* path = std::getenv("LYRA_CWSR_HANDLER");
+        const char* path = cwsr::testing::other_handler(chip_);
         if (path == nullptr) return code_of(cwsr::testing::text_of(folder_ / "handler/handler.s"));
         std::ifstream raw(path, std::ios::binary);
         std::vector<uint8_t> code((std::istreambuf_iterator<char>(raw)), {});
         if (code.empty()) throw std::runtime_error(std::string("cannot read ") + path);
         return code;
     }
+    /// With all XCCs of the chip in one partition.
+    static GpuShape shape_of(Chip chip) {
+        GpuShape shape = test_shape(2, 2);
+        shape.chip = chip;
+        shape.xccs = facts_of(chip).xccs;
+        return shape;
+    }
+    const Chip chip_;
     std::filesystem::path folder_;
 };
 

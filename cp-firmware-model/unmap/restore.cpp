@@ -40,7 +40,7 @@ bool SaveCoordinator::has_saved_waves(const Hqd& hqd) {
     return false;
 }
 
-/// Read the control stack; which grid a group belongs to is in the TTMP6 of its first wave.
+/// Read the control stack; which grid a group belongs to is in TTMP6 or TTMP11 of its first wave.
 bool SaveCoordinator::resume_groups(Hqd& hqd, unsigned xcc) {
     const cwsr::Area area = area_of(hqd, xcc);
     if (area.empty()) return true;
@@ -52,10 +52,12 @@ bool SaveCoordinator::resume_groups(Hqd& hqd, unsigned xcc) {
     if (cwsr::parse(words, area, groups, dispatcher_.shape().chip) != Fault::None) return false;
     for (cwsr::SavedGroup& group : groups) {
         group.engine += xcc * dispatcher_.shape().shader_engines;
-        const uint64_t address = area.base + group.waves[0].record + group.hwreg_offset() + cwsr::kTtmp6;
-        uint32_t ttmp6 = 0;
-        if (bus_.gfxhub().read(hqd.vmid(), address, &ttmp6, sizeof ttmp6) != Fault::None) return false;
-        const uint32_t number = ttmp6 & 0x1ffffff;
+        const bool in_ttmp11 = facts_of(dispatcher_.shape().chip).packet_in_ttmp11;
+        const uint64_t address =
+            area.base + group.waves[0].record + group.hwreg_offset() + (in_ttmp11 ? cwsr::kTtmp11 : cwsr::kTtmp6);
+        uint32_t ttmp = 0;
+        if (bus_.gfxhub().read(hqd.vmid(), address, &ttmp, sizeof ttmp) != Fault::None) return false;
+        const uint32_t number = bits(ttmp, in_ttmp11 ? 6 : 0, 25);
         const uint64_t dispatch = hqd.is_aql() ? aql_.dispatch_of(hqd, number) : pm4_.dispatch_of(hqd, number);
         if (dispatch == 0 || dispatcher_.restore(hqd.id(), group, area.base, dispatch) != Fault::None) return false;
     }

@@ -5,26 +5,46 @@
 // It keeps the protocol and the record of the driver's handler (cwsr/layout.h) and shares no code with it.
 // Free in the handler before the record exists: ttmp2, 3, 12, 14, 15. The others hold what the launch or a debugger put there.
 
-// What of IB_STS tells a replay (FIRST_REPLAY, RCNT) waits in ttmp11[31:26] while a handler runs.
-.macro keep_ib_sts
-  s_getreg_b32 ttmp14, hwreg(HW_REG_IB_STS, 15, 6)
-  s_lshl_b32 ttmp14, ttmp14, 26
-  s_and_b32 ttmp11, ttmp11, 0x3ffffff
-  s_or_b32 ttmp11, ttmp11, ttmp14
-  s_setreg_imm32_b32 hwreg(HW_REG_IB_STS, 15, 6), 0
-.endm
-.macro bring_back_ib_sts
-  s_lshr_b32 ttmp14, ttmp11, 26
-  s_setreg_b32 hwreg(HW_REG_IB_STS, 15, 6), ttmp14
-.endm
-
-// gfx90a has one file of VGPRs and AccVGPRs, in units of 8; the first AccVGPR is in units of 4.
 // LLVM has the number of the chip under a name that depends on the ABI.
 .ifdef .amdgcn.gfx_generation_stepping
-.set has_acc_vgprs, .amdgcn.gfx_generation_stepping == 10
+.set on_gfx90a, .amdgcn.gfx_generation_stepping == 10
+.set on_gfx942, .amdgcn.gfx_generation_minor == 4
 .else
-.set has_acc_vgprs, .option.machine_version_stepping == 10
+.set on_gfx90a, .option.machine_version_stepping == 10
+.set on_gfx942, .option.machine_version_minor == 4
 .endif
+// One file of VGPRs and AccVGPRs, in units of 8; the first AccVGPR is in units of 4.
+.set has_acc_vgprs, on_gfx90a | on_gfx942
+
+// What of IB_STS tells a replay (FIRST_REPLAY, RCNT) waits in bits 31:26 of ttmp11, of ttmp13 on gfx942, while a handler runs.
+.macro keep_ib_sts_in to
+  s_getreg_b32 ttmp14, hwreg(HW_REG_IB_STS, 15, 6)
+  s_lshl_b32 ttmp14, ttmp14, 26
+  s_and_b32 \to, \to, 0x3ffffff
+  s_or_b32 \to, \to, ttmp14
+  s_setreg_imm32_b32 hwreg(HW_REG_IB_STS, 15, 6), 0
+.endm
+.macro keep_ib_sts
+.if on_gfx942
+  keep_ib_sts_in ttmp13
+.else
+  keep_ib_sts_in ttmp11
+.endif
+.endm
+.macro bring_back_ib_sts
+.if on_gfx942
+  s_lshr_b32 ttmp14, ttmp13, 26
+.else
+  s_lshr_b32 ttmp14, ttmp11, 26
+.endif
+  s_setreg_b32 hwreg(HW_REG_IB_STS, 15, 6), ttmp14
+.endm
+// A debugger's flag goes to bit 23 of the same register.
+.macro keep_flag_in to, flag
+  s_bitset0_b32 \to, 23
+  s_lshl_b32 \flag, \flag, 23
+  s_or_b32 \to, \to, \flag
+.endm
 .macro vgpr_bytes to
 .if has_acc_vgprs
   s_getreg_b32 \to, hwreg(HW_REG_GPR_ALLOC, 6, 6)
@@ -119,9 +139,11 @@ second_level:
   s_sext_i32_i16 ttmp15, ttmp15
   s_load_dword ttmp2, ttmp[14:15], 0x10 glc
   s_waitcnt lgkmcnt(0)
-  s_bitset0_b32 ttmp11, 23
-  s_lshl_b32 ttmp2, ttmp2, 23
-  s_or_b32 ttmp11, ttmp11, ttmp2
+.if on_gfx942
+  keep_flag_in ttmp13, ttmp2
+.else
+  keep_flag_in ttmp11, ttmp2
+.endif
   s_load_dwordx2 ttmp[2:3], ttmp[14:15], 0x0 glc
   s_waitcnt lgkmcnt(0)
   s_load_dwordx2 ttmp[14:15], ttmp[14:15], 0x8 glc

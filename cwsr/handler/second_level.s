@@ -3,7 +3,14 @@
 // MSG_INTERRUPT and parks the wave in a loop of its own, where a debugger or the destruction of the queue finds it.
 // At its TMA: word 0 counts s_trap 1, which is a service and returns; with bit 0 of word 1 set, illegal instructions are
 // skipped and memory violations forgotten, and both counted in word 2; with bit 1 set, watched accesses are forgotten, counted
-// in word 3. From the first level: ttmp[0:1] PC and cause, ttmp12 STATUS, ttmp[14:15] the TMA. Free: ttmp2, 3, 13.
+// in word 3. From the first level: ttmp[0:1] PC and cause, ttmp12 STATUS, ttmp[14:15] the TMA, IB_STS in ttmp11 or ttmp13.
+// Free: ttmp2, 3. On gfx942, whose waves can halt where they are, they do so and are not parked.
+
+.ifdef .amdgcn.gfx_generation_minor
+.set on_gfx942, .amdgcn.gfx_generation_minor == 4
+.else
+.set on_gfx942, .option.machine_version_minor == 4
+.endif
 
   s_bfe_u32 ttmp2, ttmp1, 0x80010  // TrapID
   s_cmp_eq_u32 ttmp2, 1
@@ -12,15 +19,17 @@
   s_cbranch_scc1 report
   s_bitcmp1_b32 ttmp12, 13
   s_cbranch_scc1 report
-  s_load_dword ttmp13, ttmp[14:15], 0x4 glc
+  s_load_dword ttmp2, ttmp[14:15], 0x4 glc
   s_waitcnt lgkmcnt(0)
   s_getreg_b32 ttmp3, hwreg(HW_REG_TRAPSTS)
-  s_bitcmp1_b32 ttmp13, 1
+  s_bitcmp1_b32 ttmp2, 1
   s_cbranch_scc0 not_watched
-  s_and_b32 ttmp2, ttmp3, 0x7080
+  s_and_b32 ttmp3, ttmp3, 0x7080
   s_cbranch_scc1 forget_watch
+  s_getreg_b32 ttmp3, hwreg(HW_REG_TRAPSTS)
 not_watched:
-  s_bitcmp1_b32 ttmp13, 0
+  s_bitcmp1_b32 ttmp2, 0
+  s_mov_b32 ttmp2, 0
   s_cbranch_scc0 report
   s_bitcmp1_b32 ttmp3, 11
   s_cbranch_scc1 skip
@@ -88,6 +97,7 @@ wait_for_doorbell:
   s_nop 0
   s_sendmsg sendmsg(MSG_INTERRUPT)
   s_mov_b32 m0, ttmp2
+.if !on_gfx942
   // The real PC to ttmp7 and ttmp11[22:7]; ttmp6[30] says that the wave is parked
   s_bitset1_b32 ttmp6, 30
   s_mov_b32 ttmp7, ttmp0
@@ -99,12 +109,17 @@ wait_for_doorbell:
 after_getpc:
   s_add_u32 ttmp0, ttmp0, parked - after_getpc
   s_addc_u32 ttmp1, ttmp1, 0
+.endif
   s_bitset1_b32 ttmp12, 13
   s_bitset1_b32 ttmp12, 18
 
 leave:
   s_and_b32 ttmp1, ttmp1, 0xffff
+.if on_gfx942
+  s_lshr_b32 ttmp2, ttmp13, 26
+.else
   s_lshr_b32 ttmp2, ttmp11, 26
+.endif
   s_setreg_b32 hwreg(HW_REG_IB_STS, 15, 6), ttmp2
   s_and_b64 exec, exec, exec
   s_and_b64 vcc, vcc, vcc

@@ -25,7 +25,11 @@
   .rept 3
     v_mfma_f32_32x32x8f16 a[0:15], v[4:5], v[6:7], a[0:15]
     v_mfma_f32_16x16x4f32 a[16:19], v1, v2, a[16:19] blgp:3
-    v_mfma_i32_16x16x16i8 a[20:23], v0, v3, a[20:23]
+    .if on_gfx942
+      v_mfma_i32_16x16x32_i8 a[20:23], v[0:1], v[2:3], a[20:23]
+    .else
+      v_mfma_i32_16x16x16i8 a[20:23], v0, v3, a[20:23]
+    .endif
     v_mfma_f32_4x4x4bf16_1k v[12:15], v[4:5], v[6:7], v[12:15] cbsz:2 abid:3
     v_mfma_f64_16x16x4f64 a[24:31], v[8:9], v[10:11], a[24:31]
     v_mfma_f32_32x32x1f32 a[32:63], v2, v1, a[32:63] cbsz:1 abid:1

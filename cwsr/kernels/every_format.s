@@ -50,7 +50,11 @@ over:
 .else
   v_mul_legacy_f32 v7, v6, v6
 .endif
+.if on_gfx942
+  v_fmaak_f32 v7, v7, v6, 0x41200000
+.else
   v_madak_f32 v7, v7, v6, 0x41200000
+.endif
   v_cmp_class_f32 vcc, v7, v6
   v_cmpx_le_u32 exec, 0, v0
   v_addc_co_u32 v8, vcc, v3, v3, vcc
@@ -64,7 +68,11 @@ over:
 .if on_gfx90a
   v_fma_mix_f32 v13, v4, v5, v6 op_sel_hi:[1,0,0]
 .else
+.if on_gfx942
+  v_fma_mix_f32 v13, v4, v5, v6 op_sel_hi:[1,0,0]
+.else
   v_mad_mix_f32 v13, v4, v5, v6 op_sel_hi:[1,0,0]
+.endif
 .endif
   v_add_u32_sdwa v14, v3, v8 dst_sel:WORD_1 dst_unused:UNUSED_PAD src0_sel:BYTE_1 src1_sel:WORD_0
   v_cmp_gt_u16_sdwa s[38:39], v3, v8 src0_sel:WORD_0 src1_sel:WORD_0

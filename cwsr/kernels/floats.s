@@ -14,7 +14,11 @@ more:
   s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 8), 0xc2
   v_sqrt_f32 v9, |v8|
   v_mul_f32 v5, v9, v6 clamp
+.if on_gfx942
+  v_fmac_f32 v6, v5, v7
+.else
   v_mac_f32 v6, v5, v7
+.endif
   s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 8), 0xf0
   s_sub_u32 s9, s9, 1
   s_cmp_lg_u32 s9, 0

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -45,6 +48,35 @@ inline std::string text_of(const std::filesystem::path& path) {
     std::stringstream text;
     text << std::ifstream(path).rdbuf();
     return text.str();
+}
+
+/// Assembly for a chip: where cache bits are scopes, vector memory instructions have them under other names.
+inline std::string text_for(Chip chip, const std::string& text) {
+    if (!facts_of(chip).cache_scopes) return text;
+    std::istringstream lines(text);
+    std::string result;
+    for (std::string line; std::getline(lines, line); result += line + '\n') {
+        const size_t begin = line.find_first_not_of(' ');
+        const auto is = [&](const char* format) {
+            return begin != std::string::npos && line.compare(begin, std::strlen(format), format) == 0;
+        };
+        if (!is("buffer_") && !is("tbuffer_") && !is("flat_") && !is("global_") && !is("scratch_")) continue;
+        const auto replace = [&](const std::string& old, const char* now) {
+            if (const size_t at = line.find(old); at != std::string::npos) line.replace(at, old.size(), now);
+        };
+        replace(" glc slc", "");
+        replace(" glc", " sc0");
+    }
+    return result;
+}
+
+/// Another first-level handler than that of cwsr/handler, raw code: LYRA_CWSR_HANDLER=file for gfx900, for others
+/// LYRA_CWSR_HANDLER_GFX90A=file and so on. @return nullptr: none is named
+inline const char* other_handler(Chip chip) {
+    std::string variable = "LYRA_CWSR_HANDLER";
+    if (chip != Chip::gfx900) variable += std::string("_") + facts_of(chip).name;
+    std::transform(variable.begin(), variable.end(), variable.begin(), ::toupper);
+    return std::getenv(variable.c_str());
 }
 
 /// @param folder cwsr/kernels

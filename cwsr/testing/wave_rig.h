@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One compute unit with a trap handler and a save area: a test launches a kernel, saves it wherever it is, and restores it.
-// LYRA_CWSR_HANDLER=file takes another first-level handler (raw code, such as the one that a driver installs); for chips with
-// AccVGPRs LYRA_CWSR_HANDLER_ACC=file does.
+// The environment may name another first-level handler, such as the one that a driver installs (other_handler()).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,8 +24,8 @@ namespace lyra::cwsr::testing {
 inline const std::filesystem::path kHandlers = LYRA_CWSR_SOURCE "/handler", kKernels = LYRA_CWSR_SOURCE "/kernels";
 
 inline std::vector<uint8_t> first_level_handler(Chip chip) {
-    const char* path = std::getenv(facts_of(chip).acc_vgprs ? "LYRA_CWSR_HANDLER_ACC" : "LYRA_CWSR_HANDLER");
-    if (path == nullptr) return gcn::test::assemble(text_of(kHandlers / "handler.s"), facts_of(chip).name);
+    const char* path = other_handler(chip);
+    if (path == nullptr) return gcn::test::assemble(text_for(chip, text_of(kHandlers / "handler.s")), facts_of(chip).name);
     std::ifstream raw(path, std::ios::binary);
     std::vector<uint8_t> code((std::istreambuf_iterator<char>(raw)), {});
     EXPECT_FALSE(code.empty()) << path;
@@ -64,14 +63,14 @@ public:
 
     explicit WaveRig(Chip of = Chip::gfx900) : chip(of) {
         memory.put(kHandler, first_level_handler(chip));
-        memory.put(kSecond, gcn::test::assemble(text_of(kHandlers / "second_level.s")));
+        memory.put(kSecond, gcn::test::assemble(text_for(chip, text_of(kHandlers / "second_level.s")), facts_of(chip).name));
         memory.put(kFiller, gcn::test::assemble("s_endpgm"));
         services.other_dispatch = kFillerDispatch;
     }
     void load(const KernelFile& file) {
         ASSERT_TRUE(file.ok) << file.name;
         kernel = file;
-        memory.put(kCode, gcn::test::assemble(kernel.text, facts_of(chip).name));
+        memory.put(kCode, gcn::test::assemble(text_for(chip, kernel.text), facts_of(chip).name));
         unit.invalidate_code();
         if (kernel.trap) set_second_level(kernel.repair ? 1 : 0);
     }

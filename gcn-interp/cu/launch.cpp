@@ -99,11 +99,14 @@ void make_work_item_ids(VgprRow* rows, const std::array<uint32_t, 3>& size, unsi
     }
 }
 
-/// What the trap handler and debuggers find in the trap registers, beside the packet's index.
-/// @source docs/spec/front-end.md 4.2
-void set_ttmps(Wave& wave, const GroupLaunch& group, unsigned number) {
+/// What the trap handler and debuggers find in the trap registers.
+/// @source docs/spec/front-end.md 4.2; ROCdbgapi architecture.cpp (gfx940)
+void set_ttmps(Wave& wave, const KernelLaunch& kernel, const GroupLaunch& group, unsigned number) {
+    const uint32_t packet = kernel.packet_index & 0x1ffffff;
+    const bool in_ttmp11 = facts_of(kernel.chip).packet_in_ttmp11;
+    wave.ttmp[6] = in_ttmp11 ? 0 : packet;
     for (unsigned d = 0; d < 3; ++d) wave.ttmp[8 + d] = group.group_id[d];
-    wave.ttmp[11] = (number & 63) | (wave.scratch_slot < 0 ? 1u << 6 : 0u);
+    wave.ttmp[11] = (number & 63) | (in_ttmp11 ? packet << 6 : uint32_t{wave.scratch_slot < 0} << 6);
 }
 
 /// Uninitialized registers and LDS. Undefined on hardware; one value makes runs repeatable and shows no one another's data.
@@ -213,7 +216,6 @@ void ComputeUnit::prepare(const KernelLaunch& kernel) {
     wave.shared_base = kernel.shared_base;
     wave.hw_id = hardware_id(kernel);
     wave.xcc = kernel.xcc;
-    wave.ttmp[6] = kernel.packet_index & 0x1ffffff;
     p.system = set_user_sgprs(wave, kernel);
 }
 
@@ -235,7 +237,7 @@ uint64_t ComputeUnit::start_on(Plan& plan, const GroupLaunch& group, bool whole,
         wave.scratch_slot = group.scratch_slot[number];
         set_system_sgprs(wave, p.system, group, number, plan.waves);
         if (p.system.flat_scratch) wave.write_scalar64(kFlatScratchLo, p.kernel.scratch_base + group.scratch_offset[number]);
-        set_ttmps(wave, group, number);
+        set_ttmps(wave, p.kernel, group, number);
         begin_wave(wave);
         if (p.kernel.halted) set_halt(wave, true);
         if (done < limit && wave.state == WaveState::Running) {

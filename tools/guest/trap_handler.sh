@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Takes the first-level trap handler for GFX9 out of Debian's amdgpu.ko and prints the name of the file (raw code).
 #
-#   trap_handler.sh [--cache DIR] [--kernel 6.12|6.1] [--chip gfx900|gfx90a]
+#   trap_handler.sh [--cache DIR] [--kernel 6.12|6.1] [--chip gfx900|gfx90a|gfx942]
 #
 # The driver keeps the code of each family of chips as an array of words, whose symbol is in the module. The module comes from
 # the package that the guest image was made of.
@@ -25,6 +25,7 @@ done
 case $chip in
 gfx900) array=cwsr_trap_gfx9_hex ;;
 gfx90a) array=cwsr_trap_aldebaran_hex ;;
+gfx942) array=cwsr_trap_gfx9_4_3_hex ;;
 *) echo "trap_handler.sh: no array of the driver is known for chip $chip" >&2 && exit 2 ;;
 esac
 

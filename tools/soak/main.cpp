@@ -2,8 +2,8 @@
 // The soak: queues that run kernels are pre-empted at random moments, as often as asked, by the trap handler that their waves
 // execute. Every work-item has to do its work exactly once, and every saved image has to be sound. On the way the state of the
 // command processor is saved, forgotten and loaded.
-// lyra_soak COUNT [SEED [THREADS]]: threads that run the waves. The handler is that of cwsr/handler, or LYRA_CWSR_HANDLER=file
-// (raw code).
+// lyra_soak COUNT [SEED [THREADS [CHIP]]]: threads that run the waves. The handler is that of cwsr/handler, or one that the
+// environment names (other_handler()).
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,25 +33,29 @@ struct Choice {
     const char* name;
     unsigned weight;
 };
+constexpr Choice kChoicesWithAcc[] = {{"acc_registers", 6}, {"acc_matrix", 2}};
 constexpr Choice kChoices[] = {
     {"barrier_lds", 8}, {"divergence", 8}, {"scratch", 8},       {"register_index", 8}, {"integers", 4},
     {"floats", 4},      {"doubles", 6},    {"sleep", 6},         {"state", 6},          {"flow", 6},
     {"skip", 6},        {"traps", 6},      {"partial_group", 8}, {"all_registers", 1},  {"barrier_sixteen_waves", 1}};
 
-[[noreturn]] void fail(const std::string& text, uint64_t seed, uint64_t done) {
-    fmt::print(stderr, "FAILED after {} pre-emptions: {}\nAgain with: lyra test --soak {} --seed {}\n", done, text, done + 1000,
-               seed);
+[[noreturn]] void fail(const std::string& text, uint64_t seed, uint64_t done, Chip chip) {
+    fmt::print(stderr, "FAILED after {} pre-emptions: {}\nAgain with: lyra test --soak {} --seed {} --chip {}\n", done, text,
+               done + 1000, seed, facts_of(chip).name);
     std::exit(1);
 }
 
 class Soak : public testing::SaveBench {
 public:
-    explicit Soak(uint64_t seed) : SaveBench(LYRA_CWSR_SOURCE), seed_(seed), random_(seed), stream_random_(seed) {
+    Soak(uint64_t seed, Chip chip)
+        : SaveBench(LYRA_CWSR_SOURCE, chip), chip_(chip), seed_(seed), random_(seed), stream_random_(seed) {
         for (unsigned n = 0; n < kQueues; ++n) {
             jobs_.push_back(std::make_unique<KernelJob>(*this, n, n / kProcesses % 2, kFirstVmid + n % kProcesses));
         }
         KernelJob& aql = *jobs_[kProcesses];  // where groups may be partial
-        for (const Choice& choice : kChoices) {
+        std::vector<Choice> choices(std::begin(kChoices), std::end(kChoices));
+        if (facts_of(chip).acc_vgprs) choices.insert(choices.end(), std::begin(kChoicesWithAcc), std::end(kChoicesWithAcc));
+        for (const Choice& choice : choices) {
             kernels_.push_back(kernel(choice.name, aql));
             weights_.push_back(choice.weight);
         }
@@ -95,12 +99,12 @@ public:
 private:
     [[noreturn]] void stop(const std::string& text) {
         describe();
-        fail(text, seed_, preempted_);
+        fail(text, seed_, preempted_, chip_);
     }
     /// For whoever has to find out.
     void describe() {
         for (auto& job : jobs_) fmt::print(stderr, "{}\n", job->describe());
-        for (unsigned cu = 0; cu < 4; ++cu) {
+        for (unsigned cu = 0; cu < cp.dispatcher().shape().cus(); ++cu) {
             for (unsigned slot = 0; slot < gcn::kWaveSlots; ++slot) {
                 const gcn::Wave& wave = cp.dispatcher().cu(cu).wave(slot);
                 if (wave.state == gcn::WaveState::Free) continue;
@@ -174,6 +178,7 @@ private:
         }
     }
 
+    const Chip chip_;
     uint64_t seed_;
     std::mt19937_64 random_, stream_random_;
     std::vector<Kernel> kernels_;
@@ -193,13 +198,14 @@ private:
 int main(int argc, char** argv) {
     const uint64_t count = argc > 1 ? std::strtoull(argv[1], nullptr, 0) : 0;
     const uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 0) : 1;
-    if (count == 0 || argc > 4) {
-        fmt::print(stderr, "lyra_soak COUNT [SEED [THREADS]]\n");
+    const lyra::ChipFacts* const chip = lyra::find_chip(argc > 4 ? argv[4] : "gfx900");
+    if (count == 0 || argc > 5 || chip == nullptr) {
+        fmt::print(stderr, "lyra_soak COUNT [SEED [THREADS [CHIP]]]\n");
         return 2;
     }
-    if (argc == 4) setenv("LYRA_TEST_THREADS", argv[3], 1);
+    if (argc > 3) setenv("LYRA_TEST_THREADS", argv[3], 1);
     try {
-        lyra::soak::Soak soak(seed);
+        lyra::soak::Soak soak(seed, chip->chip);
         soak.run(count, isatty(2));
         soak.report();
     } catch (const std::exception& error) {

@@ -186,7 +186,7 @@ bool DebugSession::write(uint64_t address, const void* data, size_t size) const 
 
 cwsr::ReadArea DebugSession::reader_of(const kfd_queue_snapshot_entry& queue) const {
     return [this, queue](uint64_t offset, void* data, size_t size) {
-        const uint64_t bytes = queue.ctx_save_restore_area_size;
+        const uint64_t bytes = uint64_t{queue.ctx_save_restore_area_size} * first_gpu_xccs();
         return offset <= bytes && size <= bytes - offset && read(queue.ctx_save_restore_address + offset, data, size);
     };
 }

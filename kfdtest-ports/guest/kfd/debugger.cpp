@@ -39,7 +39,10 @@ bool stop(DebugSession& session, Stopped& stopped) {
     for (const kfd_queue_snapshot_entry& queue : session.queues()) {
         if (session.suspend({queue.queue_id}) != 1) fail("the queue is not suspended");
         const lyra::cwsr::ReadArea read = session.reader_of(queue);
-        stopped = {queue, lyra::cwsr::read_save_area(read, queue.ring_size, first_gpu_chip()), {}};
+        stopped = {queue,
+                   lyra::cwsr::read_save_areas(read, first_gpu_xccs(), queue.ctx_save_restore_area_size, queue.ring_size,
+                                               first_gpu_chip()),
+                   {}};
         if (!stopped.image.error.empty()) fail("image: " + stopped.image.error);
         for (const WaveImage& wave : stopped.image.waves) {
             stopped.registers.emplace_back();

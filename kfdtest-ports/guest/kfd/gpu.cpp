@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -33,7 +34,14 @@ std::string gpu_node() {
     fail("no GPU in the topology of the kernel driver");
 }
 
+/// Drivers before 6.5 have no such line.
+uint32_t xccs_of(const std::string& properties) {
+    return static_cast<uint32_t>(std::max<uint64_t>(1, property(properties, "num_xcc")));
+}
+
 }  // namespace
+
+uint32_t first_gpu_xccs() { return xccs_of(read_file(gpu_node() + "properties")); }
 
 void fail(const std::string& what) {
     std::fflush(stdout);
@@ -109,6 +117,7 @@ Gpu::Gpu() {
     id_ = static_cast<uint32_t>(std::strtoul(read_file(node + "gpu_id").c_str(), nullptr, 10));
     compute_units_ = static_cast<uint32_t>(property(text, "simd_count") / property(text, "simd_per_cu"));
     shader_engines_ = static_cast<uint32_t>(property(text, "array_count") / property(text, "simd_arrays_per_engine"));
+    xccs_ = xccs_of(text);
     kfd_ = open("/dev/kfd", O_RDWR | O_CLOEXEC);
     require(kfd_ >= 0, "/dev/kfd");
     const std::string render = "/dev/dri/renderD" + std::to_string(property(text, "drm_render_minor"));

@@ -68,6 +68,8 @@ struct Memory {
 uint32_t first_gpu_id();
 /// What it is. Needs no open device.
 Chip first_gpu_chip();
+/// In its compute partition. Needs no open device.
+uint32_t first_gpu_xccs();
 
 /// The first GPU of the machine, opened by this process.
 class Gpu {
@@ -94,18 +96,22 @@ public:
     Chip chip() const { return chip_; }
     uint32_t compute_units() const { return compute_units_; }
     uint32_t shader_engines() const { return shader_engines_; }
+    /// XCCs of its compute partition, which have engines and compute units alike.
+    uint32_t xccs() const { return xccs_; }
 
 private:
     int kfd_ = -1, drm_ = -1;
     volatile uint32_t* flush_ = nullptr;
-    uint32_t id_ = 0, compute_units_ = 0, shader_engines_ = 0;
+    uint32_t id_ = 0, compute_units_ = 0, shader_engines_ = 0, xccs_ = 1;
     Chip chip_ = first_gpu_chip();
 };
 
 /// The memory of an AQL queue; as plain data, so that another process can take it over.
 struct QueueMemory {
     Memory ring, pointers[2], end_of_pipe, save_area, signals;  ///< pointers: read, write
-    uint32_t ring_bytes = 0, save_bytes = 0, stack_bytes = 0;
+    uint32_t ring_bytes = 0, save_bytes = 0, stack_bytes = 0;  ///< the last two of each XCC
+    uint32_t xccs = 1;
+    uint32_t saved_bytes() const { return save_bytes * xccs; }
 };
 
 class AqlQueue {

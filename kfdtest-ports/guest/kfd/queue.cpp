@@ -42,7 +42,9 @@ static_assert(sizeof(BarrierValuePacket) == kPacketBytes);
 }  // namespace
 
 AqlQueue::AqlQueue(Gpu& gpu, uint32_t packets, unsigned priority, Where end_of_pipe) : gpu_(gpu), priority_(priority) {
-    const cwsr::AreaSizes sizes = cwsr::area_sizes(gpu.compute_units(), gpu.shader_engines(), gpu.chip());
+    memory_.xccs = gpu.xccs();
+    const cwsr::AreaSizes sizes =
+        cwsr::area_sizes(gpu.compute_units() / gpu.xccs(), gpu.shader_engines() / gpu.xccs(), gpu.chip());
     memory_.ring_bytes = static_cast<uint32_t>(packets * kPacketBytes);
     memory_.save_bytes = sizes.total();
     memory_.stack_bytes = sizes.control_stack;
@@ -50,7 +52,7 @@ AqlQueue::AqlQueue(Gpu& gpu, uint32_t packets, unsigned priority, Where end_of_p
     for (uint32_t n = 0; n < packets; ++n) *memory_.ring.as<uint16_t>(n * kPacketBytes) = 1;  // no packet yet
     for (Memory& pointer : memory_.pointers) pointer = gpu.allocate(kPage);
     memory_.end_of_pipe = gpu.allocate(kPage, end_of_pipe);
-    memory_.save_area = gpu.allocate(sizes.total() + sizes.debugger);
+    memory_.save_area = gpu.allocate((sizes.total() + sizes.debugger) * gpu.xccs());
     memory_.signals = gpu.allocate(packets * kSignalBytes);
 
     create();

@@ -35,8 +35,9 @@ size_t check_waves(const Gpu& gpu, const AqlQueue& queue, const Counting& grid, 
         header->wave_state.wave_state_size != state.save_area_used_size) {
         fail("the header of the save area differs from what the call returns");
     }
-    const lyra::cwsr::ReadArea read = reader_of(memory.save_area.at, memory.save_bytes);
-    const lyra::cwsr::Image image = lyra::cwsr::read_save_area(read, memory.ring_bytes, gpu.chip());
+    const lyra::cwsr::ReadArea read = reader_of(memory.save_area.at, memory.saved_bytes());
+    const lyra::cwsr::Image image =
+        lyra::cwsr::read_save_areas(read, memory.xccs, memory.save_bytes, memory.ring_bytes, gpu.chip());
     if (!image.error.empty()) fail("image: " + image.error);
     if (image.waves.size() != grid.groups())
         fail(std::to_string(image.waves.size()) + " waves are saved, not " + std::to_string(grid.groups()));
@@ -46,7 +47,7 @@ size_t check_waves(const Gpu& gpu, const AqlQueue& queue, const Counting& grid, 
     }
     std::printf("%zu waves saved, %u bytes of control stack, %u bytes of records: all right\n", image.waves.size(),
                 state.ctl_stack_used_size, state.save_area_used_size);
-    return memory.stack_bytes + state.save_area_used_size;
+    return memory.xccs > 1 ? memory.saved_bytes() : memory.stack_bytes + state.save_area_used_size;
 }
 
 }  // namespace
