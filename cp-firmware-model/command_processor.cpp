@@ -53,6 +53,10 @@ Dispatcher& CommandProcessor::dispatcher() { return impl_->dispatcher; }
 
 const Hqd& CommandProcessor::slot(unsigned me, unsigned pipe, unsigned queue) const { return impl_->mec.slot(me, pipe, queue); }
 
+void CommandProcessor::reset_queue(const Hqd& hqd, unsigned xcc) {
+    impl_->registers.reset_queue(impl_->mec.slot(hqd.me, hqd.pipe, hqd.queue), xcc);
+}
+
 unsigned CommandProcessor::waves_live(const Hqd& hqd, unsigned xcc) const {
     return impl_->dispatcher.waves_live(hqd.id(), xcc);
 }

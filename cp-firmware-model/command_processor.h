@@ -61,6 +61,8 @@ public:
     void trace_queues(Tracer& tracer);
     Dispatcher& dispatcher();
     const Hqd& slot(unsigned me, unsigned pipe, unsigned queue) const;
+    /// An XCC of the partition resets the queue in a slot.
+    void reset_queue(const Hqd& hqd, unsigned xcc);
     /// Waves of the queue in a slot, on an XCC of the partition.
     unsigned waves_live(const Hqd& hqd, unsigned xcc) const;
 

@@ -89,7 +89,7 @@ public:
     /// A queue has left its slot: what the chip's caches hold of its process is in memory now, and not in them.
     virtual void queue_left() { invalidate_l2(); }
     /// Who maps the queues of this one's partition; nullptr: itself.
-    virtual const CommandProcessor* leader() { return nullptr; }
+    virtual CommandProcessor* leader() { return nullptr; }
     /// A store by the GPU to the doorbell aperture, or by a CP packet.
     virtual void doorbell(uint64_t byte_offset, uint64_t value) = 0;
 };

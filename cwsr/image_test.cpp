@@ -69,9 +69,10 @@ struct Saved {
                 const size_t last = waves.size() - 1;
                 put(last, ImageRegister::Status, kStatus);
                 put(last, ImageRegister::Pc, 0x6000);
-                put(last, ImageRegister::Ttmp, packet % 16, 6);
+                const bool in_ttmp11 = facts_of(queue.chip).packet_in_ttmp11;
+                put(last, ImageRegister::Ttmp, in_ttmp11 ? 0 : packet % 16, 6);
                 put(last, ImageRegister::Ttmp, packet, 8);
-                put(last, ImageRegister::Ttmp, n, 11);
+                put(last, ImageRegister::Ttmp, n | (in_ttmp11 ? packet % 16 << 6 : 0), 11);
             }
             ++packet;
         }
@@ -250,6 +251,27 @@ TEST(Image, OfGfx90aHasAccVgprsBehindItsVgprs) {
     // Without AccVGPRs the words say something else.
     saved.queue.chip = Chip::gfx900;
     EXPECT_NE(saved.read().error, "");
+}
+
+/// @source ROCdbgapi architecture.cpp, gfx940: the packet is in TTMP11, whose bit 31 says that TTMPs were set up; no wave is
+/// parked
+TEST(Image, OfGfx942HasItsPacketInTtmp11) {
+    Saved saved(Chip::gfx942);
+    saved.put(0, R::Ttmp, 0x5678, 4);  // of no meaning without that bit
+    saved.put(1, R::Ttmp, 0x1234, 4);
+    saved.put(1, R::Ttmp, 1u << 31 | 14 << 6 | 1, 11);
+    saved.put(2, R::Ttmp, 1u << 30, 6);
+    const Image image = saved.read();
+    ASSERT_EQ(image.error, "");
+    ASSERT_EQ(image.waves.size(), 5u);
+    EXPECT_EQ(image.waves[0].packet, 14u);
+    EXPECT_EQ(image.waves[1].number, 1u);
+    EXPECT_EQ(image.waves[4].packet_id, 16u);
+    EXPECT_EQ(image.waves[0].debugger_id, 0u);
+    EXPECT_EQ(image.waves[1].debugger_id, 0x1234u);
+    EXPECT_EQ(image.waves[2].stop, WaveStop::Runs);
+    saved.put(1, R::Ttmp, 0x5678, 4);
+    EXPECT_NE(saved.read().error.find("unknown id"), std::string::npos);
 }
 
 TEST(Image, OfGfx900HasNoAccVgprs) {

@@ -177,7 +177,7 @@ struct Follower : testing::FlatBus {
         partition.xccs = 2;
         cp.set_partition(partition);
     }
-    const CommandProcessor* leader() override { return &leads; }
+    CommandProcessor* leader() override { return &leads; }
     static uint32_t read(CommandProcessor& of, const Hqd& at, uint32_t dw) {
         uint32_t value = 0;
         EXPECT_TRUE(of.read_register(dw, {.me = at.me, .pipe = at.pipe, .queue = at.queue}, value));
@@ -209,6 +209,25 @@ TEST_F(TwoXccs, EachShowsTheQueueAndTheWavesThatItRuns) {
     EXPECT_EQ(Follower::read(second.cp, queue, mqd_base), lo32(copy_of(ring, 1)));
     end(ring);
     EXPECT_EQ(Follower::read(second.cp, queue, count), 0u);
+    unmap();
+    EXPECT_EQ(Follower::read(second.cp, queue, active), 0u);
+}
+
+/// The driver resets a queue on each XCC on which it is active. @source Linux 6.12 reset_hung_queues()
+TEST_F(TwoXccs, AQueueIsResetOnEach) {
+    ASSERT_READY();
+    TestRing ring = two_copies(true, 0);
+    start(ring);
+    Follower second(*this);
+    const Hqd& queue = slot_of(cp, ring);
+    const GrbmSelect select{.me = queue.me, .pipe = queue.pipe, .queue = queue.queue};
+    const uint32_t active = kHqdFirstRegister + hqd_reg::CP_HQD_ACTIVE;
+    EXPECT_TRUE(cp.write_register(regs::GC::SPI_COMPUTE_QUEUE_RESET, select, 1));
+    EXPECT_EQ(Follower::read(cp, queue, active), 0u);
+    EXPECT_EQ(Follower::read(second.cp, queue, active), 1u);
+    EXPECT_EQ(cp.dispatcher().waves_live_total(), kGroups);
+    EXPECT_TRUE(second.cp.write_register(regs::GC::SPI_COMPUTE_QUEUE_RESET, select, 1));
+    EXPECT_EQ(cp.dispatcher().waves_live_total(), 0u);
     unmap();
     EXPECT_EQ(Follower::read(second.cp, queue, active), 0u);
 }

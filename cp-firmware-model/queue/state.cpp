@@ -86,6 +86,7 @@ void QueueXccs::visit(StateVisitor& v) {
     v("first", first, kMaxXccs - 1);
     v("dealt", dealt);
     v("cu_mask", cu_mask);
+    v("reset", reset, (1u << kMaxXccs) - 1);
     v.require(count != 0, "a queue of no XCC");
 }
 

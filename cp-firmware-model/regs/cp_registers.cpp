@@ -67,7 +67,7 @@ Hqd* CpRegisters::selected(const GrbmSelect& select) {
 /// Each XCC of a partition shows the queues that its first one has mapped for all of them.
 CpRegisters::Shown CpRegisters::shown(unsigned me, unsigned pipe, unsigned queue) const {
     const Hqd& own = mec_.slot(me, pipe, queue);
-    const CommandProcessor* const leader = own.active() ? nullptr : bus_.leader();
+    CommandProcessor* const leader = own.active() ? nullptr : bus_.leader();
     if (leader == nullptr) return {own, nullptr};
     const Hqd& hqd = leader->slot(me, pipe, queue);
     return hqd.active() && hqd.xccs.count > 1 ? Shown{hqd, leader} : Shown{own, nullptr};
@@ -109,11 +109,11 @@ void CpRegisters::write_none(const Access&, uint32_t) {}
 // --- queue slots ---
 
 uint32_t CpRegisters::read_hqd(const Hqd& hqd, unsigned index) const {
-    if (index == hqd_reg::CP_HQD_ACTIVE) return hqd.active() ? 1 : 0;
+    const unsigned xcc = mec_.partition().xcc;
+    if (index == hqd_reg::CP_HQD_ACTIVE) return hqd.active() && !bit(hqd.xccs.reset, xcc);
     if (hqd.active() && index == hqd_reg::CP_HQD_PQ_RPTR) return static_cast<uint32_t>(hqd.rptr_dw & (hqd.ring_dwords() - 1));
     if (index == hqd_reg::CP_HQD_QUANTUM)
         return field::CP_HQD_QUANTUM::QUANTUM_ACTIVE::set(hqd.regs[index], mec_.quantum_runs(hqd));
-    const unsigned xcc = mec_.partition().xcc;
     if (xcc != 0 && index == hqd_reg::CP_MQD_BASE_ADDR) return lo32(hqd.mqd_address(xcc));
     if (xcc != 0 && index == hqd_reg::CP_MQD_BASE_ADDR_HI)
         return field::CP_MQD_BASE_ADDR_HI::BASE_ADDR_HI::set(hqd.regs[index], hi32(hqd.mqd_address(xcc)));
@@ -179,12 +179,25 @@ void CpRegisters::write_schedulers(const Access& access, uint32_t value) { acces
 
 /// RESET kills the waves of the selected queue; a dequeue that waited for them goes on.
 void CpRegisters::write_queue_reset(const Access& access, uint32_t value) {
-    Hqd* hqd = selected(access.select);
-    if (!field::SPI_COMPUTE_QUEUE_RESET::RESET::get(value) || !hqd || !hqd->active()) return;
-    mec_.unmap().kill_waves(*hqd);
-    if (hqd->dequeue == Dequeue::None) return;
-    mec_.unmap().request(*hqd, Dequeue::Reset);
-    mec_.unmap().look(*hqd);
+    Hqd* const own = selected(access.select);
+    if (!field::SPI_COMPUTE_QUEUE_RESET::RESET::get(value) || !own) return;
+    const auto [hqd, leader] = shown(access.select.me, access.select.pipe, access.select.queue);
+    if (!hqd.active()) return;
+    if (leader)
+        leader->reset_queue(hqd, mec_.partition().xcc);
+    else
+        reset_queue(*own, mec_.partition().xcc);
+}
+
+void CpRegisters::reset_queue(Hqd& hqd, unsigned xcc) {
+    hqd.xccs.reset |= 1u << xcc;
+    const uint32_t all = (1u << hqd.xccs.count) - 1;
+    if (hqd.xccs.count > 1 && hqd.xccs.reset != all) return;
+    hqd.xccs.reset = 0;
+    mec_.unmap().kill_waves(hqd);
+    if (hqd.dequeue == Dequeue::None) return;
+    mec_.unmap().request(hqd, Dequeue::Reset);
+    mec_.unmap().look(hqd);
 }
 
 // --- micro engines ---

@@ -26,6 +26,9 @@ public:
     void reset();
     void visit(StateVisitor& v) { v.fixed("banks", values_); }
 
+    /// SPI_COMPUTE_QUEUE_RESET of an XCC. Waves are killed when each XCC that the queue uses has been told.
+    void reset_queue(Hqd& hqd, unsigned xcc);
+
     /// What MAP_PROCESS says of a process, on chips with debug_per_vmid.
     void bind_debug(uint32_t vmid, const ProcessBinding& binding);
 
@@ -83,7 +86,7 @@ private:
     /// What a slot shows, and who runs its waves.
     struct Shown {
         const Hqd& hqd;
-        const CommandProcessor* leader;  ///< nullptr: this one
+        CommandProcessor* leader;  ///< nullptr: this one
     };
     Shown shown(unsigned me, unsigned pipe, unsigned queue) const;
     bool counts_waves_here();

@@ -45,6 +45,14 @@ TEST_F(Gfx942, WithoutScratchThereIsNone) {
     EXPECT_EQ(services.last.flat_scratch(), 0u);
 }
 
+TEST_F(Gfx942, ThePacketIsInTtmp11) {
+    WorkgroupLaunch launch = launch_of("s_nop 0");
+    launch.packet_index = 0x1234567;
+    run_on_it(launch);
+    EXPECT_EQ(services.last.ttmp[6], 0u);
+    EXPECT_EQ(services.last.ttmp[11], 0x1234567u << 6) << "the first wave of its group";
+}
+
 TEST_F(Gfx942, LoadsGoToLds) {
     WorkgroupLaunch launch = launch_of(R"(
         v_lshlrev_b32 v1, 2, v0

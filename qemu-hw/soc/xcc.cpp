@@ -122,7 +122,7 @@ void Xcc::queue_left() {
     soc_.hdp().drain();
 }
 
-const CommandProcessor* Xcc::leader() { return partition_.follows() ? &soc_.xcc(index_ - partition_.xcc).cp() : nullptr; }
+CommandProcessor* Xcc::leader() { return partition_.follows() ? &soc_.xcc(index_ - partition_.xcc).cp() : nullptr; }
 
 void Xcc::doorbell(uint64_t byte_offset, uint64_t value) { soc_.doorbell_write(byte_offset, value, 8); }
 

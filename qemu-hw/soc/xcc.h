@@ -51,7 +51,7 @@ public:
     void write_back_l2() override { l2_.write_back(); }
     void invalidate_l2() override { l2_.invalidate(); }
     void queue_left() override;
-    const CommandProcessor* leader() override;
+    CommandProcessor* leader() override;
     void doorbell(uint64_t byte_offset, uint64_t value) override;
 
     // RegisterBlock: the ranges of the CP
