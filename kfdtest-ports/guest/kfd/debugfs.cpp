@@ -21,8 +21,11 @@ namespace {
 
 constexpr unsigned kQueues = 3, kGroups = 4;
 constexpr size_t kMqdAddress = 128, kPqBase = 136, kMqdDwords = 512;  // dwords of an MQD
-constexpr uint32_t kMapProcess = 0xa1, kMapQueues = 0xa2, kFirstVmid = 8;
+constexpr uint32_t kMapProcess = 0xa1, kMapQueues = 0xa2;
 constexpr size_t kPasid = 1, kProcessDwords = 15, kMapQueuesMqd = 3, kMapQueuesDwords = 7;  // dwords of the packets
+
+/// The first VMID of KFD: chips without graphics have no others but the driver's own. @source Linux 6.12 gmc_v9_0_sw_init()
+uint32_t first_vmid() { return lyra::facts_of(first_gpu_chip()).has_acc() ? 3 : 8; }
 
 uint64_t pair(const std::vector<uint32_t>& dwords, size_t at) { return uint64_t{dwords[at + 1]} << 32 | dwords[at]; }
 
@@ -62,7 +65,8 @@ std::string look(const std::vector<std::unique_ptr<AqlQueue>>& queues, const boo
     for (unsigned n = 0; n < kQueues; ++n) {
         const uint64_t ring = queues[n]->memory().ring.address();
         const auto mqd = std::find_if(process.mqds.begin(), process.mqds.end(), [&](const std::vector<uint32_t>& each) {
-            return each.size() == kMqdDwords && pair(each, kPqBase) << 8 == ring;
+            // The copies of the other XCCs follow the first one.
+            return each.size() == kMqdDwords * first_gpu_xccs() && pair(each, kPqBase) << 8 == ring;
         });
         if (mqd == process.mqds.end()) return fmt::format("no MQD has the ring {:#x} of queue {}", ring, n);
         const uint64_t address = pair(*mqd, kMqdAddress);
@@ -73,7 +77,7 @@ std::string look(const std::vector<std::unique_ptr<AqlQueue>>& queues, const boo
             return fmt::format("queue {} is wrong in the run list", n);
         if (!on[n]) continue;
         if (slot->ring != ring) return fmt::format("the slot of queue {} has ring {:#x}, not {:#x}", n, slot->ring, ring);
-        if (slot->vmid < kFirstVmid || (vmid != 0 && slot->vmid != vmid))
+        if (slot->vmid < first_vmid() || (vmid != 0 && slot->vmid != vmid))
             return fmt::format("queue {} has VMID {}", n, slot->vmid);
         vmid = slot->vmid;
     }

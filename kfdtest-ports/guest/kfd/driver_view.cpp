@@ -77,12 +77,19 @@ bool take_dwords(const std::string& line, std::vector<uint32_t>& dwords) {
 
 std::vector<SlotView> slots() {
     std::istringstream lines = debug_file("hqds");
+    // The XCCs of a partition show the same queues.
+    int first = -1;
+    const auto of_first_xcc = [&](const std::string& title) {
+        int xcc = 0;
+        if (std::sscanf(title.c_str(), " Inst %d,", &xcc) == 1 && first < 0) first = xcc;
+        return first < 0 || xcc == first;
+    };
     std::vector<std::vector<uint32_t>> dumps;
     bool compute = false;
     for (std::string line; std::getline(lines, line);) {
         std::vector<uint32_t> dwords;
         if (!take_dwords(line, dwords)) {  // the title of a slot
-            compute = line.find("CP Pipe") != std::string::npos;
+            compute = line.find("CP Pipe") != std::string::npos && of_first_xcc(line);
             if (compute) dumps.emplace_back();
         } else if (compute) {
             dumps.back().insert(dumps.back().end(), dwords.begin(), dwords.end());

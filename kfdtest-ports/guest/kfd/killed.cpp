@@ -20,7 +20,7 @@ namespace {
 
 constexpr unsigned kQueues = 4, kProcesses = 8;
 constexpr uint32_t kGroups = 60;  ///< of each queue: together not more waves than the GPU has slots
-constexpr uint32_t kWavesPerCu = 40, kLdsBytes = 65536;
+constexpr uint32_t kLdsBytes = 65536;
 
 /// Never returns. Writes a byte to tell when all of its queues have running waves.
 [[noreturn]] void run_endless(int tell, unsigned queue_count, uint32_t groups) {
@@ -126,7 +126,7 @@ int main(int count, char** arguments) {
     check_vmids();
     {
         Gpu gpu;
-        gather(gpu, "wave slots", gpu.compute_units() * kWavesPerCu, 0);
+        gather(gpu, "wave slots", gpu.compute_units() * lyra::facts_of(gpu.chip()).waves_per_cu(), 0);
         gather(gpu, "LDS", gpu.compute_units(), kLdsBytes);
     }
     std::printf("killed: PASSED\n");

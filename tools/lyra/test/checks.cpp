@@ -196,6 +196,9 @@ const std::vector<GuestCheck>& checks_of_gfx942() {
          0,
          {"gemm_f32 of 64 x 96 x 80: PASSED", "gemm_f16 of 64 x 96 x 80: PASSED", "gemm_f64 of 64 x 96 x 80: PASSED"},
          {"FAILED"}},
+        PROGRAM("gfx942: saved waves of a disabled queue, of each XCC", "wave_state", "", 180),
+        PROGRAM("gfx942: a debugger lists and changes the waves of a HIP program", "debugger", "./debug_target", 180),
+        PROGRAM("gfx942: debugfs shows queues, slots and run list as they are", "debugfs", "", 180),
         {"gfx942: in SPX work-groups go to both XCCs in turn",
          "chmod +x xccs; cat " PARTITION "; ./xccs 1 2",
          0,
@@ -214,6 +217,7 @@ const std::vector<GuestCheck>& checks_of_gfx942() {
          {}},
         {"gfx942: and in SPX again there is one", "echo SPX >" PARTITION "; ./xccs 1 2", 0, {"xccs: PASSED"}, {"FAILED"}},
         {"gfx942: dmesg has no warning of the device", "! " DEVICE_LOG, 0, {}, {}},
+        PROGRAM("gfx942: a hung queue is reset on each XCC, its neighbours go on", "hung_queue", "queue", 180),
     };
     return checks;
 }

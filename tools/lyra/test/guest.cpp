@@ -144,13 +144,17 @@ void test_gfx90a(const GuestOptions& options, Report& report) {
 
 void test_gfx942(const GuestOptions& options, Report& report) {
     if (older_kernel(options.kernel, "6.12")) return;
-    const GuestOptions guest = guest_with(Chip::gfx942, options);
+    GuestOptions guest = guest_with(Chip::gfx942, options);
     WorkDir work;
     GuestJob job;
     compile_for_guest(job, work, "examples/vector_add.hip", "vector_add", {}, guest);
     compile_for_guest(job, work, "examples/mfma_gemm.hip", "mfma_gemm", {}, guest);
     compile_for_guest(job, work, "tools/lyra/test/testdata/xccs.hip", "xccs", {}, guest);
-    run_checks(guest, kGroup, "boots with gfx942", checks_of_gfx942(), job, report);
+    compile_for_guest(job, work, "kfdtest-ports/guest/kfd/debug_target.hip", "debug_target", {"-O2"}, guest);
+    add_driver_programs(job);
+    guest.trace = (work.path() / "trace.pftrace").string();
+    const std::string output = run_checks(guest, kGroup, "boots with gfx942", checks_of_gfx942(), job, report);
+    report_registers("gfx942: a debugger's registers are what the interpreter held", output, guest.trace, report);
 }
 
 /// In virtual time the host makes no gaps of its own. The stock driver unmaps all queues with each update of one.
