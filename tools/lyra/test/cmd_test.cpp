@@ -349,6 +349,9 @@ void test_patched_driver(const Options& options, Report& report) {
     report.side_by_side([&] { test_kernel_events(options.guest, report); },
                         [&] { test_firmware_probe(options.guest, report); });
     test_measure(options.guest, report);
+    if (options.guest.chip == kChips[0].name)
+        report.side_by_side([&] { test_measure_on(Chip::gfx90a, options.guest, report); },
+                            [&] { test_measure_on(Chip::gfx942, options.guest, report); });
     test_session(report);
     GuestOptions guest = options.guest;
     if (guest.kernel_tree.empty()) guest.kfd = "lyra";

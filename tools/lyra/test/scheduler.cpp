@@ -11,6 +11,7 @@
 #include "tools/lyra/guest/checks.h"
 #include "tools/lyra/guest/hip_program.h"
 #include "tools/lyra/guest/slot_trace.h"
+#include "tools/lyra/guest/table.h"
 
 namespace lyra::cli {
 
@@ -511,6 +512,20 @@ void test_measure(const GuestOptions& options, Report& report) {
                                                                 hash_of(two) != hash_of(second));
     check("lyra measure: a fork is recorded, and replayed to the same trace",
           second.status == 0 && replayed.status == 0 && replayed.out.find("as recorded") != std::string::npos);
+}
+
+void test_measure_on(Chip chip, const GuestOptions& options, Report& report) {
+    if (older_kernel(options.kernel, "6.12")) return;
+    const Captured run =
+        capture({own_program().string(), "measure", (source_dir() / "examples/measure/deployable.toml").string(), "--chip",
+                 facts_of(chip).name, "--samples", "5", "--seeds", "1", "--json", "--kernel", options.kernel},
+                true);
+    if (interrupted) throw Interrupted();
+    const auto row = nlohmann::json::parse(run.out, nullptr, false);
+    const bool good = run.status == 0 && row.is_object() && row.value("samples", 0) == 5 && row.value("preemptions", 0) == 5 &&
+                      row.value("lost_work", -1) == 0;
+    report.add("scheduler", fmt::format("lyra measure: {} is pre-empted for each sample, no work is lost", facts_of(chip).name),
+               good ? Verdict::Passed : Verdict::Failed, good ? "" : run.out + run.err);
 }
 
 void test_session(Report& report) {

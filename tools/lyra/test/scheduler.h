@@ -28,6 +28,9 @@ void test_facts(Report& report);
 /// Experiments are forks of one saved machine.
 void test_measure(const GuestOptions& options, Report& report);
 
+/// An experiment on another chip.
+void test_measure_on(Chip chip, const GuestOptions& options, Report& report);
+
 /// What docs/first_hour/scheduling_idea.md tells a user to do.
 void test_session(Report& report);
 
