@@ -19,6 +19,7 @@ namespace {
 struct Options {
     std::string file, chip;
     uint32_t ring_bytes = 0;
+    unsigned xccs = 1;
     cwsr::DumpOptions dump;
     bool summary = false, json = false;
 };
@@ -58,7 +59,9 @@ int run(Options options) {
         std::memcpy(data, area.data() + offset, size);
         return true;
     };
-    const cwsr::Image image = cwsr::read_save_area(read, options.ring_bytes, chip);
+    if (area.size() % options.xccs != 0)
+        throw UserError(fmt::format("{} bytes are not the areas of {} XCCs, which are of one size", area.size(), options.xccs));
+    const cwsr::Image image = cwsr::read_save_areas(read, options.xccs, area.size() / options.xccs, options.ring_bytes, chip);
     if (options.json) {
         nlohmann::json result{{"waves", nlohmann::json::array()}, {"error", image.error}};
         for (const cwsr::WaveImage& wave : image.waves) {
@@ -86,6 +89,9 @@ std::function<int()> set_up_waves(CLI::App& app) {
     app.add_flag("--lds", options->dump.lds, "the LDS of the work-groups, too");
     app.add_option("--ring", options->ring_bytes, "size of the queue's ring, to check packet numbers against")
         ->type_name("BYTES");
+    app.add_option("--xccs", options->xccs, "so many areas, one behind the other, as of a partition of that many XCCs")
+        ->check(CLI::Range(1, 8))
+        ->type_name("N");
     app.add_flag("--json", options->json, "as JSON");
     app.footer("0: the image is as a debugger expects it, 1: it is damaged.");
     return [options] { return run(*options); };

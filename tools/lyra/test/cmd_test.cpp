@@ -528,11 +528,14 @@ std::function<int()> set_up_test(CLI::App& app) {
     app.footer(footer);
     return [options, seed] {
         options->seed_given = seed->count() != 0;
-        const bool of_any_chip = options->soak != 0 || options->groups == std::vector<std::string>{"scheduler"};
+        // Whole groups that work on others, too.
+        const bool of_any_chip =
+            options->soak != 0 || options->libraries ||
+            (options->groups.size() == 1 && (options->groups[0] == "scheduler" || options->groups[0] == "libraries"));
         if (options->guest.chip != kChips[0].name && !of_any_chip)
             throw UserError(
-                fmt::format("lyra test is of {}; what it asks of other chips it starts by itself. --soak and "
-                            "--group scheduler can be asked of one",
+                fmt::format("lyra test is of {}; what it asks of other chips it starts by itself. --soak, --libraries and "
+                            "the groups scheduler and libraries can be asked of one",
                             kChips[0].name));
         // In front of the user's, so that these have the last word.
         options->guest.device_options.insert(options->guest.device_options.begin(), "poison=on");

@@ -152,6 +152,7 @@ void test_gfx942(const GuestOptions& options, Report& report) {
     compile_for_guest(job, work, "tools/lyra/test/testdata/xccs.hip", "xccs", {}, guest);
     compile_for_guest(job, work, "kfdtest-ports/guest/kfd/debug_target.hip", "debug_target", {"-O2"}, guest);
     add_driver_programs(job);
+    job.files.emplace_back("kfdtest", build_artefact("kfdtest-ports/guest/build_kfdtest.sh", {}) / "kfdtest");
     guest.trace = (work.path() / "trace.pftrace").string();
     const std::string output = run_checks(guest, kGroup, "boots with gfx942", checks_of_gfx942(), job, report);
     report_registers("gfx942: a debugger's registers are what the interpreter held", output, guest.trace, report);

@@ -67,7 +67,7 @@ constexpr RocrandProgram kRocrand[] = {
     {"test_uniform_distribution", 16, 1800, false},
 };
 
-#define ROCBLAS "chmod +x rocblas; LD_LIBRARY_PATH=/mnt/libraries/usr/lib/x86_64-linux-gnu ./rocblas"
+#define ROCBLAS(program) "chmod +x " program "; LD_LIBRARY_PATH=/mnt/libraries/usr/lib/x86_64-linux-gnu ./" program
 
 std::string rocrand_script(const RocrandProgram& program) {
     return fmt::format(
@@ -81,8 +81,9 @@ std::string rocrand_script(const RocrandProgram& program) {
 void test_libraries(const GuestOptions& options, bool all, Report& report) {
     WorkDir work;
     GuestJob job;
-    job.disks.push_back(build_artefact("tools/guest/build_libraries.sh", {}) / "libraries.erofs");
+    job.disks.push_back(build_artefact("tools/guest/build_libraries.sh", {"--chip", options.chip}) / "libraries.erofs");
     compile_for_guest(job, work, "tools/lyra/test/testdata/rocblas.hip", "rocblas", {"-O2"}, options);
+    compile_for_guest(job, work, "tools/lyra/test/testdata/rocblas_gemm.hip", "rocblas_gemm", {"-O2"}, options);
     std::deque<std::string> texts;  // checks keep pointers into them
     const auto keep = [&](std::string text) { return texts.emplace_back(std::move(text)).c_str(); };
     std::vector<GuestCheck> checks{
@@ -94,7 +95,18 @@ void test_libraries(const GuestOptions& options, bool all, Report& report) {
          {}},
         // Minutes: rocBLAS reads 117 MB about the kernels that it could take, and the runtime 8 MB about the 4478 that gfx900
         // has.
-        {"rocBLAS: saxpy and sgemm are within rounding of the host's", ROCBLAS, 0, {"23 cases", "PASSED"}, {"FAILED"}, 3600},
+        {"rocBLAS: saxpy and sgemm are within rounding of the host's",
+         ROCBLAS("rocblas"),
+         0,
+         {"23 cases", "PASSED"},
+         {"FAILED"},
+         3600},
+        {"rocBLAS: gemm in f16, bf16, f32, f64 and i8 is within rounding of the host's",
+         ROCBLAS("rocblas_gemm"),
+         0,
+         {"20 cases: PASSED"},
+         {"FAILED"},
+         3600},
     };
     for (const RocrandProgram& program : kRocrand) {
         if (!all && !program.quick) continue;
