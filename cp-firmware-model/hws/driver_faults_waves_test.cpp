@@ -149,7 +149,7 @@ private:
         Queue& q = queues_[n];
         q = {};
         q.job = std::make_unique<KernelJob>(*this, n, n % 2 != 0, kFirstVmid + n / 2);
-        bus.memory.put<uint32_t>(q.job->base() + kFence, 0);
+        bus.memory.put<uint32_t>(q.job->fence(), 0);
         if (!q.job->aql()) return;
         bus.memory.put<uint64_t>(q.job->ring().wptr_address, 0);
         bus.memory.put<uint64_t>(q.job->ring().wptr_address - 0x38 + 0x80, 0);
@@ -340,7 +340,7 @@ private:
         check_counters();
     }
 
-    static constexpr uint64_t kDataBytes = 0x40000, kFence = 0x802000;  ///< of a KernelJob: all parts of a batch; from its base
+    static constexpr uint64_t kDataBytes = 0x40000;  ///< of a KernelJob: all parts of a batch
     Mistake mistake_;
     std::mt19937_64 random_;
     std::array<Queue, kQueues> queues_;

@@ -62,6 +62,7 @@ public:
     uint64_t base() const { return base_; }
     uint64_t code() const { return code_of(0) + kEntry; }
     uint64_t data() const { return data_of(0); }
+    uint64_t fence() const { return base_ + kFence; }  ///< of a PM4 queue
     static constexpr uint64_t kSpan = 0x1000000;
     /// From now on the queue belongs to another process.
     void set_process(uint32_t vmid) { vmid_ = vmid; }
@@ -72,7 +73,7 @@ private:
     // Its memory, bytes from its base.
     static constexpr uint64_t kFirstBase = 0x4000000;
     static constexpr uint64_t kCode = 0, kData = 0x100000, kScratch = 0x200000, kScratchBytes = 0x80000, kSave = 0x400000,
-                              kAmdQueue = 0xf00000, kSignal = kAmdQueue + 0x1000, kFence = kAmdQueue + 0x2000;
+                              kAmdQueue = 0xe00000, kSignal = kAmdQueue + 0x1000, kFence = kAmdQueue + 0x2000;
     static constexpr unsigned kMaxParts = 4;
     static constexpr uint64_t kCodeBytes = 0x4000, kDataBytes = 0x10000;  ///< of one part
     static constexpr uint64_t kEntry = 0x100;                             ///< behind the kernel descriptor

@@ -137,7 +137,7 @@ void Soc::visit(StateVisitor& v) {
     v("partitions", partitions_, shape_.xccs);
     if (v.loads()) v.require(set_partitions(partitions_), "XCCs that cannot be divided so");
     for (size_t n = 0; n < xccs_.size(); ++n) {
-        v.begin(fmt::format("xcc{}", n).c_str());
+        v.begin("xcc", n);
         if (n != 0) v("registers", *xcc_registers_[n - 1]);
         xccs_[n]->visit(v);
         v.end();
