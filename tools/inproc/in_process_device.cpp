@@ -23,6 +23,14 @@ constexpr uint32_t kFlushAll = request::INVALIDATE_L2_PTES::kMask | request::INV
                                request::INVALIDATE_L2_PDE1::kMask | request::INVALIDATE_L2_PDE2::kMask |
                                request::INVALIDATE_L1_PTES::kMask;
 
+/// Where a chip has a register of gfx900's map; both in bytes.
+uint32_t on_chip(Chip chip, uint32_t byte_offset) {
+    const uint32_t dw = byte_offset / 4;
+    for (const regs::Move& move : regs::kMoves)
+        if ((move.chips & only(chip)) != 0 && dw - move.to < move.count) return 4 * (dw - move.to + move.first);
+    return byte_offset;
+}
+
 }  // namespace
 
 InProcessDevice::InProcessDevice(const InProcessOptions& options)
@@ -76,6 +84,7 @@ bool InProcessDevice::power_on(std::string& error) {
         return false;
     }
     const lyra_ram_range ram{GpuMemory::kSystemBusBase, memory_.system_bytes(), memory_.system(), false};
+    chip_ = find_chip(options_.chip)->chip;
     lyra_set_ram_map(device_, &ram, 1);
     lyra_set_bar_addresses(device_, kVramBar, kDoorbellBar, kRegisterBar);
     lyra_set_bus_master(device_, true);
@@ -129,10 +138,12 @@ void InProcessDevice::enable_retry() {
 }
 
 uint32_t InProcessDevice::read_register(uint32_t byte_offset) {
-    return static_cast<uint32_t>(lyra_mmio_read(device_, byte_offset, 4));
+    return static_cast<uint32_t>(lyra_mmio_read(device_, on_chip(chip_, byte_offset), 4));
 }
 
-void InProcessDevice::write_register(uint32_t byte_offset, uint32_t value) { lyra_mmio_write(device_, byte_offset, value, 4); }
+void InProcessDevice::write_register(uint32_t byte_offset, uint32_t value) {
+    lyra_mmio_write(device_, on_chip(chip_, byte_offset), value, 4);
+}
 
 void InProcessDevice::select(uint32_t me, uint32_t pipe, uint32_t queue, uint32_t vmid) {
     namespace gfx = field::GRBM_GFX_CNTL;

@@ -110,6 +110,7 @@ private:
     GpuMemory memory_;
     AddressSpace space_;
     lyra_device* device_ = nullptr;
+    Chip chip_ = Chip::gfx900;
     std::atomic<uint64_t> msi_count_{0};
 };
 
