@@ -53,6 +53,38 @@ TEST_F(Gfx942, ThePacketIsInTtmp11) {
     EXPECT_EQ(services.last.ttmp[11], 0x1234567u << 6) << "the first wave of its group";
 }
 
+/// @source LLVM D112635
+TEST_F(Gfx942, D16LoadsClearTheOtherHalf) {
+    WorkgroupLaunch launch = launch_of(R"(
+        v_mov_b32 v1, 0
+        v_mov_b32 v2, 0x5678abcd
+        v_mov_b32 v5, -1
+        v_mov_b32 v6, -1
+        v_mov_b32 v7, -1
+        v_mov_b32 v8, -1
+        v_mov_b32 v9, -1
+        v_lshlrev_b32 v3, 2, v0
+        ds_write_b32 v3, v2
+        global_store_dword v1, v2, s[0:1]
+        s_waitcnt vmcnt(0) lgkmcnt(0)
+        s_mov_b32 exec_hi, 0
+        ds_read_u16_d16 v5, v3
+        ds_read_u16_d16_hi v6, v3 offset:2
+        global_load_short_d16_hi v7, v1, s[0:1]
+        global_load_ubyte_d16 v8, v1, s[0:1]
+        global_load_sbyte_d16_hi v9, v1, s[0:1]
+        s_waitcnt vmcnt(0) lgkmcnt(0)
+        s_mov_b32 exec_hi, -1
+    )");
+    launch.lds_bytes = 256;
+    run_on_it(launch);
+    const uint32_t expected[] = {0x0000abcd, 0x56780000, 0xabcd0000, 0x000000cd, 0xffcd0000};
+    for (unsigned n = 0; n < 5; ++n) {
+        EXPECT_EQ(v(5 + n, 7), expected[n]) << n;
+        EXPECT_EQ(v(5 + n, 40), ~0u) << "a lane that is off";
+    }
+}
+
 TEST_F(Gfx942, LoadsGoToLds) {
     WorkgroupLaunch launch = launch_of(R"(
         v_lshlrev_b32 v1, 2, v0

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gcn-interp/exec/d16.h"
 #include "gcn-interp/exec/fast_memory.h"
 #include "gcn-interp/exec/formats.h"
 #include "gcn-interp/exec/lane_memory.h"
@@ -283,9 +284,8 @@ template <Op kOp, WaveFn kFn>
 struct QuickLds {
     template <Backend kBackend>
     static void run(ExecContext& ctx, const Inst& inst) {
-        if (!inst.gds && moves<kBackend>(ctx, inst)) [[likely]]
-            return;
-        on_wave<kFn>(ctx, inst);
+        if (inst.gds || !moves<kBackend>(ctx, inst)) on_wave<kFn>(ctx, inst);
+        if constexpr (kShape.d16 && kMove.direction == Direction::Load) clear_other_half<kShape.hi>(ctx, inst);
     }
 
 private:

@@ -2,6 +2,7 @@
 // FLAT, GLOBAL and SCRATCH access; step 6 of the data flow.
 // @source AMD Vega ISA document, "Flat memory instructions"; LLVM 19 AMDGPU FLATInstructions.td
 #include "gcn-interp/exec/aperture.h"
+#include "gcn-interp/exec/d16.h"
 #include "gcn-interp/exec/fast_memory.h"
 #include "gcn-interp/exec/formats.h"
 #include "gcn-interp/exec/lane_memory.h"
@@ -191,7 +192,7 @@ static_assert(kHasQuick<Op::flat_load_dword> && kHasQuick<Op::flat_load_ubyte> &
 
 void register_flat(ExecTable& table) {
 #define FLAT(opcode, name, profile, flags, ...) \
-    enter_moves<Op::name, flat_function<Op::name>(), QuickFlat>(table, Format::FLAT);
+    enter_moves<Op::name, flat_function<Op::name>(), WithD16<QuickFlat>::Of>(table, Format::FLAT);
 #include "gcn-interp/isa/flat.def"
 #undef FLAT
 }

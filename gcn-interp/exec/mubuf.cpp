@@ -3,6 +3,7 @@
 // @source AMD Vega ISA document, "Vector memory buffer instructions"
 #include "gcn-interp/exec/buffer_address.h"
 #include "gcn-interp/exec/buffer_typed.h"
+#include "gcn-interp/exec/d16.h"
 #include "gcn-interp/exec/fast_memory.h"
 #include "gcn-interp/exec/formats.h"
 #include "gcn-interp/exec/lane_memory.h"
@@ -203,7 +204,7 @@ static_assert(kHasQuick<Op::buffer_load_dword> && kHasQuick<Op::buffer_store_dwo
 
 void register_mubuf(ExecTable& table) {
 #define MUBUF(opcode, name, profile, flags, ...) \
-    enter_moves<Op::name, mubuf_function<Op::name>(), QuickBuffer>(table, Format::MUBUF);
+    enter_moves<Op::name, mubuf_function<Op::name>(), WithD16<QuickBuffer>::Of>(table, Format::MUBUF);
 #include "gcn-interp/isa/mubuf.def"
 #undef MUBUF
 }
