@@ -113,8 +113,10 @@ TEST_P(Injection, AgainAtEveryInstructionOfTheRestore) {
     }
 }
 
+class InjectionOfStreams : public Injection {};
+
 // The unit's state after each instruction of a program, of its save and of its restore.
-TEST_P(Injection, ThroughAStreamAfterEveryInstruction) {
+TEST_P(InjectionOfStreams, ThroughAStreamAfterEveryInstruction) {
     constexpr unsigned kMost = 400;  // of the long loops, and of the handlers' long ones
     const auto stepped = [&](bool disturbed) {
         return hash_of([&] {
@@ -142,7 +144,7 @@ TEST_P(Injection, ThroughAStreamAfterEveryInstruction) {
 }
 
 // At every boundary once, and from there to the end.
-TEST_P(Injection, ThroughAStreamAtEveryInstruction) {
+TEST_P(InjectionOfStreams, ThroughAStreamAtEveryInstruction) {
     const unsigned boundaries = std::min(length, kMostBoundaries);
     for (unsigned at = 0; at < boundaries; ++at) {
         SCOPED_TRACE(::testing::Message() << "after " << at << " of " << length << " instructions");
@@ -172,6 +174,9 @@ std::string name_of(const ::testing::TestParamInfo<Case>& info) { return info.pa
 INSTANTIATE_TEST_SUITE_P(Kernels, Injection, ::testing::ValuesIn(cases(Chip::gfx900)), name_of);
 INSTANTIATE_TEST_SUITE_P(Gfx90a, Injection, ::testing::ValuesIn(cases_of_gfx90a()), name_of);
 INSTANTIATE_TEST_SUITE_P(Gfx942, Injection, ::testing::ValuesIn(cases(Chip::gfx942)), name_of);
+INSTANTIATE_TEST_SUITE_P(Kernels, InjectionOfStreams, ::testing::ValuesIn(cases(Chip::gfx900)), name_of);
+// The state of a unit of gfx942 is the same.
+INSTANTIATE_TEST_SUITE_P(Gfx90a, InjectionOfStreams, ::testing::ValuesIn(cases_of_gfx90a()), name_of);
 
 }  // namespace
 }  // namespace lyra::cwsr
