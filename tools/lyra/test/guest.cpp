@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
+#include <functional>
 #include <map>
 #include <sstream>
 #include <string_view>
@@ -91,7 +92,7 @@ std::string compare_with_trace(const std::vector<Digest>& dumped, const fs::path
 }
 
 /// @param output  of the debugger
-void report_registers(const char* name, const std::string& output, const fs::path& trace, Report& report) {
+void report_registers(const std::string& name, const std::string& output, const fs::path& trace, Report& report) {
     const std::vector<Digest> dumped = dumped_waves(output);
     const std::string why = dumped.empty() ? "the debugger has listed no waves" : compare_with_trace(dumped, trace);
     report.add(kGroup, name, why.empty() ? Verdict::Passed : Verdict::Failed, why);
@@ -128,34 +129,30 @@ GuestOptions guest_with(Chip chip, const GuestOptions& options) {
     return guest;
 }
 
-void test_gfx90a(const GuestOptions& options, Report& report) {
+/// @param more  puts further files into the job
+void test_chip(Chip chip, const std::vector<GuestCheck>& checks, const GuestOptions& options, Report& report,
+               const std::function<void(GuestJob&, WorkDir&, const GuestOptions&)>& more = {}) {
     if (older_kernel(options.kernel, "6.12")) return;
-    GuestOptions guest = guest_with(Chip::gfx90a, options);
+    GuestOptions guest = guest_with(chip, options);
     WorkDir work;
     GuestJob job;
     compile_for_guest(job, work, "examples/vector_add.hip", "vector_add", {}, guest);
     compile_for_guest(job, work, "examples/mfma_gemm.hip", "mfma_gemm", {}, guest);
     compile_for_guest(job, work, "kfdtest-ports/guest/kfd/debug_target.hip", "debug_target", {"-O2"}, guest);
     add_driver_programs(job);
+    if (more) more(job, work, guest);
     guest.trace = (work.path() / "trace.pftrace").string();
-    const std::string output = run_checks(guest, kGroup, "boots with gfx90a", checks_of_gfx90a(), job, report);
-    report_registers("gfx90a: a debugger's registers are what the interpreter held", output, guest.trace, report);
+    const std::string output = run_checks(guest, kGroup, "boots with " + guest.chip, checks, job, report);
+    report_registers(guest.chip + ": a debugger's registers are what the interpreter held", output, guest.trace, report);
 }
 
+void test_gfx90a(const GuestOptions& options, Report& report) { test_chip(Chip::gfx90a, checks_of_gfx90a(), options, report); }
+
 void test_gfx942(const GuestOptions& options, Report& report) {
-    if (older_kernel(options.kernel, "6.12")) return;
-    GuestOptions guest = guest_with(Chip::gfx942, options);
-    WorkDir work;
-    GuestJob job;
-    compile_for_guest(job, work, "examples/vector_add.hip", "vector_add", {}, guest);
-    compile_for_guest(job, work, "examples/mfma_gemm.hip", "mfma_gemm", {}, guest);
-    compile_for_guest(job, work, "tools/lyra/test/testdata/xccs.hip", "xccs", {}, guest);
-    compile_for_guest(job, work, "kfdtest-ports/guest/kfd/debug_target.hip", "debug_target", {"-O2"}, guest);
-    add_driver_programs(job);
-    job.files.emplace_back("kfdtest", build_artefact("kfdtest-ports/guest/build_kfdtest.sh", {}) / "kfdtest");
-    guest.trace = (work.path() / "trace.pftrace").string();
-    const std::string output = run_checks(guest, kGroup, "boots with gfx942", checks_of_gfx942(), job, report);
-    report_registers("gfx942: a debugger's registers are what the interpreter held", output, guest.trace, report);
+    test_chip(Chip::gfx942, checks_of_gfx942(), options, report, [](GuestJob& job, WorkDir& work, const GuestOptions& guest) {
+        compile_for_guest(job, work, "tools/lyra/test/testdata/xccs.hip", "xccs", {}, guest);
+        job.files.emplace_back("kfdtest", build_artefact("kfdtest-ports/guest/build_kfdtest.sh", {}) / "kfdtest");
+    });
 }
 
 /// In virtual time the host makes no gaps of its own. The stock driver unmaps all queues with each update of one.
