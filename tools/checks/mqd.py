@@ -11,14 +11,14 @@ import sys
 
 HEADER = "drivers/gpu/drm/amd/include/v9_structs.h"
 ROW = re.compile(r"^(\w+)\((.*)\)$", re.M)
-# A union has two views of the same dwords; v9_mqd's first one is that of chips with one XCC.
-UNION = re.compile(r"union \{\s*struct \{(.*?)\};.*?\n\t\};", re.S)
+# A union has two views of the same dwords: the first one is that of chips with one XCC, the second that of others.
+UNION = re.compile(r"union \{\s*struct \{(.*?)\};\s*struct \{(.*?)\};\s*\};", re.S)
 
 
-def names(text, struct):
-    """The name of each dword of a structure."""
+def names(text, struct, view):
+    """The name of each dword of a structure, in one of the views of its unions."""
     body = re.search(r"struct " + struct + r" \{(.*?)\n\};", text, re.S)[1]
-    body = UNION.sub(lambda match: match[1], re.sub(r"/\*.*?\*/", "", body, flags=re.S))
+    body = UNION.sub(lambda match: match[view], re.sub(r"/\*.*?\*/", "", body, flags=re.S))
     found = []
     for name, count in re.findall(r"uint32_t (\w+)(?:\[(\d+)\])?;", body):
         found += [name] * int(count or 1)
@@ -44,10 +44,12 @@ def main():
         text = file.read()
     compared, problems = 0, []
     for struct in ("v9_mqd", "v9_sdma_mqd"):
-        known = names(text, struct)
+        views = [names(text, struct, view) for view in (1, 2)]
         for macro, name, first, count in rows(tree, struct + ".def"):
             compared += 1
-            theirs = known[first:first + count]
+            theirs, others = (known[first:first + count] for known in views)
+            if others and others[0] == name:
+                theirs = others
             if macro == "MQD_OWN":
                 right = len(theirs) == count and all(each.startswith("reserved_") for each in theirs)
             else:
