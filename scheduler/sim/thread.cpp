@@ -20,7 +20,9 @@ uint64_t Simulation::look_period() {
     return now_ < busy_until_ns_ ? e_.period_ns : e_.idle_period_ns;
 }
 
+/// With no policy the driver has no thread, and no queue is kept away.
 void Simulation::plan_look(uint64_t at) {
+    if (e_.policy.policy == QSCHED_NONE) return;
     if (planned_look_ns_ <= at) return;
     planned_look_ns_ = at;
     post(at, Kind::Look, 0, ++look_version_);

@@ -22,12 +22,15 @@ SlotTrace::SlotTrace(std::istream& trace) {
     });
 }
 
-long SlotTrace::unmapped(uint64_t who, uint64_t window, size_t first) const {
+long SlotTrace::unmapped(uint64_t who, uint64_t window, size_t first, uint64_t during) const {
+    const auto is_during = [&](const Launch& launch) { return launch.groups == during; };
+    const auto begin = std::find_if(launches_.begin(), launches_.end(), is_during);
+    const auto end = std::find_if(launches_.rbegin(), launches_.rend(), is_during).base();
     std::vector<size_t> lines;
     uint64_t descriptor = 0;
-    for (const Launch& launch : launches_) {
-        if (launch.groups == window) lines.push_back(launch.line);
-        if (launch.groups == who) descriptor = launch.descriptor;
+    for (auto launch = launches_.begin(); launch < end; ++launch) {
+        if (launch->groups == window && launch >= begin) lines.push_back(launch->line);
+        if (launch->groups == who) descriptor = launch->descriptor;
     }
     if (descriptor == 0 || lines.size() <= first) return -1;
     return std::count_if(unmaps_.begin(), unmaps_.end(), [&](const Unmap& unmap) {

@@ -15,9 +15,10 @@ public:
     explicit SlotTrace(std::istream& trace);
 
     /// How often the queue that launches grids of who work-groups lost its slot between two grids of window work-groups: the
-    /// one with number first, counted from 0, and the last one.
+    /// one with number first, counted from 0, and the last one. Other programs may have such grids, too, and their queues the
+    /// same descriptors, so grids of window work-groups count between the first and the last one of during work-groups only.
     /// @return -1 when there are no such grids
-    long unmapped(uint64_t who, uint64_t window, size_t first) const;
+    long unmapped(uint64_t who, uint64_t window, size_t first, uint64_t during) const;
 
 private:
     struct Launch {

@@ -21,7 +21,7 @@ constexpr unsigned kLong = 400;  ///< seconds for a check: most start ROCm twice
 constexpr unsigned kSamples = 20, kWarmUp = 2;  ///< kernels of the critical client; the latter before the scheduler is on
 
 /// Work-groups of a client's kernels, and of the one kernel of a queue of high priority in the process of the client of low
-/// priority: the trace tells queues by them, so nobody else has so many. And the priority of the critical client.
+/// priority: the trace tells queues by them, so no other experiment has so many. And the priority of the critical client.
 struct Clients {
     unsigned critical = 1, effort = 16, idle = 0;
     const char* priority = "high";
@@ -113,7 +113,7 @@ std::string unprivileged() {
 /// What the device has seen of the experiment with this way.
 void check_slots(const SlotTrace& trace, const Way& way, Report& report) {
     // From the second kernel with the scheduler on: its queues may be mapped anew at first.
-    const auto lost = [&](unsigned who) { return trace.unmapped(who, way.clients.critical, kWarmUp + 1); };
+    const auto lost = [&](unsigned who) { return trace.unmapped(who, way.clients.critical, kWarmUp + 1, way.clients.effort); };
     const long effort = lost(way.clients.effort), idle = lost(way.clients.idle), critical = lost(way.clients.critical);
     const bool right = effort > 0 && (way.idle_goes ? 2 * idle > effort : idle == 0) &&
                        (way.critical_goes ? 2 * critical > effort : critical == 0);
@@ -145,6 +145,7 @@ void test_scheduler(const GuestOptions& options, Report& report) {
     WorkDir work;
     GuestJob job;
     compile_for_guest(job, work, "tools/measure/client.hip", "client", {"-O2"}, options);
+    add_compiler_cache(job, work, options);
     add_driver_programs(job);
     const std::string dir = "dir=$(echo /sys/class/drm/card*/device/kfd_sched); ";
     const std::string off = dir + "cat $dir/policy";
