@@ -260,13 +260,16 @@ sys.exit("no ELF file found in " + sys.argv[1])
 EOF
 )
 
-# The process that programs begin in when a guest goes on from a saved machine, and how one in virtual time gets its job.
+# The process that programs begin in when a guest goes on from a saved machine, how one in virtual time gets its job, and what
+# keeps the results of HIP's compiler. The latter is loaded into whatever runs with it, so it has no other libraries with it.
 compile_programs() (
     set -e
     "$here/hipcc.sh" --cache "$cache" --release "$release" --packages "$packages" "$here/init/warm.cpp" "$work/warm" -O2 -ldl
     "$here/hipcc.sh" --cache "$cache" --release "$release" --packages "$packages" "$here/init/host.cpp" "$work/host" -O2 \
         -x c++ -std=c++20 -no-hip-rt -Wl,--as-needed
-    install -m 755 "$work/warm" "$work/host" "$work/root/usr/lib/lyra/"
+    "$here/hipcc.sh" --cache "$cache" --release "$release" --packages "$packages" "$here/init/comgr_cache.cpp" \
+        "$work/comgr_cache.so" -O2 -std=c++20 -fPIC -shared -no-hip-rt -static-libstdc++ -static-libgcc -Wl,--as-needed
+    install -m 755 "$work/warm" "$work/host" "$work/comgr_cache.so" "$work/root/usr/lib/lyra/"
 )
 
 # What a guest of this image runs: the kernel's packages, then "NAME VERSION" of the userland's.

@@ -13,10 +13,9 @@ namespace {
 constexpr const char* kRunChecks =
     "#!/bin/bash\n"
     "mkfifo never\n"
-    "if [ -f comgr_cache.so ]; then\n"
-    "    mkdir -m 1777 comgr_cache\n"
-    "    export LYRA_COMGR_CACHE=$PWD/comgr_cache LD_PRELOAD=$PWD/comgr_cache.so\n"
-    "fi\n"
+    // HIP compiles the same kernels of its own in each process, which takes ten of twelve seconds of a short program.
+    "mkdir -m 1777 comgr_cache\n"
+    "export LYRA_COMGR_CACHE=$PWD/comgr_cache LD_PRELOAD=/usr/lib/lyra/comgr_cache.so\n"
     "stacks() {\n"
     "    for thread in /proc/[0-9]*/task/*; do\n"
     "        words=$(tr '\\0' ' ' <\"$thread/cmdline\")\n"
@@ -144,13 +143,6 @@ void compile_for_guest(GuestJob& job, const WorkDir& work, const char* source, c
     progress.show(fmt::format("compiling {} ...", source));
     compile_hip(source_dir() / source, work.path() / file, options, guest);
     job.files.emplace_back(file, work.path() / file);
-}
-
-void add_compiler_cache(GuestJob& job, const WorkDir& work, const GuestOptions& guest) {
-    // Every program of the shell loads it: no other libraries with it.
-    compile_for_guest(job, work, "tools/lyra/test/testdata/comgr_cache.cpp", "comgr_cache.so",
-                      {"-std=c++20", "-O2", "-fPIC", "-shared", "-static-libstdc++", "-static-libgcc", "-Wl,--as-needed"},
-                      guest);
 }
 
 void add_driver_programs(GuestJob& job) {

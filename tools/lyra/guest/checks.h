@@ -17,9 +17,6 @@ std::string run_checks(const GuestOptions& options, const char* group, const std
 void compile_for_guest(GuestJob& job, const WorkDir& work, const char* source, const char* file,
                        const std::vector<std::string>& options, const GuestOptions& guest);
 
-/// Programs of the checks find what HIP has compiled for an earlier one, the kernels of its own for copies and fills.
-void add_compiler_cache(GuestJob& job, const WorkDir& work, const GuestOptions& guest);
-
 /// The programs of kfdtest-ports/guest/kfd, built when they are not yet.
 void add_driver_programs(GuestJob& job);
 

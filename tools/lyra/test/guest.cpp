@@ -51,7 +51,6 @@ void test_programs(const GuestOptions& options, Report& report) {
     std::vector<GuestCheck> checks = checks_after_boot();
     std::deque<std::string> scripts;
     add_programs(guest_programs(), options, work, job, checks, scripts);
-    add_compiler_cache(job, work, options);
     checks.insert(checks.end(), checks_at_the_end().begin(), checks_at_the_end().end());
     GuestOptions guest = options;
     guest.device_options.insert(guest.device_options.begin(), kStrict);
@@ -111,7 +110,6 @@ void test_driver(const GuestOptions& options, Report& report) {
     compile_for_guest(job, work, "examples/vector_add.hip", "vector_add", {}, options);
     compile_for_guest(job, work, "tools/lyra/test/testdata/faults.hip", "faults", {}, options);
     compile_for_guest(job, work, "kfdtest-ports/guest/kfd/debug_target.hip", "debug_target", {"-O2"}, options);
-    add_compiler_cache(job, work, options);
     add_driver_programs(job);
     add_timing_program(job);
     GuestOptions guest = options;
@@ -141,7 +139,6 @@ void test_chip(Chip chip, const std::vector<GuestCheck>& checks, const GuestOpti
     compile_for_guest(job, work, "examples/vector_add.hip", "vector_add", {}, guest);
     compile_for_guest(job, work, "examples/mfma_gemm.hip", "mfma_gemm", {}, guest);
     compile_for_guest(job, work, "kfdtest-ports/guest/kfd/debug_target.hip", "debug_target", {"-O2"}, guest);
-    add_compiler_cache(job, work, guest);
     add_driver_programs(job);
     if (more) more(job, work, guest);
     guest.trace = (work.path() / "trace.pftrace").string();

@@ -145,7 +145,6 @@ void test_scheduler(const GuestOptions& options, Report& report) {
     WorkDir work;
     GuestJob job;
     compile_for_guest(job, work, "tools/measure/client.hip", "client", {"-O2"}, options);
-    add_compiler_cache(job, work, options);
     add_driver_programs(job);
     const std::string dir = "dir=$(echo /sys/class/drm/card*/device/kfd_sched); ";
     const std::string off = dir + "cat $dir/policy";

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
-// A cache for the compiler that HIP has in itself, loaded into programs with LD_PRELOAD. HIP compiles kernels of its own in
-// each process that makes a queue, the same ones each time: ten of thirteen seconds under emulation. Code Object Manager of
-// ROCm 6.4 has such a cache (AMD_COMGR_CACHE); the guest's is older. What is found in the folder LYRA_COMGR_CACHE is the result
-// of an action of the same kind, options and data.
+// A cache for the compiler that HIP has in itself, loaded into programs with LD_PRELOAD. HIP compiles the kernels of its copies
+// and fills in each process that makes a queue: ten of twelve seconds of a short program under emulation. Newer versions of
+// Code Object Manager have such a cache (AMD_COMGR_CACHE). Results are files in the folder LYRA_COMGR_CACHE; the
+// result of an action is that of one of the same kind, ISA, options and data.
+#if __has_include(<amd_comgr/amd_comgr.h>)
 #include <amd_comgr/amd_comgr.h>
+#else
+#include <amd_comgr.h>
+#endif
 #include <dlfcn.h>
 #include <unistd.h>
 
