@@ -67,25 +67,36 @@ typename Numbers<kInput>::T addend(uint32_t low, [[maybe_unused]] uint32_t high)
     }
 }
 
-inline float flushed_sum(float a, float b) { return fp::flush(fp::add(a, b)); }
-inline float flushed_product(float a, float b) { return fp::flush(fp::mul(a, b)); }
+/// Whether sums follow the rule for NaNs of wave/fp.h, which takes longer than the sum itself.
+enum class Nans : bool { Any, Ruled };
+
+template <Nans kNans>
+inline float flushed_sum(float a, float b) {
+    return fp::flush(kNans == Nans::Ruled ? fp::add(a, b) : a + b);
+}
+template <Nans kNans>
+inline float flushed_product(float a, float b) {
+    return fp::flush(kNans == Nans::Ruled ? fp::mul(a, b) : a * b);
+}
 
 /// Adds the products of the elements that one lane has of a row and of a column.
-template <MatrixInput kInput, unsigned kDepth, class T>
+template <MatrixInput kInput, unsigned kDepth, Nans kNans, class T>
 [[gnu::always_inline]] inline T accumulate(T sum, const T* a, const T* b) {
     if constexpr (kInput == MatrixInput::I8) {
         for (unsigned e = 0; e < kDepth; ++e) sum += a[e] * b[e];
         return sum;
     } else if constexpr (kInput == MatrixInput::F32 || kInput == MatrixInput::F64) {
         static_assert(kDepth == 1);
-        return fp::fma(*a, *b, sum);
+        if constexpr (kNans == Nans::Ruled) return fp::fma(*a, *b, sum);
+        if constexpr (kInput == MatrixInput::F64) return __builtin_fma(*a, *b, sum);
+        return __builtin_fmaf(*a, *b, sum);
     } else {
-        T total = flushed_sum(flushed_product(a[0], b[0]), flushed_product(a[1], b[1]));
-        if constexpr (kDepth == 4) {
-            const T second = flushed_sum(flushed_product(a[2], b[2]), flushed_product(a[3], b[3]));
-            total = flushed_sum(total, second);
-        }
-        return flushed_sum(sum, total);
+        const auto pair = [=](unsigned e) {
+            return flushed_sum<kNans>(flushed_product<kNans>(a[e], b[e]), flushed_product<kNans>(a[e + 1], b[e + 1]));
+        };
+        T total = pair(0);
+        if constexpr (kDepth == 4) total = flushed_sum<kNans>(total, pair(2));
+        return flushed_sum<kNans>(sum, total);
     }
 }
 
@@ -187,14 +198,18 @@ struct Matrix {
     static constexpr unsigned kSize = kShape.size, kDepth = kShape.depth(), kRegisters = kShape.registers;
     static constexpr unsigned kDwords = kInput == MatrixInput::F64 ? 2 : 1;  ///< of an element of the result
     static constexpr unsigned kProducts = kDepth * Types::kLanesOfSum;
+    static constexpr bool kPlain = !kShape.fused && !kShape.truncated;  ///< sums are the host's
 
-    /// An operand's registers, from(lane) being where a lane's are.
+    /// An operand's registers, from(lane) being where a lane's are, unless it is where they are.
     template <class Out, class From>
-    static void unpack(const Wave& wave, unsigned first, unsigned dwords, Out& out, From from) {
+    static void unpack(const Wave& wave, unsigned first, unsigned dwords, Out& out, bool in_place, From from) {
         alignas(64) Dwords64 moved[4];
         for (unsigned n = 0; n < dwords; ++n) {
             const uint32_t* row = vgpr_read_row(wave, first + n);
-            for (unsigned l = 0; l < kLanes; ++l) moved[n][l] = row[from(l)];
+            if (in_place)
+                std::copy_n(row, kLanes, moved[n]);
+            else
+                for (unsigned l = 0; l < kLanes; ++l) moved[n][l] = row[from(l)];
         }
         out.set(moved);
     }
@@ -206,7 +221,7 @@ struct Matrix {
         const bool one = kShape.blocks == 1 || kInput == MatrixInput::F64;
         const unsigned mask = one ? 0 : (1u << std::min<unsigned>(inst.neg_hi, kMost)) - 1, chosen = inst.op_sel & mask;
         const unsigned first = first_row(wave, inst, 0, inst.src[0] - kSrcVgpr0);
-        unpack(wave, first, dwords(kDepth, kInput), out, [=](unsigned lane) {
+        unpack(wave, first, dwords(kDepth, kInput), out, mask == 0, [=](unsigned lane) {
             const unsigned block = lane / kSize % kShape.blocks;
             return lane + ((block & ~mask) + chosen) * kSize - block * kSize;
         });
@@ -216,10 +231,10 @@ struct Matrix {
     static void unpack_b(const Wave& wave, const Inst& inst, B& out) {
         static constexpr uint8_t kGroups[8][4] = {{0, 1, 2, 3}, {0, 1, 0, 1}, {2, 3, 2, 3}, {1, 2, 3, 0},
                                                   {0, 0, 0, 0}, {1, 1, 1, 1}, {2, 2, 2, 2}, {3, 3, 3, 3}};
-        const uint8_t* groups = kGroups[kInput == MatrixInput::F64 ? 0 : inst.neg & 7];
+        const unsigned pattern = kInput == MatrixInput::F64 ? 0 : inst.neg & 7;
         const unsigned first = first_row(wave, inst, 1, inst.src[1] - kSrcVgpr0);
-        unpack(wave, first, dwords(kShape.column_depth(), kShape.column_input), out,
-               [=](unsigned lane) { return groups[lane / kLanesOfGroup] * kLanesOfGroup + lane % kLanesOfGroup; });
+        unpack(wave, first, dwords(kShape.column_depth(), kShape.column_input), out, pattern == 0,
+               [=](unsigned lane) { return kGroups[pattern][lane / kLanesOfGroup] * kLanesOfGroup + lane % kLanesOfGroup; });
     }
 
     static void load_sum(const Wave& wave, const Inst& inst, Row* out) {
@@ -229,7 +244,7 @@ struct Matrix {
             const uint64_t value = scalar_operand(wave, inst, inst.src[2], elem);
             for (unsigned r = 0; r < kRegisters; ++r)
                 for (unsigned l = 0; l < kLanes; ++l) out[r][l] = addend<Types::kResult, kWhole>(lo32(value), hi32(value));
-            return;
+            return negate_sum(inst, out);
         }
         const unsigned first = first_row(wave, inst, 2, kShape.sparse ? inst.dst : inst.src[2] - kSrcVgpr0);
         for (unsigned r = 0; r < kRegisters; ++r) {
@@ -237,6 +252,13 @@ struct Matrix {
             const uint32_t* high = kDwords == 2 ? vgpr_read_row(wave, first + r * kDwords + 1) : low;
             for (unsigned l = 0; l < kLanes; ++l) out[r][l] = addend<Types::kResult, kWhole>(low[l], high[l]);
         }
+        negate_sum(inst, out);
+    }
+
+    static void negate_sum(const Inst& inst, Row* out) {
+        if (!kShape.signs || !bit(inst.neg, 2)) return;
+        for (unsigned r = 0; r < kRegisters; ++r)
+            for (T& value : out[r]) value = -value;
     }
 
     static void store(Wave& wave, const Inst& inst, const Row* sums) {
@@ -277,6 +299,7 @@ struct Matrix {
 
     /// Adds the products of one lane (two, where sums are cut off) of a row to the columns of a piece.
     /// @param lane  of the first column, in the first of them
+    template <Nans kNans>
     [[gnu::always_inline]] static void add(T* out, const A& a, const B& b, const Chosen& chosen, unsigned row, unsigned lane) {
         if constexpr (kShape.truncated) {
             using Sum = TruncatedSum<format_of(kInput), format_of(kShape.column_input), kProducts, kSize>;
@@ -307,10 +330,41 @@ struct Matrix {
                 for (unsigned j = 0; j < kSize; ++j) {
                     T each[kDepth];
                     for (unsigned e = 0; e < kDepth; ++e) each[e] = column[e][j];
-                    out[j] = accumulate<kInput, kDepth>(out[j], factor, each);
+                    out[j] = accumulate<kInput, kDepth, kNans>(out[j], factor, each);
                 }
             }
         }
+    }
+
+    /// Adds all products. Rows that follow one another have the same block of B; some at a time, so that sums that do not
+    /// depend on each other stay in the host's registers.
+    template <Nans kNans>
+    [[gnu::always_inline]] static void multiply(Row* sums, const A& a, const B& b, const Chosen& chosen) {
+        constexpr unsigned kRows = kPlain && sizeof(T) == 4 ? std::min({kRegisters, 4u, 64 / kSize}) : 1;
+        for (unsigned r = 0; r < kRegisters; r += kRows) {
+            for (unsigned part = 0; part < kShape.parts(); ++part) {
+                const unsigned block = kShape.block_of(r, part);
+                T pieces[kRows][kSize];
+#pragma GCC unroll 4
+                for (unsigned n = 0; n < kRows; ++n) std::copy_n(sums[r + n] + part * kSize, kSize, pieces[n]);
+                for (unsigned group = 0; group < kShape.groups(); group += Types::kLanesOfSum) {
+#pragma GCC unroll 4
+                    for (unsigned n = 0; n < kRows; ++n)
+                        add<kNans>(pieces[n], a, b, chosen, kShape.row_of(r + n, part),
+                                   kSize * (block + kShape.blocks * group));
+                }
+#pragma GCC unroll 4
+                for (unsigned n = 0; n < kRows; ++n) std::copy_n(pieces[n], kSize, sums[r + n] + part * kSize);
+            }
+        }
+    }
+
+    static bool any_nan(const Row* sums) {
+        fp::BitsOf<T> found = 0;
+        for (unsigned r = 0; r < kRegisters; ++r)
+            for (unsigned l = 0; l < kLanes; ++l)
+                found |= sums[r][l] != sums[r][l] ? 1 : 0;  // NOLINT(misc-redundant-expression): a NaN
+        return found != 0;
     }
 
     static void run(ExecContext&, Wave& wave, const Inst& encoded) {
@@ -320,22 +374,19 @@ struct Matrix {
         alignas(64) Row sums[kRegisters];
         unpack_a(wave, inst, a);
         unpack_b(wave, inst, b);
-        load_sum(wave, inst, sums);
         if constexpr (kShape.signs) {
             if (bit(inst.neg, 0)) a.negate();
             if (bit(inst.neg, 1)) b.negate();
-            if (bit(inst.neg, 2))
-                for (Row& row : sums)
-                    for (T& value : row) value = -value;
         }
         const Chosen chosen(wave, inst);
-        for (unsigned r = 0; r < kRegisters; ++r) {
-            for (unsigned part = 0; part < kShape.parts(); ++part) {
-                const unsigned block = kShape.block_of(r, part), row = kShape.row_of(r, part);
-                for (unsigned group = 0; group < kShape.groups(); group += Types::kLanesOfSum)
-                    add(sums[r] + part * kSize, a, b, chosen, row, kSize * (block + kShape.blocks * group));
-            }
+        load_sum(wave, inst, sums);
+        if constexpr (kPlain && kInput != MatrixInput::I8) {
+            // A NaN stays in its sum: without one at the end there was none, and no rule was needed.
+            multiply<Nans::Any>(sums, a, b, chosen);
+            if (!any_nan(sums)) return store(wave, inst, sums);
+            load_sum(wave, inst, sums);
         }
+        multiply<Nans::Ruled>(sums, a, b, chosen);
         store(wave, inst, sums);
     }
 };
