@@ -87,9 +87,8 @@ template <MatrixInput kInput, unsigned kDepth, Nans kNans, class T>
         return sum;
     } else if constexpr (kInput == MatrixInput::F32 || kInput == MatrixInput::F64) {
         static_assert(kDepth == 1);
-        if constexpr (kNans == Nans::Ruled) return fp::fma(*a, *b, sum);
-        if constexpr (kInput == MatrixInput::F64) return __builtin_fma(*a, *b, sum);
-        return __builtin_fmaf(*a, *b, sum);
+        if constexpr (kNans == Nans::Any) return __builtin_fmaf(*a, *b, sum);
+        return fp::fma(*a, *b, sum);
     } else {
         const auto pair = [=](unsigned e) {
             return flushed_sum<kNans>(flushed_product<kNans>(a[e], b[e]), flushed_product<kNans>(a[e + 1], b[e + 1]));
@@ -198,7 +197,7 @@ struct Matrix {
     static constexpr unsigned kSize = kShape.size, kDepth = kShape.depth(), kRegisters = kShape.registers;
     static constexpr unsigned kDwords = kInput == MatrixInput::F64 ? 2 : 1;  ///< of an element of the result
     static constexpr unsigned kProducts = kDepth * Types::kLanesOfSum;
-    static constexpr bool kPlain = !kShape.fused && !kShape.truncated;  ///< sums are the host's
+    static constexpr bool kTiled = std::is_same_v<T, float> && !kShape.fused && !kShape.truncated;  ///< sums are the host's
 
     /// An operand's registers, from(lane) being where a lane's are, unless it is where they are.
     template <class Out, class From>
@@ -336,22 +335,28 @@ struct Matrix {
         }
     }
 
-    /// Adds all products. Rows that follow one another have the same block of B; some at a time, so that sums that do not
-    /// depend on each other stay in the host's registers.
+    /// Adds all products. Of floats some rows at a time, which have the same block of B, so that sums that do not depend on
+    /// each other stay in the host's registers.
     template <Nans kNans>
     [[gnu::always_inline]] static void multiply(Row* sums, const A& a, const B& b, const Chosen& chosen) {
-        constexpr unsigned kRows = kPlain && sizeof(T) == 4 ? std::min({kRegisters, 4u, 64 / kSize}) : 1;
+        constexpr unsigned kRows = kTiled ? std::min({kRegisters, 4u, 64 / kSize}) : 1;
         for (unsigned r = 0; r < kRegisters; r += kRows) {
             for (unsigned part = 0; part < kShape.parts(); ++part) {
                 const unsigned block = kShape.block_of(r, part);
+                const auto add_group = [&](T* to, unsigned n, unsigned group) {
+                    add<kNans>(to, a, b, chosen, kShape.row_of(r + n, part), kSize * (block + kShape.blocks * group));
+                };
+                if constexpr (!kTiled) {
+                    for (unsigned group = 0; group < kShape.groups(); group += Types::kLanesOfSum)
+                        add_group(sums[r] + part * kSize, 0, group);
+                    continue;
+                }
                 T pieces[kRows][kSize];
 #pragma GCC unroll 4
                 for (unsigned n = 0; n < kRows; ++n) std::copy_n(sums[r + n] + part * kSize, kSize, pieces[n]);
-                for (unsigned group = 0; group < kShape.groups(); group += Types::kLanesOfSum) {
+                for (unsigned group = 0; group < kShape.groups(); ++group) {
 #pragma GCC unroll 4
-                    for (unsigned n = 0; n < kRows; ++n)
-                        add<kNans>(pieces[n], a, b, chosen, kShape.row_of(r + n, part),
-                                   kSize * (block + kShape.blocks * group));
+                    for (unsigned n = 0; n < kRows; ++n) add_group(pieces[n], n, group);
                 }
 #pragma GCC unroll 4
                 for (unsigned n = 0; n < kRows; ++n) std::copy_n(pieces[n], kSize, sums[r + n] + part * kSize);
@@ -380,7 +385,8 @@ struct Matrix {
         }
         const Chosen chosen(wave, inst);
         load_sum(wave, inst, sums);
-        if constexpr (kPlain && kInput != MatrixInput::I8) {
+        // Not of doubles: GCC 12 makes a slower loop of them without the rule.
+        if constexpr (kTiled) {
             // A NaN stays in its sum: without one at the end there was none, and no rule was needed.
             multiply<Nans::Any>(sums, a, b, chosen);
             if (!any_nan(sums)) return store(wave, inst, sums);
