@@ -98,15 +98,21 @@ void report_registers(const std::string& name, const std::string& output, const 
     report.add(kGroup, name, why.empty() ? Verdict::Passed : Verdict::Failed, why);
 }
 
+/// Those that the guest's kernel has something for.
+std::vector<GuestCheck> checks_of_kernel(const std::vector<GuestCheck>& checks, const std::string& kernel) {
+    std::vector<GuestCheck> found;
+    for (const GuestCheck& check : checks) {
+        const bool too_old = check.since && older_kernel(kernel, check.since);
+        const bool too_new = check.before && !older_kernel(kernel, check.before);
+        if (!too_old && !too_new) found.push_back(check);
+    }
+    return found;
+}
+
 void test_driver(const GuestOptions& options, Report& report) {
     WorkDir work;
     GuestJob job;
-    std::vector<GuestCheck> checks;
-    for (const GuestCheck& check : checks_of_the_driver()) {
-        const bool too_old = check.since && older_kernel(options.kernel, check.since);
-        const bool too_new = check.before && !older_kernel(options.kernel, check.before);
-        if (!too_old && !too_new) checks.push_back(check);
-    }
+    const std::vector<GuestCheck> checks = checks_of_kernel(checks_of_the_driver(), options.kernel);
     compile_for_guest(job, work, "examples/vector_add.hip", "vector_add", {}, options);
     compile_for_guest(job, work, "tools/lyra/test/testdata/faults.hip", "faults", {}, options);
     compile_for_guest(job, work, "kfdtest-ports/guest/kfd/debug_target.hip", "debug_target", {"-O2"}, options);
@@ -142,7 +148,8 @@ void test_chip(Chip chip, const std::vector<GuestCheck>& checks, const GuestOpti
     add_driver_programs(job);
     if (more) more(job, work, guest);
     guest.trace = (work.path() / "trace.pftrace").string();
-    const std::string output = run_checks(guest, kGroup, "boots with " + guest.chip, checks, job, report);
+    const std::string output =
+        run_checks(guest, kGroup, "boots with " + guest.chip, checks_of_kernel(checks, guest.kernel), job, report);
     report_registers(guest.chip + ": a debugger's registers are what the interpreter held", output, guest.trace, report);
 }
 
@@ -151,6 +158,8 @@ void test_gfx90a(const GuestOptions& options, Report& report) { test_chip(Chip::
 void test_gfx942(const GuestOptions& options, Report& report) {
     test_chip(Chip::gfx942, checks_of_gfx942(), options, report, [](GuestJob& job, WorkDir& work, const GuestOptions& guest) {
         compile_for_guest(job, work, "tools/lyra/test/testdata/xccs.hip", "xccs", {}, guest);
+        if (!older_kernel(guest.kernel, "7.2"))
+            compile_for_guest(job, work, "examples/page_faults.hip", "page_faults", {}, guest);
         job.files.emplace_back("kfdtest", build_artefact("kfdtest-ports/guest/build_kfdtest.sh", {}) / "kfdtest");
     });
 }
