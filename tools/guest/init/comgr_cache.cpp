@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A cache for the compiler that HIP has in itself, loaded into programs with LD_PRELOAD. HIP compiles the kernels of its copies
 // and fills in each process that makes a queue: ten of twelve seconds of a short program under emulation. Newer versions of
-// Code Object Manager have such a cache (AMD_COMGR_CACHE). Results are files in the folder LYRA_COMGR_CACHE; the
-// result of an action is that of one of the same kind, ISA, options and data.
+// Code Object Manager have such a cache (AMD_COMGR_CACHE). Results are files in the folder LYRA_COMGR_CACHE; the result of an
+// action is that of one of the same kind, ISA, options and data, by the same version of the library, as the folder is the
+// guest's.
 #if __has_include(<amd_comgr/amd_comgr.h>)
 #include <amd_comgr/amd_comgr.h>
 #else
@@ -92,14 +93,15 @@ bool add(amd_comgr_data_set_t set, const Data& data) {
 void put(std::string& to, const std::string& part) { to += std::to_string(part.size()) + '\n' + part; }
 
 std::optional<std::string> get(std::istream& from) {
+    constexpr size_t kMost = size_t{1} << 28;  // of a file that is damaged
     size_t size = 0;
-    if (!(from >> size) || from.get() != '\n') return {};
+    if (!(from >> size) || from.get() != '\n' || size > kMost) return {};
     std::string part(size, 0);
     if (!from.read(part.data(), static_cast<std::streamsize>(size))) return {};
     return part;
 }
 
-/// All that the result of an action depends on.
+/// All that the result of an action depends on. Files that a source includes are not in its data: no key with their folders.
 bool read_key(amd_comgr_action_kind_t kind, amd_comgr_action_info_t info, const std::vector<Data>& input, std::string& key) {
     std::string part;
     amd_comgr_language_t language = AMD_COMGR_LANGUAGE_NONE;
@@ -114,7 +116,7 @@ bool read_key(amd_comgr_action_kind_t kind, amd_comgr_action_info_t info, const 
         const auto option = [&](size_t* size, char* at) {
             return THEIRS(amd_comgr_action_info_get_option_list_item)(info, n, size, at);
         };
-        if (!read(option, part)) return false;
+        if (!read(option, part) || part.rfind("-I", 0) == 0 || part.rfind("-i", 0) == 0) return false;
         put(key, part);
     }
     for (const Data& data : input) {
@@ -139,8 +141,9 @@ bool find(const std::string& file, const std::string& key, amd_comgr_data_set_t 
     while (const std::optional<std::string> kind = get(in)) {
         const std::optional<std::string> name = get(in), bytes = get(in);
         if (!name || !bytes) return false;
-        all.push_back({std::stoi(*kind), *name, *bytes});
+        all.push_back({std::atoi(kind->c_str()), *name, *bytes});
     }
+    if (!in.eof()) return false;
     for (const Data& data : all) {
         if (!add(result, data)) std::abort();  // half a result
     }
