@@ -185,7 +185,7 @@ private:
 };
 
 Dispatcher::Rounds::Rounds(Dispatcher& dispatcher, unsigned threads)
-    : d_(dispatcher), threads_(threads), pool_(threads - 1, [this] { take_pieces(); }) {
+    : d_(dispatcher), threads_(threads), parts_(threads), pool_(threads - 1, [this](unsigned thread) { take_pieces(thread); }) {
     for (unsigned cu = 0; cu < d_.shape_.cus(); ++cu) links_.push_back(std::make_unique<Link>(*this, cu));
 }
 
@@ -275,7 +275,7 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
     }
     const uint64_t most = d_.translator_ && !d_.env_.repeatable ? kTranslatedShare : kShare;
     share_ = threads_ == 1 ? most : std::clamp(budget_ / todo_.size(), std::min(kLeastShare, budget_), most);
-    next_ = 0;
+    deal(parallel);
     used_ = 0;
     over_ = false;
     for (auto& link : links_) link->begin_round(parallel);
@@ -286,39 +286,72 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
         for (const Gws::Waiter& waiter : released_) d_.cus_[waiter.cu]->gws_done(waiter.slot);
         released_.clear();
     } else {
-        take_pieces();
+        take_pieces(0);
     }
-    const size_t taken = std::min(next_.load(), todo_.size());
-    if (all && fills_) fill_rest(taken);
+    if (all && fills_) fill_rest();
     count_claims();
     shared_.id = 0;
     for (auto& link : links_) link->end_round();
-    d_.next_cu_ = taken < todo_.size() ? todo_[taken] : (d_.next_cu_ + 1) % n;
+    d_.next_cu_ = first_not_taken();
     refill_ = kQueueIds;
     warm_ += used_;
     return parallel ? used_.load() : used_ * threads_;
 }
 
-/// Runs on each thread, one compute unit after the other. A thread that finds no work left tells the others to stop, so that
-/// the next round can begin.
-void Dispatcher::Rounds::take_pieces() {
-    for (;;) {
-        const uint64_t used = used_.load(std::memory_order_relaxed);
-        if (used >= budget_) break;
-        const size_t at = next_.fetch_add(1);
-        if (at >= todo_.size()) break;
-        used_ += run_share(todo_[at], std::min(share_, budget_ - used));
+/// Who takes which compute units first. Without helpers the dispatcher's thread takes all in order.
+void Dispatcher::Rounds::deal(bool parallel) {
+    for (Part& part : parts_) {
+        part.todo.clear();
+        part.next = 0;
+    }
+    const size_t cus = d_.cus_.size();
+    for (const unsigned cu : todo_) parts_[parallel ? cu * parts_.size() / cus : 0].todo.push_back(cu);
+    if (!parallel) first_part_ = 0;
+}
+
+/// Runs on each thread, one compute unit after the other: first its own, then what the others have left. A thread that finds no
+/// work left tells the others to stop, so that the next round can begin.
+void Dispatcher::Rounds::take_pieces(unsigned thread) {
+    for (unsigned n = 0; n < parts_.size(); ++n) {
+        Part& part = parts_[(thread + first_part_ + n) % parts_.size()];
+        for (;;) {
+            const uint64_t used = used_.load(std::memory_order_relaxed);
+            if (used >= budget_) break;
+            const size_t at = part.next.fetch_add(1);
+            if (at >= part.todo.size()) break;
+            used_ += run_share(part.todo[at], std::min(share_, budget_ - used));
+        }
     }
     over_ = true;
 }
 
+/// The compute unit that comes first in the next round. When no helper came to its part, the dispatcher's thread begins with it
+/// itself, so that none waits forever.
+unsigned Dispatcher::Rounds::first_not_taken() {
+    const auto next_of = [&](const Part& part) {
+        return part.taken() < part.todo.size() ? std::ranges::find(todo_, part.todo[part.taken()]) : todo_.end();
+    };
+    first_part_ = 0;
+    auto first = todo_.end();
+    for (const Part& part : parts_) {
+        const auto own = next_of(part);
+        if (own >= first) continue;
+        first = own;
+        first_part_ = part.taken() == 0 ? static_cast<unsigned>(&part - parts_.data()) : 0;
+    }
+    return first != todo_.end() ? *first : (d_.next_cu_ + 1) % static_cast<unsigned>(d_.cus_.size());
+}
+
 /// Compute units whose turn has not come.
-void Dispatcher::Rounds::fill_rest(size_t taken) {
-    for (size_t at = taken; at < todo_.size(); ++at) {
-        refill(todo_[at], 0);
-        d_.cus_[todo_[at]]->tell_counts();
-        d_.current_cu_ = todo_[at];
-        settle(todo_[at]);
+void Dispatcher::Rounds::fill_rest() {
+    for (const Part& part : parts_) {
+        for (size_t at = part.taken(); at < part.todo.size(); ++at) {
+            const unsigned cu = part.todo[at];
+            refill(cu, 0);
+            d_.cus_[cu]->tell_counts();
+            d_.current_cu_ = cu;
+            settle(cu);
+        }
     }
 }
 

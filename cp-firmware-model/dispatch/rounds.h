@@ -3,6 +3,7 @@
 // flow.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -38,7 +39,9 @@ public:
 private:
     class Link;
 
-    void take_pieces();
+    void take_pieces(unsigned thread);
+    void deal(bool parallel);
+    unsigned first_not_taken();
     uint64_t run_share(unsigned cu, uint64_t share);
     uint64_t refill(unsigned cu, uint64_t budget);
     unsigned claim(unsigned cu, unsigned most);
@@ -48,7 +51,7 @@ private:
     void settle(unsigned cu);
     uint32_t only_waiting_queue() const;
     bool worth_a_visit(unsigned cu, const Grid* grid) const;
-    void fill_rest(size_t taken);
+    void fill_rest();
     std::unique_lock<std::mutex> hold(unsigned cu);
 
     Dispatcher& d_;
@@ -62,6 +65,15 @@ private:
     bool fills_ = true;  ///< at its end waves are in every place that hardware would have filled
     uint32_t refill_ = kQueueIds;  ///< queue whose groups take the place of those that end; kQueueIds: placement has to decide
     std::vector<unsigned> todo_;  ///< compute units of this round
+    /// Those of them that one thread takes before it takes those of others. They are the same in each round, so that their
+    /// registers, LDS and translations stay in the caches next to it.
+    struct alignas(64) Part {
+        std::vector<unsigned> todo;
+        std::atomic<size_t> next{0};  ///< in todo
+        size_t taken() const { return std::min(next.load(), todo.size()); }
+    };
+    std::vector<Part> parts_;
+    unsigned first_part_ = 0;  ///< of the dispatcher's own thread
     uint64_t share_ = 0, budget_ = 0;  ///< of one compute unit, of all
     /// The grid of which groups are claimed with one addition and no lock; id 0: of none. What has been claimed is counted in
     /// the grid, and its walk goes on, before an end of any of it is told.
@@ -71,8 +83,7 @@ private:
     } shared_;
     uint64_t counted_claims_ = 0;
     alignas(64) std::atomic<uint64_t> claims_{0};  ///< groups; when it is more than there are, all have been claimed
-    alignas(64) std::atomic<size_t> next_{0};  ///< in todo_
-    std::atomic<uint64_t> used_{0};
+    alignas(64) std::atomic<uint64_t> used_{0};
     std::atomic<bool> over_{false};  ///< a thread has nothing to do any more
     std::vector<Gws::Waiter> released_;
     WorkerPool pool_;  ///< last: its threads end first

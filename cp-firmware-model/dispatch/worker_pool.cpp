@@ -25,8 +25,8 @@ void relax() {
 
 }  // namespace
 
-WorkerPool::WorkerPool(unsigned helpers, std::function<void()> work) : work_(std::move(work)) {
-    for (unsigned n = 0; n < std::min(helpers, kInside); ++n) helpers_.emplace_back([this] { help(); });
+WorkerPool::WorkerPool(unsigned helpers, std::function<void(unsigned)> work) : work_(std::move(work)) {
+    for (unsigned n = 0; n < std::min(helpers, kInside); ++n) helpers_.emplace_back([this, n] { help(n + 1); });
 }
 
 WorkerPool::~WorkerPool() {
@@ -62,11 +62,11 @@ void WorkerPool::round() {
     const uint32_t opened = (gate_.load(std::memory_order_relaxed) & ~(kOpen | kInside)) + kRound + kOpen;
     gate_ = opened;
     gate_.notify_all();
-    work_();
+    work_(0);
     if ((gate_.fetch_and(~kOpen) & kInside) != 0) wait([](uint32_t gate) { return (gate & kInside) == 0; });
 }
 
-void WorkerPool::help() {
+void WorkerPool::help(unsigned thread) {
     // The process's signals are for its other threads.
     sigset_t all;
     sigfillset(&all);
@@ -77,7 +77,7 @@ void WorkerPool::help() {
         if (stop_) return;
         if (!gate_.compare_exchange_strong(gate, gate + 1)) continue;
         last = gate / kRound;
-        work_();
+        work_(thread);
         gate_.fetch_sub(1);
         gate_.notify_all();
     }

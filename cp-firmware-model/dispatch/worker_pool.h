@@ -14,8 +14,8 @@ namespace lyra {
 /// delays nobody, so more threads than free processors do no harm.
 class WorkerPool {
 public:
-    /// @param work  called by the owner and by each helper, at the same time: takes pieces until there are none
-    WorkerPool(unsigned helpers, std::function<void()> work);
+    /// @param work  called by the owner, as thread 0, and by each helper, at the same time: takes pieces until there are none
+    WorkerPool(unsigned helpers, std::function<void(unsigned thread)> work);
     ~WorkerPool();
     WorkerPool(const WorkerPool&) = delete;
     WorkerPool& operator=(const WorkerPool&) = delete;
@@ -29,11 +29,11 @@ private:
     /// Low bits: helpers at work; then whether more may come in; above, the number of the round.
     static constexpr uint32_t kInside = 0xff, kOpen = 0x100, kRound = 0x200;
 
-    void help();
+    void help(unsigned thread);
     template <class Done>
     uint32_t wait(Done done);
 
-    std::function<void()> work_;
+    std::function<void(unsigned)> work_;
     std::atomic<uint32_t> gate_{0};
     std::atomic<bool> stop_{false};
     std::vector<std::thread> helpers_;

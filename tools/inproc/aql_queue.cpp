@@ -20,7 +20,7 @@ constexpr uint32_t kMqdBytes = 2048, kEopBytes = 4096;
 constexpr uint32_t kFirstDoorbell = 0x4000;
 constexpr uint32_t kFirstHqdDword = 128, kHqdDwords = 56, kFirstHqdRegister = reg::GC::CP_MQD_BASE_ADDR;
 constexpr uint64_t kMaxScratchBytes = uint64_t{256} << 20;
-constexpr uint64_t kSlice = 200000;  // wave instructions of one lyra_run()
+constexpr uint64_t kSlice = 1000000;  // wave instructions of one lyra_run()
 
 uint32_t low(uint64_t value) { return static_cast<uint32_t>(value); }
 uint32_t high(uint64_t value) { return static_cast<uint32_t>(value >> 32); }
