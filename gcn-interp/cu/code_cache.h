@@ -33,6 +33,12 @@ public:
         return index ? &entries_[index - 1] : decode_at(port, pc);
     }
 
+    /// The same if it is decoded already.
+    const CodeEntry* decoded(uint64_t pc) const {
+        const uint16_t index = index_[pc % kPageBytes / 4];
+        return index ? &entries_[index - 1] : nullptr;
+    }
+
     /// A program here may look at its exceptions: somewhere an s_getreg_b32 reads TRAPSTS.EXCP.
     bool reads_exceptions() const { return reads_exceptions_; }
 
@@ -81,6 +87,8 @@ public:
         return port_.generation() == generation_ && page.va_ == va && page.vmid_ == vmid && page.epoch_ == epoch_;
     }
     void invalidate() { ++epoch_; }
+    /// Changes when decoded code may have become stale, but for what the port's generation tells.
+    uint64_t epoch() const { return epoch_; }
     /// Choose what the page is translated with: the next page belongs to it while that is here, too, with the content that the
     /// interpreter would execute.
     void translate(CodePage& page, Translator& translator);

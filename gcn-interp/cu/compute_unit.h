@@ -94,6 +94,8 @@ private:
     void take_loaded(StateVisitor& v);
     uint64_t step(Wave& wave, uint64_t limit);
     uint64_t turn(Wave& wave, uint64_t limit_clk);
+    bool waits(const Wave& wave, uint64_t limit_clk);
+    void keep_next(const Wave& wave, const CodePage* page, uint64_t page_va);
     uint64_t ready_clk(Wave& wave);
     /// Every change of state of a wave but the one that is stepped goes through here, so that the loop of virtual time need not
     /// look at all.

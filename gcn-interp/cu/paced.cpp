@@ -13,43 +13,20 @@ namespace lyra::gcn {
 namespace {
 
 /// SIMM16 of s_waitcnt. @source LLVM AMDGPU AMDGPUBaseInfo.h, gfx9
-unsigned vmcnt(const Inst& inst) { return (inst.imm & 0xf) | (static_cast<unsigned>(inst.imm) >> 14 & 3) << 4; }
-unsigned lgkmcnt(const Inst& inst) { return static_cast<unsigned>(inst.imm) >> 8 & 0xf; }
-
-/// Of the waves of one SIMD.
-FirstTwo first_two(const std::array<uint64_t, kWaveSlots / kSimdsPerCu>& next, unsigned simd) {
-    FirstTwo out;
-    for (unsigned n = 0; n < next.size(); ++n) {
-        const bool less = next[n] < out.least;
-        out.second = less ? out.least : std::min(out.second, next[n]);
-        out.slot = less ? n * kSimdsPerCu + simd : out.slot;
-        out.least = less ? next[n] : out.least;
-    }
-    return out;
-}
-
-/// Of all.
-FirstTwo first_two(const std::array<FirstTwo, kSimdsPerCu>& simds) {
-    FirstTwo out = simds[0];
-    for (unsigned n = 1; n < kSimdsPerCu; ++n) {
-        const FirstTwo& simd = simds[n];
-        const bool less = simd.least < out.least || (simd.least == out.least && simd.slot < out.slot);
-        out.second = std::min({less ? out.least : simd.least, out.second, simd.second});
-        if (less) out.least = simd.least, out.slot = simd.slot;
-    }
-    return out;
-}
+unsigned vmcnt(unsigned imm) { return (imm & 0xf) | (imm >> 14 & 3) << 4; }
+unsigned lgkmcnt(unsigned imm) { return imm >> 8 & 0xf; }
 
 }  // namespace
 
 void ComputeUnit::Paced::begin(Wave& wave, uint64_t clk) {
     waves[wave.slot] = {};
     waves[wave.slot].ready_clk = std::max(clk, now_clk);
+    next[wave.slot] = {};
     wave.seen = wave.state;
 }
 
 /// The first clock at which the wave is ready, what it waits for has come, and the unit that it needs is free.
-uint64_t ComputeUnit::Paced::issue_at(const Env&, const Wave& wave, Pace pace, const Inst& inst) const {
+uint64_t ComputeUnit::Paced::issue_at(const Wave& wave, Pace pace, unsigned imm) const {
     const WavePace& own = waves[wave.slot];
     const unsigned simd = wave.slot % kSimdsPerCu;
     switch (pace) {
@@ -57,7 +34,7 @@ uint64_t ComputeUnit::Paced::issue_at(const Env&, const Wave& wave, Pace pace, c
         case Pace::VectorQuarter:
         case Pace::VectorF64: return std::max(own.ready_clk, vector_free[simd]);
         case Pace::Wait:
-            return std::max({own.ready_clk, own.vector.at_most(vmcnt(inst)), own.local.at_most(lgkmcnt(inst))});
+            return std::max({own.ready_clk, own.vector.at_most(vmcnt(imm)), own.local.at_most(lgkmcnt(imm))});
     // The hardware waits for everything before it ends a wave. @source AMD Vega ISA document, S_ENDPGM
         case Pace::End: return std::max({own.ready_clk, own.vector.at_most(0), own.local.at_most(0)});
         case Pace::Lds: return std::max({own.ready_clk, lds_free, own.local.at_most(15)});
@@ -116,14 +93,13 @@ void ComputeUnit::Paced::issued(Env& env, const Wave& wave, Pace pace, const Ins
 
 void ComputeUnit::look_at(unsigned slot) {
     Wave& wave = waves_[slot];
-    uint64_t& next = paced_->next[slot % kSimdsPerCu][slot / kSimdsPerCu];
     paced_->raised &= ~(uint64_t{1} << slot);
     if (wave.state == WaveState::Running || wave.state == WaveState::Sleeping || wave.state == WaveState::AtPage) {
-        next = Turn::at(ready_clk(wave), wave.priority());
+        paced_->turns.set(slot, Turn::at(ready_clk(wave), wave.priority(), slot));
         paced_->raised |= uint64_t{wave.priority() != 0} << slot;
     } else {
         wave.seen = wave.state;
-        next = kNever;
+        paced_->turns.set(slot, kNever);
     }
 }
 
@@ -131,10 +107,11 @@ void ComputeUnit::look_at(unsigned slot) {
 bool ComputeUnit::outranked(const Wave& wave, uint64_t clk) const {
     constexpr uint64_t kSlotsOfSimd0 = 0x1111111111;
     static_assert(kSimdsPerCu == 4 && kWaveSlots == 40);
+    if (paced_->raised == 0) return false;
     const unsigned priority = wave.priority();
     const unsigned simd = wave.slot % kSimdsPerCu;
     for (uint64_t left = paced_->raised & kSlotsOfSimd0 << simd; left != 0; left &= left - 1) {
-        const uint64_t other = paced_->next[simd][static_cast<unsigned>(std::countr_zero(left)) / kSimdsPerCu];
+        const uint64_t other = paced_->turns.of(static_cast<unsigned>(std::countr_zero(left)));
         if (Turn::priority(other) > priority && Turn::clk(other) <= clk) return true;
     }
     return false;
@@ -143,22 +120,13 @@ bool ComputeUnit::outranked(const Wave& wave, uint64_t clk) const {
 void ComputeUnit::look_at_changed() {
     uint64_t changed = changed_ & ((uint64_t{1} << kWaveSlots) - 1);
     changed_ = 0;
-    unsigned simds = 0;
-    for (; changed != 0; changed &= changed - 1) {
-        const auto slot = static_cast<unsigned>(std::countr_zero(changed));
-        look_at(slot);
-        simds |= 1u << slot % kSimdsPerCu;
-    }
-    for (; simds != 0; simds &= simds - 1) {
-        const auto simd = static_cast<unsigned>(std::countr_zero(simds));
-        paced_->first[simd] = first_two(paced_->next[simd], simd);
-    }
+    for (; changed != 0; changed &= changed - 1) look_at(static_cast<unsigned>(std::countr_zero(changed)));
 }
 
 uint64_t ComputeUnit::next_clk() {
     if (live_ == 0) return kNever;
     look_at_changed();
-    return Turn::clk(first_two(paced_->first).least);
+    return Turn::clk(paced_->turns.least());
 }
 
 /// When the wave may go on. One that something else has set running since the last look goes on now.
@@ -173,23 +141,40 @@ uint64_t ComputeUnit::ready_clk(Wave& wave) {
     return ready;
 }
 
+/// A turn that comes to nothing: the instruction at wave.pc is known, and is not issued before the limit, because of what other
+/// waves do. Most turns are such.
+[[gnu::always_inline]] inline bool ComputeUnit::waits(const Wave& wave, uint64_t limit_clk) {
+    Paced& paced = *paced_;
+    const NextInst& next = paced.next[wave.slot];
+    if (next.pc != wave.pc || wave.stepped || next.epoch != storage_->code.epoch() || next.generation != memory_.generation())
+        return false;
+    const uint64_t clk = paced.issue_at(wave, next.pace, next.imm);
+    if (clk < limit_clk && !outranked(wave, clk)) return false;
+    paced.waves[wave.slot].ready_clk = clk;
+    paced.turns.set(wave.slot, Turn::at(clk, wave.priority(), wave.slot));
+    return true;
+}
+
 uint64_t ComputeUnit::run_until(uint64_t limit_clk) {
     if (live_ == 0) return limit_clk;
     Paced& paced = *paced_;
     paced.now_clk = std::max(paced.now_clk, env_.clock.clk());
     paced.room = false;
-    while (live_ != 0) {
+    uint64_t done = 0;
+    while (live_ != 0 && !paced.room) {
         look_at_changed();
-        const FirstTwo turns = first_two(paced.first);
-        const uint64_t earliest = Turn::clk(turns.least), second = Turn::clk(turns.second);
+        const uint64_t least = paced.turns.least(), earliest = Turn::clk(least), second = Turn::clk(paced.turns.second());
         if (earliest >= limit_clk) break;
         const uint64_t ahead = second == kNever ? kNever : std::max(second, earliest) + env_.timing.wave_turn_clk;
-        Wave& wave = waves_[turns.slot];
+        const uint64_t limit = std::min(limit_clk, ahead);
+        Wave& wave = waves_[Turn::slot(least)];
         wave.state = wave.seen = WaveState::Running;
-        env_.stats.add(Stat::instructions, turn(wave, std::min(limit_clk, ahead)));
-        changed_ |= uint64_t{1} << turns.slot;
-        if (paced.room) return paced.now_clk;
+        if (waits(wave, limit)) continue;
+        done += turn(wave, limit);
+        changed_ |= uint64_t{1} << wave.slot;
     }
+    env_.stats.add(Stat::instructions, done);
+    if (paced.room) return paced.now_clk;
     paced.now_clk = limit_clk;
     return limit_clk;
 }
@@ -225,8 +210,8 @@ uint64_t ComputeUnit::turn(Wave& wave, uint64_t limit_clk) {
         }
         const Inst& inst = entry->inst;
         const Pace pace = entry->pace;
-        const uint64_t clk = paced.issue_at(env_, wave, pace, inst);
-        if (clk >= limit_clk || (paced.raised != 0 && outranked(wave, clk))) {
+        const uint64_t clk = paced.issue_at(wave, pace, inst.imm);
+        if (clk >= limit_clk || outranked(wave, clk)) {
             ready = clk;
             break;
         }
@@ -251,7 +236,18 @@ uint64_t ComputeUnit::turn(Wave& wave, uint64_t limit_clk) {
             break;
         }
     }
+    keep_next(wave, page, page_va);
     return done;
+}
+
+/// What waits() asks for. @param page  where the wave is, if page_va is its address
+void ComputeUnit::keep_next(const Wave& wave, const CodePage* page, uint64_t page_va) {
+    NextInst& next = paced_->next[wave.slot];
+    next.pc = 1;
+    if ((wave.pc & ~(kPageBytes - 1)) != page_va) return;
+    const CodeEntry* const entry = page->decoded(wave.pc);
+    if (entry != nullptr && entry->fn != nullptr)
+        next = {wave.pc, memory_.generation(), storage_->code.epoch(), entry->pace, static_cast<uint16_t>(entry->inst.imm)};
 }
 
 }  // namespace lyra::gcn
