@@ -129,7 +129,9 @@ const unsigned char* content_of(const Shared& shared, uint64_t address) {
 /// MQD, control stack and save area of the checkpoint make an image like that of a suspended queue.
 void check_image(Shared& shared) {
     const size_t bytes = sizeof(QueuePrivate) + kMqdBytes + shared.queue.stack_bytes;
-    if (shared.private_bytes < bytes) fail("private data is too short");
+    if (shared.private_bytes < bytes)
+        fail("the private data has " + std::to_string(shared.private_bytes) + " bytes, not " + std::to_string(bytes) +
+             " or more");
     const unsigned char* at = shared.private_data + shared.private_bytes - bytes;
     QueuePrivate queue;
     std::memcpy(&queue, at, sizeof queue);

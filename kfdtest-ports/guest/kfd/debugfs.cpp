@@ -29,38 +29,47 @@ uint32_t first_vmid() { return lyra::facts_of(first_gpu_chip()).has_acc() ? 3 : 
 
 uint64_t pair(const std::vector<uint32_t>& dwords, size_t at) { return uint64_t{dwords[at + 1]} << 32 | dwords[at]; }
 
-/// What a run list names.
+/// What a run list names of a process.
 struct Listed {
-    bool process = false;  ///< ours
-    std::vector<uint64_t> mqds;  ///< of our queues
+    uint32_t pasid = 0;  ///< 0: it is not there
+    std::vector<uint64_t> mqds;
 };
 
-Listed listed(const std::vector<uint32_t>& list, uint32_t pasid) {
-    Listed result;
-    bool ours = false;
+/// The process of which the list has one of these MQDs.
+Listed listed(const std::vector<uint32_t>& list, const std::vector<uint64_t>& ours) {
+    Listed process;
+    const auto is_ours = [&] {
+        return std::ranges::any_of(process.mqds, [&](uint64_t mqd) { return std::ranges::find(ours, mqd) != ours.end(); });
+    };
     for (size_t at = 0; at < list.size();) {
         const uint32_t header = list[at], opcode = header >> 8 & 0xff;
         const size_t dwords = (header >> 16 & 0x3fff) + 2;
         if (header >> 30 != 3 || at + dwords > list.size()) break;
         if (opcode == kMapProcess && dwords >= kProcessDwords) {
-            ours = (list[at + kPasid] & 0xffff) == pasid;
-            result.process |= ours;
-        } else if (opcode == kMapQueues && dwords == kMapQueuesDwords && ours) {
-            result.mqds.push_back(pair(list, at + kMapQueuesMqd));
+            if (is_ours()) return process;
+            process = {list[at + kPasid] & 0xffff, {}};
+        } else if (opcode == kMapQueues && dwords == kMapQueuesDwords) {
+            process.mqds.push_back(pair(list, at + kMapQueuesMqd));
         }
         at += dwords;
     }
-    return result;
+    return is_ours() ? process : Listed{};
 }
 
 /// @param on which of the queues are enabled. Says what is wrong, nothing when all is as it has to be.
 std::string look(const std::vector<std::unique_ptr<AqlQueue>>& queues, const bool (&on)[kQueues]) {
     const ProcessView process = process_view(getpid());
-    if (!process.found || process.pasid == 0) return "mqds does not name the process";
+    if (!process.found || process.pasid == "0x0") return "mqds does not name the process";
     if (process.mqds.size() != kQueues) return fmt::format("mqds shows {} queues", process.mqds.size());
     const std::vector<SlotView> all = slots();
-    const Listed list = listed(run_list(), process.pasid);
-    if (!list.process) return "the run list does not name the process";
+    std::vector<uint64_t> ours;
+    for (const std::vector<uint32_t>& mqd : process.mqds) {
+        if (mqd.size() > kMqdAddress + 1) ours.push_back(pair(mqd, kMqdAddress));
+    }
+    const Listed list = listed(run_list(), ours);
+    // Since 7.2 a process has a PASID for each device, and mqds shows the number of the process.
+    const bool same = process.pasid == fmt::format("{:#x}", list.pasid) || process.pasid == std::to_string(getpid());
+    if (list.pasid == 0 || !same) return "the run list does not name the process";
     uint32_t vmid = 0;
     for (unsigned n = 0; n < kQueues; ++n) {
         const uint64_t ring = queues[n]->memory().ring.address();

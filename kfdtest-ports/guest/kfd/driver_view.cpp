@@ -112,8 +112,8 @@ ProcessView process_view(int pid) {
     bool mine = false;
     for (std::string line; std::getline(lines, line);) {
         int process = 0;
-        uint32_t pasid = 0;
-        if (std::sscanf(line.c_str(), "Process %d PASID %x:", &process, &pasid) == 2) {
+        char pasid[16] = {};
+        if (std::sscanf(line.c_str(), "Process %d PASID %15[0-9a-fx]:", &process, pasid) == 2) {
             mine = process == pid;
             if (mine) view = {true, pasid, {}};
         } else if (mine && line.find(" queue on device ") != std::string::npos) {

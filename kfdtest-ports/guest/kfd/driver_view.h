@@ -20,10 +20,10 @@ struct SlotView {
 std::vector<SlotView> slots();
 unsigned active_slots();
 
-/// What debugfs shows of a process: its PASID and the dwords of its queues' MQDs.
+/// What debugfs shows of a process, with the dwords of its queues' MQDs.
 struct ProcessView {
     bool found = false;
-    uint32_t pasid = 0;
+    std::string pasid;  ///< hexadecimal, with 0x; since Linux 7.2 the number of the process, decimal
     std::vector<std::vector<uint32_t>> mqds;
 };
 ProcessView process_view(int pid);

@@ -79,6 +79,8 @@ void print_bench(const json& result) {
     line("geometric mean against PoCL on one thread, all kernels", "geomean_vs_pocl_1t_all", 1);
     line("VALU lane operations per second, G", "valu_lane_ops_per_s", 1e-9);
     line("two threads against one, real time, the first eleven kernels", "scaling_2_cores", 1);
+    for (const json& ns : result["line_round_trip_ns"])
+        fmt::print("a cache line from one of the two threads to the other and back: {} ns\n", text(ns, 0));
     if (result.contains("comparison")) print_comparison(result["comparison"]);
 }
 

@@ -14,6 +14,7 @@
 #include "tools/bench/gpu.h"
 #include "tools/bench/matrix_case.h"
 #include "tools/bench/pocl.h"
+#include "tools/bench/round_trip.h"
 #include "tools/lyra/cli/process.h"
 #include "tools/lyra/cli/work_dir.h"
 #include "tools/lyra/device/bench_best.h"
@@ -148,8 +149,10 @@ public:
         for (const char* name : kClasses) register_class(name);
         register_rates();
         register_matrices();
+        note_round_trip();
         measure();
         collect();
+        note_round_trip();
         if (rows_.empty()) throw UserError(fmt::format("--filter {}: no row has such a name", options_.filter));
         nlohmann::json all = result();
         if (old_) all["comparison"] = to_json(compare(*old_, all));
@@ -314,6 +317,10 @@ private:
     bool has_blas(const KernelCase& each) const { return blas_ && blas_->has(each) && wanted(blas_name(each)); }
     static std::string blas_name(const KernelCase& each) { return "blas" + each.name.substr(each.name.find('_')); }
 
+    /// Before and after the measurements, for hosts move virtual processors.
+    void note_round_trip() {
+        if (two_threads_ && any_ && !cases_.empty()) round_trip_ns_.push_back(line_round_trip_ns());
+    }
     void measure() {
         if (!any_) return;
         std::vector<std::string> words{"lyra", fmt::format("--benchmark_min_time={}", options_.min_time_s),
@@ -407,6 +414,7 @@ private:
                 {"geomean_vs_pocl_1t_all", number(geomean_all_.value())},
                 {"valu_lane_ops_per_s", number(lane_ops_)},
                 {"scaling_2_cores", number(scaling_.value())},
+                {"line_round_trip_ns", round_trip_ns_},
                 {"pocl", pocl_->version()},
                 {"blas", blas_ ? nlohmann::json(blas_->file()) : nlohmann::json(nullptr)},
                 {"clock", "processor time of the process, best repetition; scaling and *_real_ms: real time"},
@@ -431,6 +439,7 @@ private:
     nlohmann::json rows_ = nlohmann::json::array();
     GeometricMean geomean_, geomean_all_, scaling_;  ///< geomean_ and scaling_: of the eleven
     std::optional<double> lane_ops_;
+    nlohmann::json round_trip_ns_ = nlohmann::json::array();
     bool any_ = false, failed_ = false;
 };
 

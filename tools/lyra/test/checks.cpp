@@ -173,7 +173,8 @@ const std::vector<GuestCheck>& checks_of_gfx90a() {
          {"FAILED"}},
         PROGRAM("gfx90a: saved waves of a disabled queue", "wave_state", "wave_state.image", 180),
         PROGRAM("gfx90a: a debugger lists and changes the waves of a HIP program", "debugger", "./debug_target", 180),
-        PROGRAM("gfx90a: checkpoint of a queue with running waves, and its restore in another process", "checkpoint", "", 180),
+        PROGRAM("gfx90a: checkpoint of a queue with running waves, and its restore in another process", "checkpoint", "", 180,
+                nullptr, "7.2"),
         {"gfx90a: dmesg has no warning of the device", "! " DEVICE_LOG, 0, {}, {}},
     };
     return checks;
@@ -247,7 +248,9 @@ const std::vector<GuestCheck>& checks_of_the_driver() {
         PROGRAM("debugfs shows queues, slots and run list as they are", "debugfs", "", 180),
         PROGRAM("saved waves of a disabled queue", "wave_state", "wave_state.image", 180, "6.12"),
         PROGRAM("a debugger lists and changes the waves of a HIP program", "debugger", "./debug_target", 180, "6.12"),
-        PROGRAM("checkpoint of a queue with running waves, and its restore in another process", "checkpoint", "", 180),
+        // The driver of 7.2.13 leaves the control stack out: docs/design/findings.md
+        PROGRAM("checkpoint of a queue with running waves, and its restore in another process", "checkpoint", "", 180, nullptr,
+                "7.2"),
         PROGRAM("a hung queue is reset, its neighbours go on", "hung_queue", "queue", 180, "6.12"),
         PROGRAM("a hung queue makes the driver reset the GPU", "hung_queue", "gpu", 180, nullptr, "6.12"),
         {"the log tells of nothing else", "! " DEVICE_LOG " | grep -vE '" RESETS_AND_CROWDS "'", 0, {}, {}},

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// How far apart two of the host's processors are.
+#pragma once
+
+namespace lyra::bench {
+
+/// Nanoseconds that a cache line takes from one thread to another and back: some 100 where the two share a last-level cache,
+/// several hundreds where they do not. Two threads gain less there, because what one has written comes to the other as slowly.
+double line_round_trip_ns();
+
+}  // namespace lyra::bench
