@@ -275,7 +275,7 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
     }
     const uint64_t most = d_.translator_ && !d_.env_.repeatable ? kTranslatedShare : kShare;
     share_ = threads_ == 1 ? most : std::clamp(budget_ / todo_.size(), std::min(kLeastShare, budget_), most);
-    deal(parallel);
+    deal(parallel && budget_ >= todo_.size() * kLeastShare);
     used_ = 0;
     over_ = false;
     for (auto& link : links_) link->begin_round(parallel);
@@ -298,15 +298,16 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
     return parallel ? used_.load() : used_ * threads_;
 }
 
-/// Who takes which compute units first. Without helpers the dispatcher's thread takes all in order.
-void Dispatcher::Rounds::deal(bool parallel) {
+/// Who takes which compute units first. @param to_threads  to each its own; otherwise whoever is free takes the next one, so
+/// that all have the same when the budget does not last for all
+void Dispatcher::Rounds::deal(bool to_threads) {
     for (Part& part : parts_) {
         part.todo.clear();
         part.next = 0;
     }
     const size_t cus = d_.cus_.size();
-    for (const unsigned cu : todo_) parts_[parallel ? cu * parts_.size() / cus : 0].todo.push_back(cu);
-    if (!parallel) first_part_ = 0;
+    for (const unsigned cu : todo_) parts_[to_threads ? cu * parts_.size() / cus : 0].todo.push_back(cu);
+    if (!to_threads) first_part_ = 0;
 }
 
 /// Runs on each thread, one compute unit after the other: first its own, then what the others have left. A thread that finds no

@@ -40,7 +40,7 @@ private:
     class Link;
 
     void take_pieces(unsigned thread);
-    void deal(bool parallel);
+    void deal(bool to_threads);
     unsigned first_not_taken();
     uint64_t run_share(unsigned cu, uint64_t share);
     uint64_t refill(unsigned cu, uint64_t budget);

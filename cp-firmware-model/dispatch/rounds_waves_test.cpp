@@ -4,6 +4,7 @@
 #include <chrono>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "cp-firmware-model/testing/waves_bench.h"
 
@@ -214,19 +215,37 @@ TEST_F(Rounds, GridsThatFollowOneAnotherAreCountedEach) {
     for (unsigned engine = 0; engine < 4; ++engine) EXPECT_EQ(cp.dispatcher().waves_on_engine(engine), 0u) << engine;
 }
 
+/// Instructions of the waves that each compute unit has: least and most.
+std::pair<uint64_t, uint64_t> least_and_most(const Dispatcher& dispatcher) {
+    uint64_t least = ~uint64_t{0}, most = 0;
+    for (unsigned cu = 0; cu < 4; ++cu) {
+        uint64_t sum = 0;
+        for (unsigned slot = 0; slot < gcn::kWaveSlots; ++slot) sum += dispatcher.cu(cu).wave(slot).instructions;
+        least = std::min(least, sum);
+        most = std::max(most, sum);
+    }
+    return {least, most};
+}
+
 TEST_F(Rounds, EndlessWavesAreFair) {
     ASSERT_READY();
     ASSERT_TRUE(program(0, kForEver));
     TestRing ring = start();
     submit_grid(ring, 0, 64, 0);
     for (unsigned n = 0; n < 300; ++n) cp.run(12'000);
-    uint64_t least = ~uint64_t{0}, most = 0;
-    for (unsigned cu = 0; cu < 4; ++cu) {
-        uint64_t sum = 0;
-        for (unsigned slot = 0; slot < gcn::kWaveSlots; ++slot) sum += cp.dispatcher().cu(cu).wave(slot).instructions;
-        least = std::min(least, sum);
-        most = std::max(most, sum);
-    }
+    const auto [least, most] = least_and_most(cp.dispatcher());
+    EXPECT_GT(least, most / 2);
+}
+
+/// A call does less than one turn for each compute unit.
+TEST_F(Rounds, EveryComputeUnitHasItsTurnHoweverLittleACallDoes) {
+    ASSERT_READY();
+    ASSERT_TRUE(program(0, kForEver));
+    TestRing ring = start();
+    submit_grid(ring, 0, 64, 0);
+    for (unsigned n = 0; n < 4; ++n) cp.run(12'000);
+    for (unsigned n = 0; n < 3000; ++n) cp.run(300);
+    const auto [least, most] = least_and_most(cp.dispatcher());
     EXPECT_GT(least, most / 2);
 }
 

@@ -80,6 +80,20 @@ void divide_f64(Machine& m) {  // v[6:7] = v[2:3] / v[4:5]
     ASSERT_TRUE(m.run(make(Op::v_div_fixup_f64, Format::VOP3, 6, {v(28), v(4), v(2)})));
 }
 
+/// 24 times what is almost the largest number lies between two numbers; the addend decides, though it is smaller than anything
+/// that is left of it when all is scaled down.
+TEST(ValuDivision, ASmallAddendDecidesATieThatOverflowsBeforeItIsScaled) {
+    Machine m;
+    for (unsigned l = 0; l < kLanes; ++l) {
+        m.set64(2, l, 0x4038000000000000);
+        m.set64(4, l, 0xffeffffffffffffe);
+        m.set64(6, l, l % 2 == 0 ? 0x80000030fffffffd : 0x00000030fffffffd);
+    }
+    m.wave.set_vcc(~uint64_t{0});
+    ASSERT_TRUE(m.run(make(Op::v_div_fmas_f64, Format::VOP3, 8, {v(2), v(4), v(6)})));
+    for (unsigned l = 0; l < kLanes; ++l) EXPECT_EQ(lo32(m.u64(8, l)), l % 2 == 0 ? 0xffffffffu : 0xfffffffeu) << l;
+}
+
 TEST(ValuDivision, F64SequenceGivesTheIeeeQuotient) {
     Machine m;
     uint64_t wrong = 0, ordinary = 0;

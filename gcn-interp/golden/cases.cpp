@@ -223,7 +223,8 @@ Chip random_chip(Op op, Format format, Random& random) {
 Inst random_inst(Op op, Format format, Random& random) {
     Inst inst;
     const Chip chip = random_chip(op, format, random);
-    for (unsigned tries = 0; tries < 80; ++tries) {
+    // Of a conversion of packed FP8 one word in a few dozens is an instruction.
+    for (unsigned tries = 0; tries < 2000; ++tries) {
         Encoder e{info(op), random, chip, tries};
         if (format == Format::VOP3)
             e.vop3();

@@ -113,8 +113,11 @@ inline double div_fmas(double s0, double s1, double s2, bool scaled) {
         !large & (result <= 0x1p-1022) & (result >= -0x1p-1022);  // the smallest normal number may have been rounded to
     const bool between = (rest == 0x1p-947) | (rest == -0x1p-947);
     const bool away = (lost != 0) & ((lost > 0) == (rest > 0));
-    // What overflows before it is scaled down: scaled first.
-    const double low = __builtin_fma(s0 * 0x1p-128, s1, s2 * 0x1p-128);
+    // What overflows before it is scaled down: scaled first. An addend that vanishes then still tells on which side of a tie
+    // the exact value lies; any other one that is as small does so, too.
+    const double tiny = pick(s2 > 0, 0x1p-600, -0x1p-600);
+    const double addend = pick((s2 != 0) & (s2 < 0x1p-400) & (s2 > -0x1p-400), tiny, s2 * 0x1p-128);
+    const double low = __builtin_fma(s0 * 0x1p-128, s1, addend);
     const bool huge = (!large) & (s1 - s1 == 0) & ((fused >= 0x1p1023) | (fused <= -0x1p1023));
     const double moved = result + pick(rest > 0, 0x1p-1074, -0x1p-1074);
     return first_nan(pick(scaled, pick(huge, low, pick(denormal & between & away, moved, result)), fused), s0, s1, s2);

@@ -34,9 +34,10 @@ struct Compiler {
     const char* name;
     const char* command;  ///< %P: this program's source folder
     const char* device_library;  ///< as that compiler sees it
+    Chip last = kChips[std::size(kChips) - 1].chip;  ///< that it knows
 };
 constexpr Compiler kCompilers[] = {
-    {"15", "%P/guest_clang.sh --release bookworm", "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"},
+    {"15", "%P/guest_clang.sh --release bookworm", "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode", Chip::gfx90a},
     {"17", "%P/guest_clang.sh --release trixie", "/usr/lib/llvm-17/lib/clang/17/amdgcn/bitcode"},
     {"19", "clang-19", LYRA_DEVICE_LIBRARY},
     {"21", "%P/guest_clang.sh --release sid", "/usr/lib/llvm-21/lib/clang/21/amdgcn/bitcode"},
@@ -121,6 +122,7 @@ public:
             for (const Level& level : kLevels) {
                 if (options_.quick && !level.quick) continue;
                 for (const char* chip : kChipNames) {
+                    if (find_chip(chip)->chip > compiler.last) continue;
                     if (options_.quick && chip != kChipNames[level.options[2] == '3']) continue;
                     for (const Source& source : kSources) configuration(compiler, level, chip, source);
                 }
