@@ -146,7 +146,7 @@ const std::vector<GuestCheck>& checks_at_the_end() {
 
 // What the driver says of a queue or a GPU that it has to reset, and when there are more queues than slots.
 #define RESETS_AND_CROWDS                                                                                                      \
-    "Runlist is getting oversubscribed|Queue preemption failed|queue id 0x[0-9a-f]* at pasid 0x[0-9a-f]* is reset|"            \
+    "Runlist is getting oversubscribed|Queue preemption failed|queue id 0x[0-9a-f]* at pasid [0-9a-fx]* is reset|"             \
     "Queues reset on process|Failed to suspend process|qcm fence wait loop timeout|The cp might be in an unrecoverable state|" \
     "Illegal opcode in command stream|Resetting wave fronts|Submitting 55555555|HIQ MQD.s queue_doorbell_id0 is not 0|"        \
     "unmap queue failed"
