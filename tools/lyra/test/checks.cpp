@@ -53,11 +53,11 @@ std::vector<std::string> example_packages() {
 
 // Warnings and errors that stem from the device or its driver; without two that the 6.1 driver has for most machines, and one
 // that those since 7.2 have for all GPUs with gmc_v9_0 but NBIO 7.9's. Those also count the memory of a VM wrong when they are
-// unloaded.
+// unloaded, and call a workqueue by a name that the kernel wants to be rid of.
 #define DEVICE_LOG                                                                                                    \
     "dmesg --level=emerg,alert,crit,err,warn | grep -iE 'amdgpu|kfd|drm|\\[TTM\\]' | "                                \
     "grep -vE 'PSP runtime database doesn.t exist|SRAT table not found|memory partition mode query is not supported|" \
-    "VM memory stats for proc .* is non-zero when fini'"
+    "VM memory stats for proc .* is non-zero when fini|enqueued on deprecated workqueue'"
 // Four processes at once ask for more SDMA queues than two engines of this chip have; the driver says so, as on hardware, and
 // the runtime copies with kernels instead.
 #define FEW_SDMA_QUEUES "No more SDMA queue to allocate|DQM create queue type 1 failed"
