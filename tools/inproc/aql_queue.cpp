@@ -20,7 +20,7 @@ constexpr uint32_t kMqdBytes = 2048, kEopBytes = 4096;
 constexpr uint32_t kFirstDoorbell = 0x4000;
 constexpr uint32_t kFirstHqdDword = 128, kHqdDwords = 56, kFirstHqdRegister = reg::GC::CP_MQD_BASE_ADDR;
 constexpr uint64_t kMaxScratchBytes = uint64_t{256} << 20;
-constexpr uint64_t kSlice = 1000000;  // wave instructions of one lyra_run()
+constexpr uint64_t kSlice = 200000;  // wave instructions of each thread in one lyra_run()
 
 uint32_t low(uint64_t value) { return static_cast<uint32_t>(value); }
 uint32_t high(uint64_t value) { return static_cast<uint32_t>(value >> 32); }
@@ -189,11 +189,13 @@ RunOutcome AqlQueue::wait(uint64_t signal_address, const RunLimits& limits) {
     const auto deadline = Clock::now() + seconds(limits.seconds);
     auto stall_deadline = Clock::now() + seconds(limits.stall_seconds);
     unsigned idle = 0;
+    const uint64_t threads = device_.options().threads;
+    const uint64_t slice = kSlice * (threads != 0 ? threads : std::max(std::thread::hardware_concurrency(), 1u));
     while (signal(signal_address)->value != 0) {
         if (error_code()) return RunOutcome::QueueError;
         const uint64_t left = limits.instructions - std::min(limits.instructions, last - first);
         if (left == 0) return RunOutcome::OutOfBudget;
-        const lyra_run_state state = device_.run(std::min(kSlice, left));
+        const lyra_run_state state = device_.run(std::min(slice, left));
         const auto now = Clock::now();
         const uint64_t instructions = device_.stat("instructions");
         if (instructions != last || state == LYRA_BUSY) stall_deadline = now + seconds(limits.stall_seconds);
