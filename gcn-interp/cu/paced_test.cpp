@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Virtual time of one compute unit: what instructions cost, what waves share, and what they wait for.
+#include <algorithm>
 #include <array>
 #include <functional>
+#include <random>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "gcn-interp/cu/paced.h"
 #include "gcn-interp/cu/test_machine.h"
 
 namespace lyra::gcn {
@@ -231,6 +235,54 @@ TEST_F(WavePriority, IsInStatus) {
     finish_from(env.clock.clk());
     EXPECT_EQ(s(4) >> 1 & 15, 2u) << "SPI_PRIO 2, USER_PRIO 0";
     EXPECT_EQ(s(5) >> 1 & 15, 2u | 1u << 2) << "SPI_PRIO 2, USER_PRIO 1";
+}
+
+TEST(Turns, TheTwoFirstOnesOfAll) {
+    std::mt19937_64 random(1);
+    Turns turns;
+    std::vector<uint64_t> all(kWaveSlots, kNever);
+    EXPECT_EQ(turns.least(), kNever);
+    EXPECT_EQ(turns.second(), kNever);
+    for (unsigned n = 0; n < 20'000; ++n) {
+        const unsigned slot = random() % kWaveSlots, priority = random() % 7;
+        const uint64_t clk = random() % 50;
+        all[slot] = random() % 4 == 0 ? kNever : Turn::at(clk, priority, slot);
+        turns.set(slot, all[slot]);
+        std::vector<uint64_t> sorted = all;
+        std::ranges::sort(sorted);
+        ASSERT_EQ(turns.least(), sorted[0]);
+        ASSERT_EQ(turns.second(), sorted[1]);
+        ASSERT_EQ(turns.of(slot), all[slot]);
+        if (all[slot] == kNever) continue;
+        EXPECT_EQ(Turn::clk(all[slot]), clk);
+        EXPECT_EQ(Turn::priority(all[slot]), priority);
+        EXPECT_EQ(Turn::slot(all[slot]), slot);
+    }
+}
+
+TEST(Turns, AnEarlierClockIsFirstThenAHigherPriorityThenALowerSlot) {
+    EXPECT_LT(Turn::at(1, 0, 39), Turn::at(2, 6, 0));
+    EXPECT_LT(Turn::at(1, 6, 39), Turn::at(1, 5, 0));
+    EXPECT_LT(Turn::at(1, 6, 3), Turn::at(1, 6, 4));
+}
+
+/// What a wave will do next is known while it waits for a unit that others use. When its code is another one by then, it is the
+/// new one that counts.
+TEST_F(Paced, CodeThatChangesWhileAWaveWaitsIsSeen) {
+    constexpr unsigned kSteps = 64;
+    const auto run = [&](bool changes) {
+        const WorkgroupLaunch launch = simple(repeat(kSteps, "v_mov_b32 v1, 1"));
+        for (unsigned n = 0; n < 3 * kSimdsPerCu; ++n) cu.launch(launch);
+        const uint64_t begin = env.clock.clk(), middle = begin + 3 * t.valu_clk * kSteps / 2;
+        env.clock.set_clk(cu.run_until(middle));
+        if (changes) {
+            memory.put(kCode, test::assemble(repeat(kSteps, "s_nop 0") + "s_endpgm"));
+            cu.invalidate_code();
+        }
+        return finish_from(middle);
+    };
+    const uint64_t vector = run(false);
+    EXPECT_LT(run(true), vector) << "three waves of a SIMD take turns at its VALU, which s_nop does not need";
 }
 
 }  // namespace
