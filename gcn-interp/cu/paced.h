@@ -46,7 +46,7 @@ struct WavePace {
 class Turn {
 public:
     static constexpr uint64_t at(uint64_t clk, unsigned priority, unsigned slot) {
-        return clk << kClkShift | uint64_t{kRankMask - priority} << kSlotBits | slot;
+        return std::min(clk, kNever >> kClkShift) << kClkShift | uint64_t{kRankMask - priority} << kSlotBits | slot;
     }
     static constexpr uint64_t clk(uint64_t turn) { return turn == kNever ? kNever : turn >> kClkShift; }
     static constexpr unsigned priority(uint64_t turn) {

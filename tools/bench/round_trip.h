@@ -4,8 +4,8 @@
 
 namespace lyra::bench {
 
-/// Nanoseconds that a cache line takes from one thread to another and back: some 100 where the two share a last-level cache,
-/// several hundreds where they do not. Two threads gain less there, because what one has written comes to the other as slowly.
+/// Nanoseconds that a cache line takes from one thread to another and back. The longer it is, the less two threads gain,
+/// because what one has written comes to the other as slowly.
 double line_round_trip_ns();
 
 }  // namespace lyra::bench

@@ -123,9 +123,10 @@ Gpu::Gpu() {
     const std::string render = "/dev/dri/renderD" + std::to_string(property(text, "drm_render_minor"));
     drm_ = open(render.c_str(), O_RDWR | O_CLOEXEC);
     require(drm_ >= 0, render);
-    // Who closes a file waits until its page tables are written. Linux 7.2 does not wait in ACQUIRE_VM: docs/design/findings.md
+    // Linux 7.2 does not wait in ACQUIRE_VM until SDMA has cleared the page tables: docs/design/findings.md. To close a file of
+    // the node waits until SDMA has been asked to.
     close(dup(drm_));
-    sleep_ms(20);  // that waits only until SDMA has been asked
+    sleep_ms(20);
     kfd_ioctl_acquire_vm_args acquire{};
     acquire.drm_fd = static_cast<uint32_t>(drm_);
     acquire.gpu_id = id_;
