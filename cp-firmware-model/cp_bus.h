@@ -107,7 +107,8 @@ struct Partition {
 };
 
 /// The most that a chip has.
-inline constexpr unsigned kMaxXccs = most_of_all_chips(&ChipFacts::xccs);
+inline constexpr unsigned kMaxXccs = most_of_all_chips(&ChipFacts::most_xccs);
+inline constexpr unsigned kMaxEngines = kMaxXccs * most_of_all_chips(&ChipFacts::engines);  ///< shader engines of all XCCs
 
 /// How many shader engines and CUs the chip has.
 struct GpuShape {

@@ -49,11 +49,12 @@ struct ChipFacts {
     bool flat_scratch_from_start = false;
     bool packet_in_ttmp11 = false;  ///< waves begin with the slot of their packet there, else in TTMP6
     bool sdma_started_by_psp = false;  ///< the driver does not start the engines whose firmware the PSP has loaded
-    unsigned xccs = 1;  ///< accelerated compute dies, each with a graphics hub, a command processor and engines of its own
+    /// Accelerated compute dies, each with a graphics hub, a command processor and engines of its own; and how many it may
+    /// have.
+    unsigned xccs = 1, most_xccs = 1;
 
     constexpr bool has_acc() const { return acc_vgprs || acc_file; }
     constexpr unsigned waves_per_cu() const { return kSimdsPerCu * waves_per_simd; }
-    constexpr unsigned most_cus() const { return xccs * engines * cus_per_engine; }
 };
 
 inline constexpr ChipFacts kChips[] = {

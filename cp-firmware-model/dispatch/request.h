@@ -6,11 +6,17 @@
 #include <cstdint>
 
 #include "common/snapshot.h"
+#include "cp-firmware-model/cp_bus.h"
 
 namespace lyra {
 
 /// One grid, as PM4 DISPATCH_* or an AQL packet describes it.
 struct DispatchRequest {
+    static constexpr auto kAllCus = [] {
+        std::array<uint32_t, kMaxEngines> all{};
+        all.fill(~0u);
+        return all;
+    }();
     uint32_t queue_id = 0;  ///< Hqd::id()
     uint32_t vmid = 0;
     uint64_t entry = 0;  ///< byte address of the first instruction
@@ -23,7 +29,7 @@ struct DispatchRequest {
     uint32_t lds_bytes = 0;
     uint64_t scratch_base = 0;  ///< of the queue's scratch memory; 0 where user SGPRs have all that is known of it
     uint32_t tmpring_size = 0;                                                ///< WAVES 11:0, WAVESIZE 24:12 in KiB
-    std::array<uint32_t, 8> cu_mask{~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u};  ///< STATIC_THREAD_MGMT_SE0..7
+    std::array<uint32_t, kMaxEngines> cu_mask = kAllCus;  ///< STATIC_THREAD_MGMT of the engines of all XCCs
     uint32_t resource_limits = 0;  ///< COMPUTE_RESOURCE_LIMITS: WAVES_PER_SH 9:0, TG_PER_CU 15:12; 0 = no limit
     uint32_t packet_index = 0;     ///< AQL ring slot, or number of a PM4 dispatch in its queue: TTMP6 of its waves
     uint32_t doorbell_id = 0;      ///< (doorbell byte offset / 8) & 0x3ff, for MSG_GET_DOORBELL

@@ -130,6 +130,7 @@ public:
         d_.cus_[cu_]->set_counts_later(true);
         room = true;
         prepared = 0;
+        had_turn = false;
     }
     void end_round() {
         if (parallel_) share_generation(*this, port_);
@@ -153,6 +154,8 @@ public:
     uint64_t group_cost = 1024;  ///< instructions that work-groups have taken when they were launched, on average
     GridWalk walk;  ///< begins with those that have been claimed
     uint64_t claimed = 0;  ///< groups of the shared grid that have not been counted here
+    bool had_turn = false;  ///< in this round
+    uint64_t rest = 0;  ///< of its share, for which the budget of the round was too small: what it gets in its next turn
 
 private:
     Rounds& rounds_;
@@ -274,7 +277,7 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
         budget_ = std::min(budget_, kWarmUp);
     }
     const uint64_t most = d_.translator_ && !d_.env_.repeatable ? kTranslatedShare : kShare;
-    share_ = threads_ == 1 ? most : std::clamp(budget_ / todo_.size(), std::min(kLeastShare, budget_), most);
+    share_ = threads_ == 1 ? std::min(most, budget_) : std::clamp(budget_ / todo_.size(), std::min(kLeastShare, budget_), most);
     deal(parallel && budget_ >= todo_.size() * kLeastShare);
     used_ = 0;
     over_ = false;
@@ -292,7 +295,7 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
     count_claims();
     shared_.id = 0;
     for (auto& link : links_) link->end_round();
-    d_.next_cu_ = first_not_taken();
+    d_.next_cu_ = first_of_next();
     refill_ = kQueueIds;
     warm_ += used_;
     return parallel ? used_.load() : used_ * threads_;
@@ -320,27 +323,34 @@ void Dispatcher::Rounds::take_pieces(unsigned thread) {
             if (used >= budget_) break;
             const size_t at = part.next.fetch_add(1);
             if (at >= part.todo.size()) break;
-            used_ += run_share(part.todo[at], std::min(share_, budget_ - used));
+            used_ += take_turn(part.todo[at], budget_ - used);
         }
     }
     over_ = true;
 }
 
+/// @param budget  instructions; when they are less than its share, the rest of it comes first in the next round
+uint64_t Dispatcher::Rounds::take_turn(unsigned cu, uint64_t budget) {
+    Link& link = *links_[cu];
+    const uint64_t owed = link.rest != 0 ? std::min(link.rest, share_) : share_;
+    const uint64_t share = std::min(owed, budget);
+    link.had_turn = true;
+    link.rest = owed - share;
+    return run_share(cu, share);
+}
+
 /// The compute unit that comes first in the next round. When no helper came to its part, the dispatcher's thread begins with it
 /// itself, so that none waits forever.
-unsigned Dispatcher::Rounds::first_not_taken() {
-    const auto next_of = [&](const Part& part) {
-        return part.taken() < part.todo.size() ? std::ranges::find(todo_, part.todo[part.taken()]) : todo_.end();
-    };
+unsigned Dispatcher::Rounds::first_of_next() {
+    const auto waits = [&](unsigned cu) { return !links_[cu]->had_turn || links_[cu]->rest != 0; };
+    const auto first = std::ranges::find_if(todo_, waits);
     first_part_ = 0;
-    auto first = todo_.end();
-    for (const Part& part : parts_) {
-        const auto own = next_of(part);
-        if (own >= first) continue;
-        first = own;
-        first_part_ = part.taken() == 0 ? static_cast<unsigned>(&part - parts_.data()) : 0;
+    if (first == todo_.end()) return (d_.next_cu_ + 1) % static_cast<unsigned>(d_.cus_.size());
+    for (unsigned n = 0; n < parts_.size(); ++n) {
+        const auto& todo = parts_[n].todo;
+        if (parts_[n].taken() == 0 && std::ranges::find(todo, *first) != todo.end()) first_part_ = n;
     }
-    return first != todo_.end() ? *first : (d_.next_cu_ + 1) % static_cast<unsigned>(d_.cus_.size());
+    return *first;
 }
 
 /// Compute units whose turn has not come.

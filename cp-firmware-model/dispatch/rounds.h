@@ -41,7 +41,8 @@ private:
 
     void take_pieces(unsigned thread);
     void deal(bool to_threads);
-    unsigned first_not_taken();
+    unsigned first_of_next();
+    uint64_t take_turn(unsigned cu, uint64_t budget);
     uint64_t run_share(unsigned cu, uint64_t share);
     uint64_t refill(unsigned cu, uint64_t budget);
     unsigned claim(unsigned cu, unsigned most);

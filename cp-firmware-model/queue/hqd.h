@@ -62,7 +62,7 @@ struct QueueXccs {
     uint32_t stride = 0;  ///< bytes from one copy to the next
     uint32_t first = 0;  ///< the XCC that group 0 of a grid goes to
     bool dealt = false;  ///< the next groups go to the next XCCs; otherwise all go to the first
-    std::array<uint32_t, 8> cu_mask{};  ///< STATIC_THREAD_MGMT of the engines of all
+    std::array<uint32_t, kMaxEngines> cu_mask{};  ///< STATIC_THREAD_MGMT of the engines of all
     uint32_t reset = 0;  ///< bit n: XCC n has reset it, and not all have
     void visit(StateVisitor& v);
 };

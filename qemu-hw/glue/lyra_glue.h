@@ -29,6 +29,7 @@ struct LyraState {
     /* properties */
     uint64_t vram_bytes;
     uint32_t compute_units;
+    uint32_t xccs;
     uint32_t threads;
     char *chip;
     char *trace_path;

@@ -327,6 +327,7 @@ static lyra_device *lyra_make(LyraState *s, Error **errp)
     }
     config.vram_bytes = s->vram_bytes;
     config.compute_units = s->compute_units;
+    config.xccs = s->xccs;
     config.threads = s->threads;
     config.trace_path = s->trace_path;
     config.virtual_time = s->virtual_time;
@@ -378,7 +379,8 @@ static void lyra_add_bars(LyraState *s)
     const uint8_t wide = PCI_BASE_ADDRESS_MEM_TYPE_64 | PCI_BASE_ADDRESS_MEM_PREFETCH;
 
     memory_region_init_io(&s->doorbells, OBJECT(s), &lyra_doorbells_ops, s, "lyra.doorbells", LYRA_DOORBELL_BAR_BYTES);
-    memory_region_init_io(&s->registers, OBJECT(s), &lyra_registers_ops, s, "lyra.registers", LYRA_REGISTER_BAR_BYTES);
+    memory_region_init_io(
+        &s->registers, OBJECT(s), &lyra_registers_ops, s, "lyra.registers", lyra_register_bar_bytes(s->device));
     memory_region_init_io(&s->trapped_vram, OBJECT(s), &lyra_trapped_vram_ops, s, "lyra.vram.trapped", s->vram_bytes);
     pci_register_bar(pci, LYRA_BAR_VRAM, wide, lyra_traps_vram(s->device) ? &s->trapped_vram : s->vram);
     pci_register_bar(pci, LYRA_BAR_DOORBELLS, wide, &s->doorbells);
@@ -482,6 +484,7 @@ static void lyra_realize(PCIDevice *pci, Error **errp)
 static const Property lyra_properties[] = {
     DEFINE_PROP_SIZE("vram", LyraState, vram_bytes, 2 * GiB),
     DEFINE_PROP_UINT32("cus", LyraState, compute_units, 8),
+    DEFINE_PROP_UINT32("xccs", LyraState, xccs, 0),
     DEFINE_PROP_UINT32("threads", LyraState, threads, 0),
     DEFINE_PROP_STRING("chip", LyraState, chip),
     DEFINE_PROP_STRING("trace", LyraState, trace_path),
@@ -505,6 +508,7 @@ static const struct {
 } lyra_descriptions[] = {
     {"vram", "Size of the video memory, a power of two from 256M to 64G"},
     {"cus", "Number of compute units, 1 to 4 or a multiple of 4 up to 64"},
+    {"xccs", "XCCs of chip=gfx942: 2, 4 or 8 (default 0: 2)"},
     {"threads", "Host threads that run waves (default 0: as many as the host has processors); pump=virtual: 1"},
     {"chip", "Chip to be, a row of the chip table (default gfx900)"},
     {"pump", "free: a thread, as fast as it can; virtual: timers, everything takes the time of the timing parameters"},

@@ -30,7 +30,7 @@ extern "C" {
 #endif
 
 /** Grows when a struct below changes its layout or a function its meaning. Passed to lyra_create(), which refuses others. */
-#define LYRA_ABI_VERSION 8
+#define LYRA_ABI_VERSION 9
 
 /** What lyra_create() takes at most and at least. */
 #define LYRA_VRAM_MIN (256ull << 20)
@@ -43,7 +43,10 @@ extern "C" {
 #define LYRA_PCI_VENDOR 0x1002u
 #define LYRA_PCI_DEVICE 0x9a00u
 
-/** Sizes of the PCI BARs, in bytes. BAR0 is VRAM and has the size that the configuration asks for. */
+/**
+ * Sizes of the PCI BARs, in bytes. BAR0 is VRAM and has the size that the configuration asks for. The register BAR is longer
+ * with more than two XCCs: lyra_register_bar_bytes().
+ */
 #define LYRA_DOORBELL_BAR_BYTES (2u << 20)
 #define LYRA_REGISTER_BAR_BYTES (512u << 10)
 
@@ -88,7 +91,8 @@ typedef struct lyra_config {
     uint32_t abi_version;      /**< LYRA_ABI_VERSION */
     const char *chip;          /**< row of the chip table, such as "gfx900" */
     uint64_t vram_bytes;       /**< power of two, LYRA_VRAM_MIN..LYRA_VRAM_MAX */
-    uint32_t compute_units;    /**< multiple of LYRA_SHADER_ENGINES, or fewer: one in each */
+    uint32_t compute_units;    /**< multiple of LYRA_SHADER_ENGINES, or fewer: one in each; the same for each XCC */
+    uint32_t xccs;             /**< of a chip that has several: a power of two; 0: as many as its row says */
     const char *trace_path;    /**< Perfetto trace file to write, or NULL */
     /**
      * The device has its own clock, and everything that it does takes the time that the timing parameters say. It is then
@@ -235,6 +239,9 @@ LYRA_API uint64_t lyra_vram_read(lyra_device *device, uint64_t offset, unsigned 
 LYRA_API void lyra_vram_write(lyra_device *device, uint64_t offset, uint64_t value, unsigned size);
 /** Whether BAR0 must not be mapped: strict has "hdp". */
 LYRA_API bool lyra_traps_vram(const lyra_device *device);
+
+/** Size of the register BAR. */
+LYRA_API uint32_t lyra_register_bar_bytes(const lyra_device *device);
 
 /** A timing parameter of the device by name, as the configuration has set it; 0 for an unknown name. */
 LYRA_API uint64_t lyra_timing(const lyra_device *device, const char *name);

@@ -230,6 +230,7 @@ struct lyra_device {
         same("vram_bytes", env.vram_bytes);
         same("shader_engines", soc.shape().shader_engines);
         same("compute_units", soc.shape().cus());
+        same("xccs", soc.shape().xccs);
         same("virtual_time", timed);
         same("strict_tlb", env.strict.tlb);
         same("strict_hdp", env.strict.hdp);
@@ -413,7 +414,7 @@ uint64_t lyra_mmio_read(lyra_device* device, uint64_t offset, unsigned size) {
     const auto read = [&]() -> uint64_t {
         RegisterFile& registers = device->soc.registers();
         const uint32_t dw = static_cast<uint32_t>(offset / 4);
-        if (offset >= LYRA_REGISTER_BAR_BYTES) return ~uint64_t{0};
+        if (offset >= registers.bytes()) return ~uint64_t{0};
         const uint64_t low = registers.guest_read(dw);
         if (size == 8) return low | uint64_t{registers.guest_read(dw + 1)} << 32;
         return (low >> (offset % 4 * 8)) & (size == 4 ? 0xffffffffu : (1u << size * 8) - 1);
@@ -425,7 +426,7 @@ void lyra_mmio_write(lyra_device* device, uint64_t offset, uint64_t value, unsig
     const auto write = [&] {
         RegisterFile& registers = device->soc.registers();
         const uint32_t dw = static_cast<uint32_t>(offset / 4);
-        if (offset >= LYRA_REGISTER_BAR_BYTES || offset % size || size < 4) {
+        if (offset >= registers.bytes() || offset % size || size < 4) {
             // Byte enables are not decoded by these blocks.
             report(device->env, Fault::MmioSize, fmt::format("write of {} bytes at {:#x}", size, offset));
             return;
@@ -533,6 +534,8 @@ void lyra_vram_write(lyra_device* device, uint64_t offset, uint64_t value, unsig
 }
 
 bool lyra_traps_vram(const lyra_device* device) { return device->env.strict.hdp; }
+
+uint32_t lyra_register_bar_bytes(const lyra_device* device) { return device->soc.registers().bytes(); }
 
 uint64_t lyra_timing(const lyra_device* device, const char* name) { return device->env.timing.get(name); }
 

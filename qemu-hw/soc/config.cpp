@@ -19,6 +19,9 @@ constexpr uint32_t kShaderEngines = LYRA_SHADER_ENGINES, kMaxComputeUnits = LYRA
 static_assert(kShaderEngines == same_for_all_chips(&ChipFacts::engines));
 static_assert(kMaxComputeUnits == kShaderEngines * same_for_all_chips(&ChipFacts::cus_per_engine));
 
+/// Of a configuration whose chip is known.
+unsigned xccs_of(const lyra_config& config) { return config.xccs != 0 ? config.xccs : find_chip(config.chip)->xccs; }
+
 unsigned threads_of(const lyra_config& config) {
     if (config.virtual_time || config.repeatable || config.commit_log_path || config.histogram || gcn::Shadow::wanted())
         return 1;
@@ -39,8 +42,8 @@ GpuShape shape_of(const lyra_config& config) {
     const ChipFacts& chip = *find_chip(config.chip);
     shape.chip = chip.chip;
     shape.max_scratch_slots_per_cu = chip.scratch_slots_per_cu;
-    shape.xccs = chip.xccs;
-    const unsigned cus_per_xcc = config.compute_units / chip.xccs;
+    shape.xccs = xccs_of(config);
+    const unsigned cus_per_xcc = config.compute_units / shape.xccs;
     shape.shader_engines = std::min(kShaderEngines, cus_per_xcc);
     shape.cus_per_engine = cus_per_xcc / shape.shader_engines;
     shape.threads = std::min(threads_of(config), shape.cus());
@@ -55,9 +58,14 @@ std::string check_config(const lyra_config& config) {
     if (config.vram_bytes < LYRA_VRAM_MIN || config.vram_bytes > LYRA_VRAM_MAX || !std::has_single_bit(config.vram_bytes))
         return fmt::format("VRAM of {} bytes: must be a power of two from {}M to {}G", config.vram_bytes, LYRA_VRAM_MIN >> 20,
                            LYRA_VRAM_MAX >> 30);
-    const unsigned xccs = find_chip(config.chip)->xccs, cus_per_xcc = config.compute_units / xccs;
+    const ChipFacts& chip = *find_chip(config.chip);
+    const unsigned xccs = xccs_of(config), cus_per_xcc = config.compute_units / xccs;
+    if (xccs < chip.xccs || xccs > chip.most_xccs || !std::has_single_bit(xccs))
+        return chip.most_xccs == 1
+                   ? fmt::format("{} XCCs: {} has one", xccs, chip.name)
+                   : fmt::format("{} XCCs: {} has {}, or a power of two up to {}", xccs, chip.name, chip.xccs, chip.most_xccs);
     if (config.compute_units % xccs != 0)
-        return fmt::format("{} compute units: {} has {} XCCs with as many each", config.compute_units, config.chip, xccs);
+        return fmt::format("{} compute units: the {} XCCs have as many each", config.compute_units, xccs);
     if (cus_per_xcc < 1 || config.compute_units > kMaxComputeUnits ||
         (cus_per_xcc > kShaderEngines && cus_per_xcc % kShaderEngines != 0))
         return fmt::format("{} compute units: must be {} to {}, or a multiple of {} up to {}", config.compute_units, xccs,
@@ -91,6 +99,7 @@ RecordingHeader recording_header(const lyra_config& config, Env& env, const char
             {"chip", config.chip},
             {"vram_bytes", fmt::to_string(config.vram_bytes)},
             {"compute_units", fmt::to_string(config.compute_units)},
+            {"xccs", fmt::to_string(xccs_of(config))},
             {"timing", timing},
             {"firmware", env.firmware.text()},
             {"fp_exceptions", text(config.fp_exceptions)},

@@ -31,8 +31,11 @@ constexpr uint32_t kBinarySignature = 0x28211407, kDiscoverySignature = 0x534450
 constexpr size_t kBinaryHeaderBytes = 12 + 6 * 8;
 constexpr size_t kDiscoveryHeaderBytes = 4 + 2 + 2 + 4 + 2 + 16 * 4 + 2;
 
-void put_ip_list(Bytes& b, Chip chip) {
-    const auto of_chip = [chip](const IpBlock& block) { return (block.chips & only(chip)) != 0; };
+void put_ip_list(Bytes& b, const GpuShape& shape) {
+    const uint16_t graphics = ip_block(shape.chip, "GC").hardware_id;
+    const auto of_chip = [&](const IpBlock& block) {
+        return (block.chips & only(shape.chip)) != 0 && (block.hardware_id != graphics || block.instance < shape.xccs);
+    };
     b.u16(0);  // die id
     b.u16(static_cast<uint32_t>(std::count_if(std::begin(kIpBlocks), std::end(kIpBlocks), of_chip)));
     for (const IpBlock& block : kIpBlocks) {
@@ -115,7 +118,7 @@ std::vector<uint8_t> discovery_table(const GpuShape& shape) {
     b.u16(0);
     b.u16(static_cast<uint32_t>(ip_at + kDiscoveryHeaderBytes));
     b.zeros(15 * 4 + 2);
-    put_ip_list(b, shape.chip);
+    put_ip_list(b, shape);
     const size_t gc_at = b.data.size();
     b.put16(ip_at + 6, static_cast<uint32_t>(gc_at - ip_at));
     put_gc_info(b, shape);

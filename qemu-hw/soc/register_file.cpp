@@ -32,6 +32,12 @@ RegisterFile::RegisterFile(Env& env, Chip chip)
     each_move([&](const regs::Move& move) { std::iota(&place_[move.first], &place_[move.first] + move.count, move.to); });
 }
 
+void RegisterFile::add_xcc(RegisterFile& file) {
+    xccs_.push_back(&file);
+    count_ = std::max(count_, static_cast<uint32_t>(xccs_.size() + 1) * regs::kXccStride);
+    touched_.resize(count_);
+}
+
 uint32_t RegisterFile::on_chip(uint32_t dw) const {
     const auto found = std::find(place_.begin(), place_.end(), dw);
     return found == place_.end() ? dw : static_cast<uint32_t>(found - place_.begin());
@@ -40,14 +46,16 @@ uint32_t RegisterFile::on_chip(uint32_t dw) const {
 RegisterFile::Place RegisterFile::place(uint32_t dw) {
     const uint32_t xcc = dw / regs::kXccStride, local = dw % regs::kXccStride;
     // Those of this device alone are on every chip where programs of the guest look for them.
-    const bool own = owner_[dw] == regs::Owner::Counters || owner_[dw] == regs::Owner::Notify;
+    const bool further = dw >= kRegisterCount;
+    const bool own = !further && (owner_[dw] == regs::Owner::Counters || owner_[dw] == regs::Owner::Notify);
     if (xcc != 0 && xcc <= xccs_.size() && regs::in_xcc(local) && !own)
         return {xccs_[xcc - 1], place_.empty() ? local : place_[local]};
+    if (further) return {this, kNowhere};
     return {this, place_.empty() ? dw : place_[dw]};
 }
 
 bool RegisterFile::past_the_end(uint32_t dw, bool write) {
-    if (dw < kRegisterCount) return false;
+    if (dw < count_) return false;
     report(env_, Fault::RegisterRange, fmt::format("{} of {:#x}", write ? "write" : "read", uint64_t{dw} * 4));
     return true;
 }

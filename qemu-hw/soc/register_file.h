@@ -13,7 +13,7 @@
 
 namespace lyra {
 
-inline constexpr uint32_t kRegisterBarBytes = 512 * 1024;
+inline constexpr uint32_t kRegisterBarBytes = 512 * 1024;  ///< with two XCCs at most
 inline constexpr uint32_t kRegisterCount = kRegisterBarBytes / 4;
 
 /// A hardware block with registers of its own. dw is the dword number in BAR5 (byte offset / 4).
@@ -31,7 +31,9 @@ public:
     explicit RegisterFile(Env& env, Chip chip = Chip::gfx900);
 
     /// The registers of another XCC, which has a file of its own. Its numbers there are those of the first XCC.
-    void add_xcc(RegisterFile& file) { xccs_.push_back(&file); }
+    void add_xcc(RegisterFile& file);
+    /// Of BAR5, which every XCC makes longer from the third on.
+    uint32_t bytes() const { return count_ * 4; }
 
     /// Route the registers that facts/registers.h gives to an owner to this block. Without one they are plain storage, as are
     /// those that nobody owns.
@@ -41,7 +43,7 @@ public:
     uint32_t read(uint32_t dw);
     void write(uint32_t dw, uint32_t value);
 
-    /// The storage behind a register, without side effects.
+    /// The storage behind a register that is not another XCC's, without side effects.
     uint32_t stored(uint32_t dw) const { return storage_[dw]; }
     void store(uint32_t dw, uint32_t value) { storage_[dw] = value; }
 
@@ -80,6 +82,7 @@ private:
 
     Env& env_;
     std::vector<RegisterFile*> xccs_;  ///< from the second on
+    uint32_t count_ = kRegisterCount;  ///< with those of all XCCs
     std::vector<uint32_t> place_;  ///< by number on the chip; empty: the same everywhere
     std::vector<uint32_t> storage_;
     std::vector<regs::Owner> owner_;

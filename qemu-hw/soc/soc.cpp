@@ -41,12 +41,12 @@ Soc::Soc(Env& env, const GpuShape& shape, uint8_t* vram, uint64_t vram_bytes)
     env_.vram = vram;
     env_.vram_bytes = vram_bytes;
     for (const regs::Owner owner : {regs::Owner::Sdma0, regs::Owner::Sdma1}) registers_.attach(owner, *this);
-    // The first has the engines of all: it schedules for all when there is one partition. No other one leads more than itself.
-    static_assert(kMaxXccs <= 2);
+    // The first has the engines of all: it schedules for all when there is one partition. Of 2^k partitions those lead whose
+    // number has the bits below clear.
     for (unsigned n = 0; n < shape.xccs; ++n) {
         GpuShape engines = shape;
         if (n != 0) {
-            engines.xccs = 1;
+            engines.xccs = n & -n;
             xcc_registers_.push_back(std::make_unique<RegisterFile>(env, shape.chip));
             registers_.add_xcc(*xcc_registers_.back());
         }
@@ -57,7 +57,8 @@ Soc::Soc(Env& env, const GpuShape& shape, uint8_t* vram, uint64_t vram_bytes)
     reset();
 }
 
-/// @return false: the XCCs cannot be divided so
+/// The two SDMA engines are divided as the driver does, so that more partitions have none. @source Linux 6.12 kfd_device.c
+/// kfd_get_num_sdma_engines() @return false: the XCCs cannot be divided so
 bool Soc::set_partitions(uint32_t count) {
     const unsigned all = shape_.xccs;
     if (count == 0 || all % count != 0) return false;
@@ -66,7 +67,7 @@ bool Soc::set_partitions(uint32_t count) {
         Partition partition;
         partition.xccs = all / count;
         partition.xcc = n % partition.xccs;
-        partition.sdma_engines = std::max(2u / count, 1u);
+        partition.sdma_engines = 2 / count;
         partition.first_sdma = n / partition.xccs * partition.sdma_engines;
         xcc(n).set_partition(partition);
     }

@@ -41,6 +41,7 @@ public:
     const GpuShape& shape() const { return shape_; }
     Xcc& xcc(unsigned index) { return *xccs_[index]; }
     RegisterFile& registers() { return registers_; }
+    const RegisterFile& registers() const { return registers_; }
     BusMemory& bus() { return bus_; }
     Hdp& hdp() { return hdp_; }
     void set_bus_master(bool enabled);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A chip with two XCCs through the C interface: registers of each, where this chip has others, and its partitions.
+// A chip with two XCCs and more through the C interface: registers of each, where this chip has others, and its partitions.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -19,13 +19,28 @@ constexpr uint64_t kVram = 256 << 20;
 
 class XccTest : public ::testing::Test {
 protected:
-    XccTest() : vram(kVram) {
+    explicit XccTest(uint32_t xccs = 0) : vram(kVram) {
         lyra_config_init(&config);
         config.vram_bytes = kVram;
         config.chip = "gfx942";
+        config.xccs = xccs;
         device = lyra_create(&config, nullptr, nullptr, vram.data(), error, sizeof error);
     }
     ~XccTest() override { lyra_destroy(device); }
+    /// First register of each block of the discovery table that is a graphics core.
+    std::vector<uint32_t> graphics_cores() const {
+        const uint8_t* table = vram.data() + kVram - 65536;
+        const auto u16 = [&](size_t at) { return static_cast<uint32_t>(table[at] | table[at + 1] << 8); };
+        const auto u32 = [&](size_t at) { return u16(at) | u16(at + 2) << 16; };
+        // The list: die, number, then id, instance, segments, version, a byte, and their bases.
+        size_t at = u16(u16(12) + 16);
+        std::vector<uint32_t> bases;
+        const unsigned count = u16(at + 2);
+        at += 4;
+        for (unsigned n = 0; n < count; ++n, at += 8 + 4 * table[at + 3])
+            if (u16(at) == 11) bases.push_back(u32(at + 8));
+        return bases;
+    }
     uint32_t read(uint32_t byte) { return static_cast<uint32_t>(lyra_mmio_read(device, byte, 4)); }
     void write(uint32_t byte, uint32_t value) { lyra_mmio_write(device, byte, value, 4); }
     void put(size_t at, uint32_t value) { std::memcpy(vram.data() + at, &value, 4); }
@@ -157,14 +172,40 @@ TEST_F(XccTest, TheDiscoveryTableHasBothXccsAndAHarvestTable) {
     EXPECT_EQ(u16(gc + 4), 2u);
     EXPECT_EQ(u16(gc + 6), 1u);
     EXPECT_EQ(u32(gc + 12), 4u) << "shader engines of an XCC";
-    // The list: die, number, then id, instance, segments, version, a byte, and their bases.
-    size_t at = u16(u16(12) + 16);
-    std::vector<uint32_t> bases;
-    const unsigned count = u16(at + 2);
-    at += 4;
-    for (unsigned n = 0; n < count; ++n, at += 8 + 4 * table[at + 3])
-        if (u16(at) == 11) bases.push_back(u32(at + 8));
-    EXPECT_EQ(bases, (std::vector<uint32_t>{0x2000, 0x12000}));
+    EXPECT_EQ(graphics_cores(), (std::vector<uint32_t>{0x2000, 0x12000}));
+}
+
+class EightXccs : public XccTest {
+protected:
+    EightXccs() : XccTest(8) {}
+};
+
+TEST_F(EightXccs, EachHasItsRegistersBehindThoseOfTheOneBefore) {
+    ASSERT_NE(device, nullptr) << error;
+    EXPECT_EQ(lyra_register_bar_bytes(device), 8 * kXcc1);
+    for (uint32_t n = 0; n < 8; ++n) write(kShMemConfig + n * kXcc1, 0x10 + n);
+    for (uint32_t n = 0; n < 8; ++n) EXPECT_EQ(read(kShMemConfig + n * kXcc1), 0x10 + n);
+    EXPECT_EQ(graphics_cores(), (std::vector<uint32_t>{0x2000, 0x12000, 0x22000, 0x32000, 0x42000, 0x52000, 0x62000, 0x72000}));
+    // What is no XCC's there is nothing, and behind the last is no register.
+    constexpr uint32_t kNobodys = 5 * kXcc1 + 0x10;
+    write(kNobodys, 1);
+    EXPECT_EQ(read(kNobodys), 0u);
+    EXPECT_EQ(read(8 * kXcc1), ~0u);
+}
+
+TEST_F(EightXccs, TwoAndFourPartitionsHaveSeveralEach) {
+    ASSERT_NE(device, nullptr) << error;
+    const auto control = [&](uint32_t xcc) { return read(kXcpCtl + xcc * kXcc1); };
+    const struct {
+        uint32_t count, mode;
+    } divisions[] = {{1, 0}, {2, 1}, {4, 3}, {8, 4}};
+    for (const auto& [count, mode] : divisions) {
+        ASSERT_EQ(ask_for_partitions(count), 0u);
+        EXPECT_EQ(read(kComputeStatus), mode << 4);
+        for (uint32_t n = 0; n < 8; ++n) EXPECT_EQ(control(n), 8 / count << 3 | n % (8 / count)) << count << ' ' << n;
+    }
+    EXPECT_NE(ask_for_partitions(3), 0u);
+    EXPECT_NE(ask_for_partitions(16), 0u);
 }
 
 TEST_F(XccTest, ComputeUnitsAreSharedEvenlyByXccs) {

@@ -57,8 +57,11 @@ std::unique_ptr<Replayer> Replayer::create(const RecordingReader& recording, con
     lyra_config_init(&config);
     config.chip = chip.c_str();
     config.vram_bytes = number_of(recording, "vram_bytes", 0);
-    config.compute_units = static_cast<uint32_t>(
-        std::min<uint64_t>(number_of(recording, "compute_units", 0), std::numeric_limits<uint32_t>::max()));
+    const auto count = [&](const char* name) {
+        return static_cast<uint32_t>(std::min<uint64_t>(number_of(recording, name, 0), std::numeric_limits<uint32_t>::max()));
+    };
+    config.compute_units = count("compute_units");
+    config.xccs = count("xccs");
     config.repeatable = text("time") == "host";
     config.virtual_time = !config.repeatable;
     config.timing = timing.c_str();

@@ -2,6 +2,7 @@
 // lyra_save() and lyra_load() of the whole device: a run that goes on in another device is the run that was not disturbed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -76,6 +77,9 @@ std::vector<std::pair<std::string, uint64_t>> counters(InProcessDevice& device) 
     return stats;
 }
 
+/// Calls from one place to the next: each is a second under sanitizers, most of it for pages of VRAM that are zero.
+constexpr unsigned kStep = 4;
+
 TEST(Snapshot, ARunInVirtualTimeGoesOnInAnotherDevice) {
     const InProcessOptions options = small(true);
     TwoQueues undisturbed(options);
@@ -87,8 +91,8 @@ TEST(Snapshot, ARunInVirtualTimeGoesOnInAnotherDevice) {
     const Stream end = save(undisturbed.runner.device().handle(), false);
 
     TwoQueues work(options);
-    unsigned waves_seen = 0;
-    for (unsigned at = 0; at <= length; ++at) {
+    unsigned places = 0, waves_seen = 0;
+    for (unsigned at = 0; at <= length; at += kStep, ++places) {
         SCOPED_TRACE(::testing::Message() << "after " << at << " of " << length << " calls");
         const Snapshot snapshot = take(work.runner.device());
         std::unique_ptr<InProcessDevice> other = put(options, snapshot);
@@ -99,9 +103,9 @@ TEST(Snapshot, ARunInVirtualTimeGoesOnInAnotherDevice) {
         ASSERT_EQ(counters(*other), expected);
         work.check(*other);
         ASSERT_FALSE(HasFailure());
-        work.runner.device().run(100);
+        for (unsigned n = 0; n < std::min(kStep, length + 1 - at); ++n) work.runner.device().run(100);
     }
-    EXPECT_GT(waves_seen, length / 4);
+    EXPECT_GT(waves_seen, places / 4);
     // And a run that is saved is not disturbed.
     EXPECT_EQ(counters(work.runner.device()), expected);
     EXPECT_EQ(save(work.runner.device().handle(), false), end);
@@ -137,15 +141,15 @@ TEST(Snapshot, AFreeRunningDeviceGoesOnInAnotherOne) {
     TwoQueues work(options);
     ASSERT_EQ(work.runner.error(), "");
     unsigned unfinished = 0;
-    for (unsigned at = 0; at < 40; ++at) {
+    for (unsigned at = 0; at < 40; at += kStep) {
         SCOPED_TRACE(at);
         std::unique_ptr<InProcessDevice> other = put(options, take(work.runner.device()));
         unfinished += run_out(*other) > 0 ? 1 : 0;
         work.check(*other);
         ASSERT_FALSE(HasFailure());
-        work.runner.device().run(200);
+        for (unsigned n = 0; n < kStep; ++n) work.runner.device().run(200);
     }
-    EXPECT_GT(unfinished, 10u);
+    EXPECT_GT(unfinished, 3u);
 }
 
 TEST(Snapshot, OtherDevicesAreRefused) {

@@ -16,13 +16,14 @@ std::string text(const json& value, int digits, double scale = 1) {
 }
 
 void print_times(const json& rows) {
-    fmt::print("{:<18}{:>12}{:>12}{:>12}{:>12}{:>16}{:>14}\n", "kernel", "lyra ms", "PoCL ms", "native ms", "PoCL/lyra",
-               "M wave-instr/s", "two threads");
+    fmt::print("{:<18}{:>12}{:>12}{:>12}{:>12}{:>16}{:>14}{:>14}\n", "kernel", "lyra ms", "PoCL ms", "native ms", "PoCL/lyra",
+               "M wave-instr/s", "two threads", "two devices");
     for (const json& row : rows) {
         if (row["kind"] != "kernel") continue;
-        fmt::print("{:<18}{:>12}{:>12}{:>12}{:>12}{:>16}{:>14}\n", row["name"].get<std::string>(), text(row["lyra_ms"], 3),
-                   text(row["pocl_ms"], 3), text(row["native_ms"], 3), text(row["vs_pocl_1t"], 2),
-                   text(row["wave_instructions_per_s"], 1, 1e-6), text(row["scaling_2_cores"], 2));
+        fmt::print("{:<18}{:>12}{:>12}{:>12}{:>12}{:>16}{:>14}{:>14}\n", row["name"].get<std::string>(),
+                   text(row["lyra_ms"], 3), text(row["pocl_ms"], 3), text(row["native_ms"], 3), text(row["vs_pocl_1t"], 2),
+                   text(row["wave_instructions_per_s"], 1, 1e-6), text(row["scaling_2_cores"], 2),
+                   text(row["scaling_2_devices"], 2));
         if (row.contains("error")) fmt::print("    WRONG: {}\n", row["error"].get<std::string>());
     }
     fmt::print("\n");
@@ -79,6 +80,7 @@ void print_bench(const json& result) {
     line("geometric mean against PoCL on one thread, all kernels", "geomean_vs_pocl_1t_all", 1);
     line("VALU lane operations per second, G", "valu_lane_ops_per_s", 1e-9);
     line("two threads against one, real time, the first eleven kernels", "scaling_2_cores", 1);
+    line("two devices that share nothing, one thread each, the same", "scaling_2_devices", 1);
     for (const json& ns : result["line_round_trip_ns"])
         fmt::print("a cache line from one of the two threads to the other and back: {} ns\n", text(ns, 0));
     if (result.contains("comparison")) print_comparison(result["comparison"]);

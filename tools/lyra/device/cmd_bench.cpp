@@ -15,6 +15,7 @@
 #include "tools/bench/matrix_case.h"
 #include "tools/bench/pocl.h"
 #include "tools/bench/round_trip.h"
+#include "tools/bench/two_at_once.h"
 #include "tools/lyra/cli/process.h"
 #include "tools/lyra/cli/work_dir.h"
 #include "tools/lyra/device/bench_best.h"
@@ -131,9 +132,11 @@ public:
         kernels_ = std::make_unique<Gpu>(work_.path() / "kernels.co", 1, !options_.no_jit);
         classes_ = std::make_unique<Gpu>(work_.path() / "classes.co", 1, !options_.no_jit);
         // With one processor there is nothing to compare.
-        if (std::thread::hardware_concurrency() >= 2)
+        if (std::thread::hardware_concurrency() >= 2) {
             two_threads_ = std::make_unique<Gpu>(work_.path() / "kernels.co", 2, !options_.no_jit);
-        for (const Gpu* each : {kernels_.get(), classes_.get(), two_threads_.get()}) {
+            second_ = std::make_unique<Gpu>(work_.path() / "kernels.co", 1, !options_.no_jit);
+        }
+        for (const Gpu* each : {kernels_.get(), classes_.get(), two_threads_.get(), second_.get()}) {
             if (each == nullptr) continue;
             if (!each->error().empty()) throw EnvironmentError(each->error());
         }
@@ -224,8 +227,17 @@ private:
                 start_generating();
             },
             [this, c] { note_generated(c->name); });
-        if (two_threads_)
+        if (two_threads_) {
             add(each.name + ":two", [this] { return two_threads_->run(); }, [this, c] { two_threads_->prepare(*c); });
+            add(
+                each.name + ":devices", [this] { return pair_->run([this] { return kernels_->run(); }); },
+                [this, c] {
+                    kernels_->prepare(*c);
+                    second_->prepare(*c);
+                    pair_ = std::make_unique<TwoAtOnce>([this] { return second_->run(); });
+                },
+                [this] { pair_.reset(); });
+        }
         add(
             each.name + ":pocl", [this] { return pocl_->run(); },
             [this, c] {
@@ -372,6 +384,10 @@ private:
         row["lyra_real_ms"] = ms(one), row["lyra_2_threads_real_ms"] = ms(two);
         row["scaling_2_cores"] = number(scales ? std::optional(*one / *two) : std::nullopt);
         if (scales && each.of_the_eleven) scaling_.add(*one / *two);
+        const auto devices = best_.real_seconds(each.name + ":devices");
+        const bool has_most = one && devices && right;
+        row["scaling_2_devices"] = number(has_most ? std::optional(2 * *one / *devices) : std::nullopt);
+        if (has_most && each.of_the_eleven) most_scaling_.add(2 * *one / *devices);
         failed_ |= !both || !native;
         rows_.push_back(row);
     }
@@ -414,6 +430,7 @@ private:
                 {"geomean_vs_pocl_1t_all", number(geomean_all_.value())},
                 {"valu_lane_ops_per_s", number(lane_ops_)},
                 {"scaling_2_cores", number(scaling_.value())},
+                {"scaling_2_devices", number(most_scaling_.value())},
                 {"line_round_trip_ns", round_trip_ns_},
                 {"pocl", pocl_->version()},
                 {"blas", blas_ ? nlohmann::json(blas_->file()) : nlohmann::json(nullptr)},
@@ -428,7 +445,8 @@ private:
     std::optional<nlohmann::json> old_;  ///< to compare with
     WorkDir work_;
     std::unique_ptr<Pocl> pocl_;
-    std::unique_ptr<Gpu> kernels_, classes_, packets_, two_threads_, matrix_gpu_;
+    std::unique_ptr<Gpu> kernels_, classes_, packets_, two_threads_, second_, matrix_gpu_;
+    std::unique_ptr<TwoAtOnce> pair_;  ///< while two devices are timed
     std::unique_ptr<Blas> blas_;
     std::vector<KernelCase> cases_, matrices_;
     std::map<std::string, std::string> wrong_;       ///< by row; empty: right
@@ -437,7 +455,7 @@ private:
     Generated generated_before_;
     Best best_;
     nlohmann::json rows_ = nlohmann::json::array();
-    GeometricMean geomean_, geomean_all_, scaling_;  ///< geomean_ and scaling_: of the eleven
+    GeometricMean geomean_, geomean_all_, scaling_, most_scaling_;  ///< all but geomean_all_: of the eleven
     std::optional<double> lane_ops_;
     nlohmann::json round_trip_ns_ = nlohmann::json::array();
     bool any_ = false, failed_ = false;

@@ -48,6 +48,7 @@ std::string GuestMachine::kernel_words(bool shares) const {
 std::string GuestMachine::device_words(const MemoryFiles* memory) const {
     std::string device = fmt::format("lyra,bus=gpu,vram={},cus={}", options_.vram, options_.cus);
     if (options_.chip != kChips[0].name) device += ",chip=" + options_.chip;
+    if (options_.xccs != 0) device += fmt::format(",xccs={}", options_.xccs);
     if (memory) device += ",memdev=vram";
     if (!options_.trace.empty()) device += ",trace=" + comma_safe(fs::absolute(options_.trace).string());
     if (!record_.empty()) device += ",record=" + comma_safe(fs::absolute(record_).string());

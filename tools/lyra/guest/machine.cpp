@@ -124,6 +124,11 @@ GuestMachine::GuestMachine(const GuestOptions& options) : options_(options) {
         if (options.kfd != "lyra" && !fs::exists(options.kfd))
             throw UserError(fmt::format("--kfd {}: there is no such file or folder", options.kfd));
     }
+    const ChipFacts& chip = *find_chip(options.chip);
+    const unsigned xccs = options.xccs != 0 ? options.xccs : chip.xccs;
+    if (xccs > chip.most_xccs) throw UserError(fmt::format("--xccs: {} has one", chip.name));
+    if (options.cus % xccs != 0)
+        throw UserError(fmt::format("--cus {}: the {} XCCs of {} have as many each", options.cus, xccs, chip.name));
     if (const std::string wrong = timing_.set(fmt::format("{}", fmt::join(options.timing, ","))); !wrong.empty())
         throw UserError(wrong);
     if (!std::has_single_bit(timing_.guest_instruction_ns))

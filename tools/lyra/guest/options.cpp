@@ -108,6 +108,9 @@ void add_guest_options(CLI::App& app, GuestOptions& options) {
         ->check(CLI::Validator(check_compute_units, ""))
         ->capture_default_str()
         ->type_name("N");
+    app.add_option("--xccs", options.xccs, "number of XCCs of gfx942, which share the compute units (default: 2)")
+        ->check(CLI::IsMember({2, 4, 8}))
+        ->type_name("2|4|8");
     app.add_option("--mem", options.mem, "size of the guest's memory")
         ->check(CLI::Validator(check_mem, ""))
         ->capture_default_str()

@@ -19,6 +19,7 @@ struct GuestOptions {
     std::string kernel = guest_table().kernels.front(), release = guest_table().releases.front();   ///< rows of guests.tsv
     std::vector<std::string> packages;    ///< Debian packages that the compiler's root and the guest have beside their own
     unsigned cus = 8;
+    unsigned xccs = 0;  ///< of a chip with several; 0: as many as its row says
     unsigned smp = 0;                     ///< 0: as many as suit the host, in a deterministic or recorded guest 1
     bool stock_driver = false;            ///< Debian's amdgpu.ko itself; with KVM always
     std::string kernel_tree;  ///< the user's own kernel, a source tree; kernel is the row of guests.tsv that is nearest

@@ -39,14 +39,14 @@ struct Options {
     unsigned jobs = std::max(1l, sysconf(_SC_NPROCESSORS_ONLN));
 };
 
-// The value of NAME="..." in a tag of XML, with the five entities put back.
+// The value of NAME="..." in a tag of XML, with the five entities and ends of lines put back.
 std::string attribute(const std::string& tag, const std::string& name) {
     const size_t at = tag.find(" " + name + "=\"");
     if (at == std::string::npos) return "";
     const size_t from = at + name.size() + 3;
     std::string value = tag.substr(from, tag.find('"', from) - from);
-    const std::pair<const char*, const char*> entities[] = {
-        {"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&apos;", "'"}, {"&amp;", "&"}};
+    const std::pair<const char*, const char*> entities[] = {{"&lt;", "<"},   {"&gt;", ">"},    {"&quot;", "\""},
+                                                            {"&apos;", "'"}, {"&#x0A;", "\n"}, {"&amp;", "&"}};
     for (const auto& [entity, character] : entities) {
         for (size_t i = 0; (i = value.find(entity, i)) != std::string::npos; ++i)
             value.replace(i, std::string(entity).size(), character);
@@ -54,24 +54,65 @@ std::string attribute(const std::string& tag, const std::string& name) {
     return value;
 }
 
-// One row per <testcase> of the file that `ctest --output-junit` writes.
-size_t read_junit(const std::string& xml, const char* group, Report& report) {
-    size_t found = 0;
-    for (size_t at = 0; (at = xml.find("<testcase ", at)) != std::string::npos; ++found) {
-        const size_t next = std::min(xml.find("<testcase ", at + 1), xml.size());
-        const std::string text = xml.substr(at, next - at), tag = text.substr(0, text.find('>'));
-        const std::string status = attribute(tag, "status");
-        const size_t out = text.find("<system-out>");
-        const std::string detail = out == std::string::npos ? "" : text.substr(out + 12, text.find("</system-out>") - out - 12);
-        // "notrun" is also said of a test whose program is missing: that is a failure.
-        const bool skipped = status == "disabled" || text.find("<skipped message=\"SKIP_") != std::string::npos;
-        const Verdict verdict = status == "run" ? Verdict::Passed : skipped ? Verdict::Skipped : Verdict::Failed;
-        report.add(group, attribute(tag, "name"), verdict,
-                   verdict == Verdict::Passed ? ""
-                   : status == "notrun"       ? "not run"
-                                              : detail,
-                   std::strtod(attribute(tag, "time").c_str(), nullptr));
+/// A <testcase> of CTest's or GoogleTest's file.
+struct TestCase {
+    std::string tag, body;
+};
+std::vector<TestCase> test_cases(const std::string& xml) {
+    std::vector<TestCase> cases;
+    for (size_t at = 0; (at = xml.find("<testcase ", at)) != std::string::npos;) {
+        const size_t next = std::min(xml.find("<testcase ", at + 1), xml.size()), close = std::min(xml.find('>', at), next);
+        cases.push_back({xml.substr(at, close - at), xml.substr(close, next - close)});
         at = next;
+    }
+    return cases;
+}
+
+/// A row for each test of the file that a GoogleTest program has written. @param prefix  of their names
+/// @return tests; 0: there is no such file, or no test was chosen
+size_t read_gtest(const fs::path& file, const std::string& prefix, const char* group, Report& report) {
+    const std::vector<TestCase> cases = test_cases(read_text(file));
+    for (const TestCase& test : cases) {
+        std::string name = fmt::format("{}{}.{}", prefix, attribute(test.tag, "classname"), attribute(test.tag, "name"));
+        const std::string value = attribute(test.tag, "value_param");
+        const bool bytes = value.find("-byte object") != std::string::npos;
+        if (!value.empty() && !bytes) name = name.substr(0, name.rfind('/') + 1) + value;
+        std::string why;
+        for (size_t at = 0; (at = test.body.find("<failure ", at)) != std::string::npos; ++at)
+            why += attribute(test.body.substr(at, test.body.find('>', at) - at), "message") + "\n";
+        const bool completed = attribute(test.tag, "result") == "completed";
+        const Verdict verdict = !why.empty() ? Verdict::Failed : completed ? Verdict::Passed : Verdict::Skipped;
+        const size_t skipped = test.body.find("<skipped ");
+        if (skipped != std::string::npos) why = attribute(test.body.substr(skipped), "message");
+        report.add(group, name, verdict, why, std::strtod(attribute(test.tag, "time").c_str(), nullptr));
+    }
+    return cases.size();
+}
+
+/// A row for each test that `ctest --output-junit` names; for a GoogleTest program, for each of its tests.
+size_t read_junit(const std::string& xml, const fs::path& results, const char* group, Report& report) {
+    size_t found = 0;
+    for (const auto& [tag, body] : test_cases(xml)) {
+        const std::string status = attribute(tag, "status"), name = attribute(tag, "name");
+        const size_t failed_before = report.count(Verdict::Failed);
+        const fs::path file = results / (name + ".xml");
+        const size_t tests = read_gtest(file, name.substr(0, name.find('.') + 1), group, report);
+        found += tests;
+        // Its own row says what those of its tests do not: that it ended in another way, or ran none.
+        if (tests != 0 && (status == "run" || report.count(Verdict::Failed) != failed_before)) continue;
+        ++found;
+        const size_t out = body.find("<system-out>");
+        const std::string detail = out == std::string::npos ? "" : body.substr(out + 12, body.find("</system-out>") - out - 12);
+        // "notrun" is also said of a test whose program is missing: that is a failure.
+        const bool skipped = status == "disabled" || body.find("<skipped message=\"SKIP_") != std::string::npos;
+        const bool passed = status == "run" && !fs::exists(file);
+        const Verdict verdict = passed ? Verdict::Passed : skipped ? Verdict::Skipped : Verdict::Failed;
+        report.add(group, name, verdict,
+                   passed               ? ""
+                   : status == "notrun" ? "not run"
+                   : status == "run"    ? "it ran no test"
+                                        : detail,
+                   std::strtod(attribute(tag, "time").c_str(), nullptr));
     }
     return found;
 }
@@ -110,19 +151,20 @@ void run_ctest(const Options& options, Report& report, const char* group, const 
         return report.add(group, "build with sanitizers", Verdict::Failed, failed);
     }
     WorkDir work;
-    const fs::path junit = work.path() / "junit.xml";
+    const fs::path junit = work.path() / "junit.xml", results = sanitizer_build() / "test-results";
+    fs::remove_all(results);
     std::vector<std::string> argv{"env"};
     argv.insert(argv.end(), variables.begin(), variables.end());
     const std::vector<std::string> ctest{
         "ctest",     "--test-dir", sanitizer_build().string(), "-j",          std::to_string(options.jobs),
-        "--timeout", "300",        "--output-junit",           junit.string()};
+        "--timeout", "900",        "--output-junit",           junit.string()};
     argv.insert(argv.end(), ctest.begin(), ctest.end());
     if (!tests.empty()) argv.insert(argv.end(), {"-R", tests});
     progress.show(fmt::format("{} tests ...", group));
     const Captured result = capture(argv, true);
     if (interrupted) throw Interrupted();
     progress.clear();
-    if (read_junit(read_text(junit), group, report) == 0)
+    if (read_junit(read_text(junit), results, group, report) == 0)
         report.add(group, "run CTest", Verdict::Failed, result.out + result.err);
 }
 
@@ -167,7 +209,8 @@ void test_trap_handler(const Options& options, Report& report) {
         if (made.status != 0) return report.add("trap handler", "take it out of the driver", Verdict::Failed, made.err);
         variables.push_back(variable + made.out.substr(0, made.out.find('\n')));
     }
-    run_ctest(options, report, "trap handler", variables, "Injection|WaveStates|Halted|Parked|Preempt|soak");
+    run_ctest(options, report, "trap handler", variables,
+              "cwsr_(injection|wave_states|trap_levels)_test|cp_preempt_waves_test|^soak");
 }
 
 // Pre-emptions at random moments, by a program without sanitizers.
