@@ -242,6 +242,33 @@ const std::vector<GuestCheck>& checks_of_gfx942() {
     return checks;
 }
 
+const std::vector<GuestCheck>& checks_of_eight_xccs() {
+    static const std::vector<GuestCheck> checks = {
+        {"gfx942, 8 XCCs: it begins as one device, whose work-groups go to all in turn",
+         "chmod +x xccs vector_add; cat " PARTITION " $(dirname " PARTITION ")/available_compute_partition; ./xccs 1 8 && "
+         "./vector_add",
+         0,
+         {"SPX\n", "SPX, DPX, QPX, CPX\n", "xccs: PASSED", "of 1048576 floats: PASSED"},
+         {"FAILED"}},
+        PROGRAM("gfx942, 8 XCCs: saved waves of a disabled queue, of each XCC", "wave_state", "", 180),
+        {"gfx942, 8 XCCs: in DPX there are two devices of four",
+         DIVIDE("DPX") "./xccs 2 4 && ./vector_add",
+         0,
+         {"DPX\n", "xccs: PASSED", "of 1048576 floats: PASSED"},
+         {"FAILED"}},
+        {"gfx942, 8 XCCs: in QPX four of two", DIVIDE("QPX") "./xccs 4 2", 0, {"QPX\n", "xccs: PASSED"}, {"FAILED"}},
+        {"gfx942, 8 XCCs: in CPX eight of one",
+         DIVIDE("CPX") "./xccs 8 1 && ./vector_add",
+         0,
+         {"CPX\n", "xccs: PASSED", "of 1048576 floats: PASSED"},
+         {"FAILED"}},
+        {"gfx942, 8 XCCs: and in SPX again there is one", DIVIDE("SPX") "./xccs 1 8", 0, {"xccs: PASSED"}, {"FAILED"}},
+        // Partitions that have no SDMA engine get no queue of one.
+        {"gfx942, 8 XCCs: dmesg has no warning of the device", "! " DEVICE_LOG " | grep -vE '" FEW_SDMA_QUEUES "'", 0, {}, {}},
+    };
+    return checks;
+}
+
 const std::vector<GuestCheck>& checks_of_the_driver() {
     static const std::vector<GuestCheck> checks = {
         PROGRAM("twelve processes with four queues each make progress together", "oversubscribed", "", 300),
@@ -404,6 +431,18 @@ const std::vector<CommandCheck>& command_checks() {
          10},
         {"waves of a missing file are a usage error", {"waves", "no-such-file"}, 2, "", "no-such-file", 10},
         {"areas of several XCCs are of one size", {"waves", "--xccs", "7", "README.md"}, 2, "", "areas of 7 XCCs", 10},
+        {"a chip with one XCC has no other number",
+         {"run", "--xccs", "4", "examples/vector_add.hip"},
+         2,
+         "",
+         "gfx900 has one",
+         10},
+        {"XCCs have as many compute units each",
+         {"run", "--chip", "gfx942", "--xccs", "8", "--cus", "12", "examples/vector_add.hip"},
+         2,
+         "",
+         "have as many each",
+         10},
         {"a soak beside a group is a usage error", {"test", "--soak", "5", "--group", "command"}, 2, "", "excludes", 10},
         {"long proofs beside a group are a usage error", {"test", "--isa", "--group", "command"}, 2, "", "excludes", 10},
         {"all libraries beside a group are a usage error",

@@ -22,6 +22,7 @@ const std::vector<GuestCheck>& checks_after_boot();
 /// Of a guest with gfx90a, and with gfx942.
 const std::vector<GuestCheck>& checks_of_gfx90a();
 const std::vector<GuestCheck>& checks_of_gfx942();
+const std::vector<GuestCheck>& checks_of_eight_xccs();
 const std::vector<GuestCheck>& checks_at_the_end();
 /// In a guest of their own, with the programs of kfdtest-ports/guest/kfd, debug_target, faults and vector_add.
 const std::vector<GuestCheck>& checks_of_the_driver();

@@ -164,6 +164,19 @@ void test_gfx942(const GuestOptions& options, Report& report) {
     });
 }
 
+void test_eight_xccs(const GuestOptions& options, Report& report) {
+    if (older_kernel(options.kernel, "6.12")) return;
+    GuestOptions guest = guest_with(Chip::gfx942, options);
+    guest.xccs = 8;
+    guest.cus = 16;
+    WorkDir work;
+    GuestJob job;
+    compile_for_guest(job, work, "examples/vector_add.hip", "vector_add", {}, guest);
+    compile_for_guest(job, work, "tools/lyra/test/testdata/xccs.hip", "xccs", {}, guest);
+    add_driver_programs(job);
+    run_checks(guest, kGroup, "boots with eight XCCs", checks_of_kernel(checks_of_eight_xccs(), guest.kernel), job, report);
+}
+
 /// In virtual time the host makes no gaps of its own. The stock driver unmaps all queues with each update of one.
 void test_timing_program(const GuestOptions& options, Report& report) {
     if (older_kernel(options.kernel, "6.12")) return;
@@ -320,6 +333,7 @@ void test_guest(const GuestOptions& options, Report& report) {
     test_driver(options, report);
     test_gfx90a(options, report);
     test_gfx942(options, report);
+    test_eight_xccs(options, report);
     // Virtual time does not depend on what the host does besides.
     report.side_by_side(
         [&] {
