@@ -25,6 +25,7 @@ struct Interrupt {
     bool mmhub = false;
     uint16_t pasid = 0;
     std::array<uint32_t, 4> data{};
+    uint8_t xcc = 0;  ///< of its partition, that asks
     uint8_t node =
         0;  ///< of a chip with several XCCs: which of its parts asks. @source Linux 6.12 amdgpu_irq.h enum amdgpu_irq_src_node
 };
@@ -68,8 +69,8 @@ class CpBus {
 public:
     virtual ~CpBus() = default;
     virtual MemoryPort& gfxhub() = 0;  ///< as the CP reaches it
-    /// The GFXHUB as waves reach it: their faults are retried where the driver has enabled that.
-    virtual MemoryPort& wave_memory() { return gfxhub(); }
+    /// The GFXHUB as waves on an XCC of the partition reach it: their faults are retried where the driver has enabled that.
+    virtual MemoryPort& wave_memory(unsigned /*xcc*/) { return gfxhub(); }
     virtual MemoryPort& mmhub(unsigned engine) = 0;  ///< as an SDMA engine reaches it
     /// Registers by dword number in BAR5 (byte offset / 4), with all their side effects.
     virtual uint32_t read_register(uint32_t dw) = 0;
@@ -122,6 +123,7 @@ struct GpuShape {
     unsigned cus() const { return engines() * cus_per_engine; }
     unsigned engine_of(unsigned cu) const { return cu / cus_per_engine; }
     unsigned xcc_of_engine(unsigned engine) const { return engine / shader_engines; }
+    unsigned xcc_of_cu(unsigned cu) const { return xcc_of_engine(engine_of(cu)); }
 };
 
 }  // namespace lyra

@@ -31,7 +31,7 @@ Dispatcher::Dispatcher(Env& env, CpBus& bus, const GpuShape& shape, const gcn::M
     rounds_ = std::make_unique<Rounds>(*this, std::max(shape.threads, 1u));
     const bool free_running = !env.clock.on();
     for (unsigned i = 0; i < shape.cus(); ++i) {
-        MemoryPort& memory = free_running ? rounds_->memory(i) : bus.wave_memory();
+        MemoryPort& memory = free_running ? rounds_->memory(i) : bus.wave_memory(shape.xcc_of_cu(i));
         gcn::CuServices& services = free_running ? rounds_->services(i) : *this;
         if (make_cu) {
             cus_.push_back(make_cu(env, memory, services, i));

@@ -145,6 +145,7 @@ private:
     void check_loaded(StateVisitor& v);
     LaunchQueue& queue_of(const Grid& grid) { return queues_.at(grid.request.queue_id); }
     WavePlace place_of(const gcn::Wave& wave) const;
+    void interrupt(SqEncoding encoding, const gcn::Wave& wave, uint32_t data);
     gcn::WorkgroupLaunch make_launch(const DispatchRequest& request) const;
     void ended(uint64_t dispatch, uint64_t waves, uint64_t groups);
     void finish_if_done(Grid& grid);

@@ -35,7 +35,8 @@ class Dispatcher::Rounds::Link final : public gcn::CuServices, public MemoryPort
     }
 
 public:
-    Link(Rounds& rounds, unsigned cu) : rounds_(rounds), d_(rounds.d_), port_(rounds.d_.bus_.wave_memory()), cu_(cu) {
+    Link(Rounds& rounds, unsigned cu)
+        : rounds_(rounds), d_(rounds.d_), port_(rounds.d_.bus_.wave_memory(rounds.d_.shape_.xcc_of_cu(cu))), cu_(cu) {
         share_generation(*this, port_);
     }
 

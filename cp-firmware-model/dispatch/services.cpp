@@ -16,15 +16,18 @@ WavePlace Dispatcher::place_of(const gcn::Wave& wave) const {
     return place;
 }
 
-void Dispatcher::wave_interrupt(const gcn::Wave& wave, uint32_t data) {
+/// Of the sequencer of the compute unit that is current.
+void Dispatcher::interrupt(SqEncoding encoding, const gcn::Wave& wave, uint32_t data) {
     const uint16_t pasid = bus_.vmid_state(wave.vmid).pasid;
-    bus_.interrupt(sq_interrupt(SqEncoding::Wave, place_of(wave), data, wave.vmid, pasid));
+    Interrupt vector = sq_interrupt(encoding, place_of(wave), data, wave.vmid, pasid);
+    vector.xcc = static_cast<uint8_t>(shape_.xcc_of_cu(current_cu_));
+    bus_.interrupt(vector);
 }
 
+void Dispatcher::wave_interrupt(const gcn::Wave& wave, uint32_t data) { interrupt(SqEncoding::Wave, wave, data); }
+
 void Dispatcher::wave_error(const gcn::Wave& wave, unsigned error) {
-    const uint16_t pasid = bus_.vmid_state(wave.vmid).pasid;
-    const uint32_t data = (error & 0xf) << kSqErrorTypeShift;
-    bus_.interrupt(sq_interrupt(SqEncoding::Error, place_of(wave), data, wave.vmid, pasid));
+    interrupt(SqEncoding::Error, wave, (error & 0xf) << kSqErrorTypeShift);
 }
 
 void Dispatcher::wave_ended(const gcn::Wave& wave) {

@@ -43,15 +43,17 @@ Soc::Soc(Env& env, const GpuShape& shape, uint8_t* vram, uint64_t vram_bytes)
     for (const regs::Owner owner : {regs::Owner::Sdma0, regs::Owner::Sdma1}) registers_.attach(owner, *this);
     // The first has the engines of all: it schedules for all when there is one partition. Of 2^k partitions those lead whose
     // number has the bits below clear.
-    for (unsigned n = 0; n < shape.xccs; ++n) {
+    for (unsigned n = 1; n < shape.xccs; ++n) {
+        xcc_registers_.push_back(std::make_unique<RegisterFile>(env, shape.chip));
+        registers_.add_xcc(*xcc_registers_.back());
+    }
+    // Waves of all that one leads reach memory through their own hubs, so those that lead come last.
+    xccs_.resize(shape.xccs);
+    for (unsigned n = shape.xccs; n-- != 0;) {
         GpuShape engines = shape;
-        if (n != 0) {
-            engines.xccs = n & -n;
-            xcc_registers_.push_back(std::make_unique<RegisterFile>(env, shape.chip));
-            registers_.add_xcc(*xcc_registers_.back());
-        }
-        xccs_.push_back(
-            std::make_unique<Xcc>(env, *this, n, engines, n == 0 ? registers_ : *xcc_registers_.back(), bus_, sdma0_, sdma1_));
+        if (n != 0) engines.xccs = n & -n;
+        xccs_[n] =
+            std::make_unique<Xcc>(env, *this, n, engines, n == 0 ? registers_ : *xcc_registers_[n - 1], bus_, sdma0_, sdma1_);
     }
     bus_.set_target(this);
     reset();

@@ -16,7 +16,9 @@ constexpr uint64_t kRw = PteBits::kValid | PteBits::kRead | PteBits::kWrite;
 constexpr uint32_t kVmid = 8;
 
 struct TestChip {
-    TestChip() : vram(kVram), ram(1 << 16) {
+    explicit TestChip(Chip chip = Chip::gfx900) : vram(kVram), ram(1 << 16) {
+        shape.chip = chip;
+        shape.xccs = facts_of(chip).xccs;
         env.strict = {true, true, true};
         shape.cus_per_engine = 1;
         soc = std::make_unique<Soc>(env, shape, vram.data(), kVram);
@@ -35,7 +37,7 @@ struct TestChip {
         const uint64_t entry = address | kRw | PteBits::kSystem;
         std::memcpy(vram.data() + kTable + kPage / kPageBytes * 8, &entry, sizeof entry);
     }
-    void store(uint32_t value) { EXPECT_EQ(soc->xcc(0).wave_memory().write(kVmid, kPage, &value, sizeof value), Fault::None); }
+    void store(uint32_t value) { EXPECT_EQ(soc->xcc(0).wave_memory(0).write(kVmid, kPage, &value, sizeof value), Fault::None); }
     uint32_t in_ram(size_t offset = 0) const {
         uint32_t value;
         std::memcpy(&value, ram.data() + offset, sizeof value);
@@ -80,6 +82,25 @@ TEST(SocState, InterruptsThatWaitAreDelivered) {
     EXPECT_EQ(to.host.msis, 1u);
 }
 
+/// In SPX the first XCC runs the waves of both.
+TEST(SocXccs, AFaultIsThatOfTheXccWhoseWaveItIs) {
+    TestChip chip(Chip::gfx942);
+    chip.soc->set_bus_master(true);
+    RegisterFile& registers = chip.soc->registers();
+    registers.write(registers.on_chip(regs::OSSSYS::IH_RB_BASE), kRamBus >> 8);
+    registers.write(registers.on_chip(regs::OSSSYS::IH_RB_CNTL), 1 | 5 << 1 | 1 << 17);
+    const uint32_t status = registers.on_chip(regs::kGfxHub.VM_L2_PROTECTION_FAULT_STATUS);
+    uint32_t word;
+    for (const unsigned xcc : {1u, 0u}) {
+        EXPECT_EQ(registers.read(status + xcc * regs::kXccStride), 0u) << xcc;
+        EXPECT_NE(chip.soc->xcc(0).wave_memory(xcc).read(kVmid, kPage, &word, sizeof word), Fault::None);
+        EXPECT_NE(registers.read(status + xcc * regs::kXccStride), 0u) << xcc;
+    }
+    EXPECT_EQ(chip.in_ram() & 0xff, uint32_t{ih_client::kUtcl2});
+    EXPECT_EQ(chip.in_ram(12) >> 16 & 0xff, 2u);
+    EXPECT_EQ(chip.in_ram(32 + 12) >> 16 & 0xff, 1u);
+}
+
 TEST(SocState, StoresInTheHostDataPathStayThere) {
     TestChip from, to;
     from.soc->hdp().write_vram(0x5004, 0xaabbccdd, 4);
@@ -97,7 +118,7 @@ TEST(SocState, LinesOfTheL2StayDirty) {
     ASSERT_EQ(from.in_ram(), 0u);
     to.become(from);
     uint32_t seen = 0;
-    EXPECT_EQ(to.soc->xcc(0).wave_memory().read(kVmid, kPage, &seen, sizeof seen), Fault::None);
+    EXPECT_EQ(to.soc->xcc(0).wave_memory(0).read(kVmid, kPage, &seen, sizeof seen), Fault::None);
     EXPECT_EQ(seen, 77u);
     EXPECT_EQ(to.in_ram(), 0u);
     to.soc->xcc(0).write_back_l2();

@@ -75,11 +75,24 @@ uint32_t Xcc::on_chip(uint32_t dw) const {
 uint32_t Xcc::read_register(uint32_t dw) { return soc_.registers().read(on_chip(dw)); }
 void Xcc::write_register(uint32_t dw, uint32_t value) { soc_.registers().write(on_chip(dw), value); }
 
+/// An XCC that this one schedules for, by its number in the partition.
+Xcc& Xcc::of_partition(unsigned xcc) { return xcc == 0 ? *this : soc_.xcc(index_ + xcc); }
+
+MemoryPort& Xcc::wave_memory(unsigned xcc) { return of_partition(xcc).l2_; }
+
+void Xcc::write_back_l2() {
+    for (unsigned n = 0; n < scheduled(); ++n) of_partition(n).l2_.write_back();
+}
+
+void Xcc::invalidate_l2() {
+    for (unsigned n = 0; n < scheduled(); ++n) of_partition(n).l2_.invalidate();
+}
+
 MemoryPort& Xcc::mmhub(unsigned engine) { return soc_.mmhub(engine); }
 
 void Xcc::interrupt(const Interrupt& interrupt) {
     Interrupt vector = interrupt;
-    if (one_of_many_) vector.node = node_of(index_);
+    if (one_of_many_) vector.node = node_of(index_ + interrupt.xcc);
     soc_.interrupt(vector);
 }
 
@@ -92,7 +105,7 @@ void Xcc::bind(uint32_t vmid, const ProcessBinding& binding) {
 void Xcc::bind_process(uint32_t vmid, const ProcessBinding& binding) {
     vmid &= 0xf;
     env_.stats.add(Stat::processes_mapped);
-    for (unsigned n = 0; n < partition_.xccs; ++n) soc_.xcc(index_ + n).bind(vmid, binding);
+    for (unsigned n = 0; n < partition_.xccs; ++n) of_partition(n).bind(vmid, binding);
     soc_.bind(vmid, binding);
 }
 
@@ -105,7 +118,7 @@ VmidState Xcc::vmid_state(uint32_t vmid) {
 }
 
 void Xcc::invalidate_tlb(uint32_t vmid_mask, bool all_hubs) {
-    gfxhub_.invalidate(vmid_mask);
+    for (unsigned n = 0; n < scheduled(); ++n) of_partition(n).gfxhub_.invalidate(vmid_mask);
     if (all_hubs) soc_.invalidate_mmhub(vmid_mask);
 }
 
@@ -118,7 +131,7 @@ void Xcc::invalidate_tlb_pasid(uint16_t pasid, bool all_hubs) {
 
 // Stores of the host that have waited for so long would hit whoever gets the memory of a process that is gone.
 void Xcc::queue_left() {
-    l2_.invalidate();
+    invalidate_l2();
     soc_.hdp().drain();
 }
 

@@ -38,7 +38,7 @@ public:
 
     // CpBus
     MemoryPort& gfxhub() override { return gfxhub_; }
-    MemoryPort& wave_memory() override { return l2_; }
+    MemoryPort& wave_memory(unsigned xcc) override;
     MemoryPort& mmhub(unsigned engine) override;
     uint32_t read_register(uint32_t dw) override;
     void write_register(uint32_t dw, uint32_t value) override;
@@ -48,8 +48,8 @@ public:
     VmidState vmid_state(uint32_t vmid) override;
     void invalidate_tlb(uint32_t vmid_mask, bool all_hubs) override;
     void invalidate_tlb_pasid(uint16_t pasid, bool all_hubs) override;
-    void write_back_l2() override { l2_.write_back(); }
-    void invalidate_l2() override { l2_.invalidate(); }
+    void write_back_l2() override;
+    void invalidate_l2() override;
     void queue_left() override;
     CommandProcessor* leader() override;
     void doorbell(uint64_t byte_offset, uint64_t value) override;
@@ -60,6 +60,9 @@ public:
 
 private:
     uint32_t on_chip(uint32_t dw) const;
+    Xcc& of_partition(unsigned xcc);
+    /// XCCs whose waves this one's command processor runs.
+    unsigned scheduled() const { return partition_.follows() ? 1 : partition_.xccs; }
 
     Env& env_;
     Soc& soc_;

@@ -187,6 +187,10 @@ const std::vector<GuestCheck>& checks_of_gfx90a() {
 // The driver refuses while a process that has just ended is being taken down.
 #define DIVIDE(mode) "for n in $(seq 20); do echo " mode " >" PARTITION " && break; sleep 0.5; done; cat " PARTITION "; "
 
+/// The number in the partition; what the driver says of the fault.
+#define FAULT_OF_XCC(xcc) \
+    "chmod +x xccs; ./xccs fault " xcc " >out 2>&1; cat out; dmesg | grep -o 'fault from die .*' | tail -1"
+
 const std::vector<GuestCheck>& checks_of_gfx942() {
     static const std::vector<GuestCheck> checks = {
         {"gfx942: rocminfo lists the agent", "rocminfo", 0, {"gfx942", "KERNEL_DISPATCH"}, {"gfx900"}},
@@ -238,6 +242,11 @@ const std::vector<GuestCheck>& checks_of_gfx942() {
         {"gfx942: and in SPX again there is one", DIVIDE("SPX") "./xccs 1 2", 0, {"xccs: PASSED"}, {"FAILED"}},
         {"gfx942: dmesg has no warning of the device", "! " DEVICE_LOG, 0, {}, {}},
         PROGRAM("gfx942: a hung queue is reset on each XCC, its neighbours go on", "hung_queue", "queue", 180),
+        {"gfx942: a fault of the second XCC is told as its own",
+         FAULT_OF_XCC("1"),
+         0,
+         {"fault from die AID0.XCD1\n"},
+         {"no fault"}},
     };
     return checks;
 }
@@ -265,6 +274,11 @@ const std::vector<GuestCheck>& checks_of_eight_xccs() {
         {"gfx942, 8 XCCs: and in SPX again there is one", DIVIDE("SPX") "./xccs 1 8", 0, {"xccs: PASSED"}, {"FAILED"}},
         // Partitions that have no SDMA engine get no queue of one.
         {"gfx942, 8 XCCs: dmesg has no warning of the device", "! " DEVICE_LOG " | grep -vE '" FEW_SDMA_QUEUES "'", 0, {}, {}},
+        {"gfx942, 8 XCCs: a fault of the sixth is told as its own",
+         FAULT_OF_XCC("5"),
+         0,
+         {"fault from die AID2.XCD1\n"},
+         {"no fault"}},
     };
     return checks;
 }
