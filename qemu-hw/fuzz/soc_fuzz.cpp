@@ -30,6 +30,9 @@ constexpr uint64_t kFrameBuffer = 0x8000000000;  ///< MC address of VRAM
 constexpr uint32_t kIhDoorbell = 0xf4 * 8;
 constexpr uint32_t kDiscoverySignature = 0x28211407;
 
+/// Of the chip that has several; and of its register BAR, which has 256 KiB for each.
+constexpr uint32_t kXccs = 4, kRegisterBytes = kXccs * regs::kXccStride * 4;
+
 constexpr uint32_t kPages = 64;  ///< at the start of VRAM and of RAM, which page tables are made of
 
 enum class Mode : uint8_t { Plain, Strict, Recorded, RecordedInHostTime };
@@ -45,7 +48,8 @@ struct Device {
         lyra_config_init(&config);
         config.vram_bytes = kVram;
         config.compute_units = 4;
-        config.chip = chip;  // one has two XCCs
+        config.chip = chip;
+        if (lyra::find_chip(chip)->most_xccs > 1) config.xccs = is_recorded(mode) ? 2 : kXccs;
         config.poison = true;
         if (mode == Mode::Strict) config.strict = "tlb,hdp,l2";
         if (is_recorded(mode)) {
@@ -115,10 +119,10 @@ uint32_t register_of(Input& input) {
         return rows;
     }();
     const uint32_t owner = input.below(regs::kOwners + 1);
-    if (owner == regs::kOwners) return input.take<uint32_t>() % (LYRA_REGISTER_BAR_BYTES + 16);
+    if (owner == regs::kOwners) return input.take<uint32_t>() % (kRegisterBytes + 16);
     const auto& rows = by_owner[owner];
     const regs::Row& row = *rows[input.below(static_cast<uint32_t>(rows.size()))];
-    const uint32_t xcc = input.below(8) == 0 ? regs::kXccStride : 0;
+    const uint32_t xcc = input.below(8) == 0 ? (1 + input.below(kXccs - 1)) * regs::kXccStride : 0;
     return 4 * (xcc + row.dw + input.below(row.count));
 }
 
@@ -185,7 +189,7 @@ void step(Device& d, Input& input) {
         }
         case 7: {
             const unsigned size = 1u << input.below(4);
-            const uint64_t offset = input.take<uint32_t>() % (LYRA_REGISTER_BAR_BYTES + 16);
+            const uint64_t offset = input.take<uint32_t>() % (kRegisterBytes + 16);
             lyra_mmio_write(d.device, offset, input.take<uint64_t>(), size);
             lyra_mmio_read(d.device, offset, size);
             break;
