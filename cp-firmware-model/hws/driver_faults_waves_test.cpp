@@ -356,6 +356,7 @@ private:
 };
 
 constexpr uint64_t kSeeds = 8;
+constexpr uint64_t kMostSeeds = 32;  ///< a mistake is noticed with each, but not always first by what the row says
 constexpr unsigned kRounds = 300;
 
 TEST(DriverFaults, WithoutAMistakeEverythingHolds) {
@@ -377,7 +378,7 @@ TEST_P(DriverFault, IsNoticed) {
     const Row& row = GetParam();
     const bool repeats = std::getenv("LYRA_TEST_THREADS") == nullptr;  // with several threads what is first noticed may differ
     std::string others;
-    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    for (uint64_t seed = 1; seed <= kMostSeeds; ++seed) {
         Manager manager(row.mistake, seed);
         const auto found = manager.run(kRounds);
         if (repeats ? found.first != row.notices : found.first == Notices::Nothing) {
