@@ -18,7 +18,8 @@ constexpr uint64_t kPollNs = 50'000'000;
 }  // namespace
 
 RegisterFile::RegisterFile(Env& env, Chip chip)
-    : env_(env), storage_(kRegisterCount), owner_(kRegisterCount), touched_(kRegisterCount), poll_reported_(kRegisterCount) {
+    : env_(env), storage_(kRegisterCount), owner_(kRegisterCount),
+      touched_(std::max(kRegisterCount, facts_of(chip).most_xccs * regs::kXccStride)), poll_reported_(kRegisterCount) {
     for (const regs::Row& row : regs::kRows) std::fill_n(owner_.begin() + row.dw, row.count, row.owner);
     const auto each_move = [chip](auto f) {
         for (const regs::Move& move : regs::kMoves)
@@ -35,7 +36,6 @@ RegisterFile::RegisterFile(Env& env, Chip chip)
 void RegisterFile::add_xcc(RegisterFile& file) {
     xccs_.push_back(&file);
     count_ = std::max(count_, static_cast<uint32_t>(xccs_.size() + 1) * regs::kXccStride);
-    touched_.resize(count_);
 }
 
 uint32_t RegisterFile::on_chip(uint32_t dw) const {

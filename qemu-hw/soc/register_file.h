@@ -87,7 +87,7 @@ private:
     std::vector<uint32_t> storage_;
     std::vector<regs::Owner> owner_;
     std::array<RegisterBlock*, regs::kOwners> blocks_{};  ///< by owner; nullptr: storage
-    std::vector<bool> touched_;
+    std::vector<bool> touched_;  ///< by number on the chip where it has no row
     std::vector<bool> poll_reported_;
     uint32_t polled_dw_ = ~0u, polled_value_ = 0;
     uint64_t poll_count_ = 0, poll_since_ns_ = 0;
