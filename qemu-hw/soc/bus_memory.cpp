@@ -19,10 +19,11 @@ void BusMemory::set_ram_map(std::vector<RamRange> ranges) {
     changed(Change::Map);
 }
 
-void BusMemory::set_bars(uint64_t vram, uint64_t doorbells, uint64_t registers) {
+void BusMemory::set_bars(uint64_t vram, uint64_t doorbells, uint64_t registers, uint64_t register_bytes) {
     bar_vram_ = vram;
     bar_doorbells_ = doorbells;
     bar_registers_ = registers;
+    register_bytes_ = register_bytes;
     ++generation_;
     changed(Change::Map);
 }
@@ -85,7 +86,7 @@ bool BusMemory::own_bar(uint64_t bus, size_t size, unsigned& bar, uint64_t& offs
         offset = bus - bar_doorbells_;
         return true;
     }
-    if (bus >= bar_registers_ && bus - bar_registers_ < LYRA_REGISTER_BAR_BYTES) {
+    if (bus >= bar_registers_ && bus - bar_registers_ < register_bytes_) {
         bar = 5;
         offset = bus - bar_registers_;
         return true;

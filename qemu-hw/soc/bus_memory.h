@@ -40,7 +40,8 @@ public:
     BusMemory(Env& env, uint8_t* vram, uint64_t vram_bytes) : env_(env), vram_(vram), vram_bytes_(vram_bytes) {}
 
     void set_ram_map(std::vector<RamRange> ranges);
-    void set_bars(uint64_t vram, uint64_t doorbells, uint64_t registers);
+    /// @param register_bytes  size of the last one
+    void set_bars(uint64_t vram, uint64_t doorbells, uint64_t registers, uint64_t register_bytes);
     void set_bus_master(bool enabled) { bus_master_ = enabled; }
     bool bus_master() const { return bus_master_; }
     void set_target(BarTarget* target) { target_ = target; }
@@ -96,6 +97,7 @@ private:
     std::vector<RamRange> ranges_;   ///< sorted by bus address
     size_t last_ = 0;
     uint64_t bar_vram_ = UINT64_MAX, bar_doorbells_ = UINT64_MAX, bar_registers_ = UINT64_MAX;
+    uint64_t register_bytes_ = 0;
     bool bus_master_ = true;
     BarTarget* target_ = nullptr;
     uint64_t generation_ = 1;

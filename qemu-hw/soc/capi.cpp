@@ -397,7 +397,7 @@ void lyra_set_ram_map(lyra_device* device, const lyra_ram_range* ranges, size_t 
 
 void lyra_set_bar_addresses(lyra_device* device, uint64_t vram, uint64_t doorbells, uint64_t registers) {
     device->call({.kind = CallKind::BarAddresses, .bars = {vram, doorbells, registers}}, [&]() -> uint64_t {
-        device->locked([&] { device->soc.bus().set_bars(vram, doorbells, registers); });
+        device->locked([&] { device->soc.bus().set_bars(vram, doorbells, registers, device->soc.registers().bytes()); });
         return 0;
     });
 }

@@ -210,7 +210,7 @@ TEST_F(IhTest, ItsPointerDoesNotRingItsOwnDoorbell) {
         unsigned depth = 0, deepest = 0;
     } target{ih};
     bus.set_target(&target);
-    bus.set_bars(0x200000, kDoorbells, 0x300000);
+    bus.set_bars(0x200000, kDoorbells, 0x300000, kRegisterBarBytes);
     bus.set_bus_master(false);
     enable(4);  // one vector, and the next
     registers.write(0x449c / 4, (0xf4 * 2) | 1u << 28);

@@ -16,9 +16,9 @@ constexpr uint64_t kRw = PteBits::kValid | PteBits::kRead | PteBits::kWrite;
 constexpr uint32_t kVmid = 8;
 
 struct TestChip {
-    explicit TestChip(Chip chip = Chip::gfx900) : vram(kVram), ram(1 << 16) {
+    explicit TestChip(Chip chip = Chip::gfx900, unsigned xccs = 0) : vram(kVram), ram(1 << 16) {
         shape.chip = chip;
-        shape.xccs = facts_of(chip).xccs;
+        shape.xccs = xccs != 0 ? xccs : facts_of(chip).xccs;
         env.strict = {true, true, true};
         shape.cus_per_engine = 1;
         soc = std::make_unique<Soc>(env, shape, vram.data(), kVram);
@@ -99,6 +99,22 @@ TEST(SocXccs, AFaultIsThatOfTheXccWhoseWaveItIs) {
     EXPECT_EQ(chip.in_ram() & 0xff, uint32_t{ih_client::kUtcl2});
     EXPECT_EQ(chip.in_ram(12) >> 16 & 0xff, 2u);
     EXPECT_EQ(chip.in_ram(32 + 12) >> 16 & 0xff, 1u);
+}
+
+/// The GPU's own access: the BAR of four XCCs is twice as long.
+TEST(SocXccs, TheirRegistersAreWithinTheBarThatTheGpuReaches) {
+    TestChip chip(Chip::gfx942, 4);
+    constexpr uint64_t kBar = 0xc0000000;
+    RegisterFile& registers = chip.soc->registers();
+    chip.soc->bus().set_bars(UINT64_MAX, UINT64_MAX, kBar, registers.bytes());
+    chip.soc->set_bus_master(true);
+    const uint32_t dw = 3 * regs::kXccStride + registers.on_chip(regs::GC::CP_HYP_XCP_CTL);
+    const uint32_t last = registers.read(dw);
+    EXPECT_NE(last, 0u);
+    uint32_t word = 0;
+    EXPECT_EQ(chip.soc->bus().read(kBar + dw * 4, &word, sizeof word), Fault::None);
+    EXPECT_EQ(word, last);
+    EXPECT_NE(chip.soc->bus().read(kBar + registers.bytes(), &word, sizeof word), Fault::None);
 }
 
 TEST(SocState, StoresInTheHostDataPathStayThere) {

@@ -70,6 +70,17 @@ class Bench(unittest.TestCase):
         self.assertAlmostEqual(self.result["geomean_vs_pocl_1t_all"], geomean(ratios.values()))
         self.assertAlmostEqual(self.result["geomean_vs_pocl_1t"], geomean([ratios["saxpy"], ratios["mandelbrot"]]))
 
+    def test_what_two_devices_gain_is_there_where_two_processors_are(self):
+        several = self.result["machine"]["processors"] > 1
+        gains = {name: row["scaling_2_devices"] for name, row in self.kernels.items()}
+        for name, gain in gains.items():
+            with self.subTest(name):
+                self.assertEqual(gain is not None, several)
+                self.assertGreater(gain or 1, 0)
+        self.assertEqual(self.result["scaling_2_devices"] is not None, several)
+        if several:
+            self.assertAlmostEqual(self.result["scaling_2_devices"], geomean([gains["saxpy"], gains["mandelbrot"]]))
+
     def test_the_interpreter_alone(self):
         done = bench("--json", "--filter", "^(fft|spmv_csr|sha256|dot_f16_i8|sort_bitonic)$", LYRA_JIT="off")
         self.assertEqual(done.returncode, 0, done.stderr)
