@@ -84,7 +84,10 @@ bool Pm4Processor::writes_back(EndOfPipe& action) {
     return action.due_ns > now;
 }
 
+/// The ring's position is reported first: the packet is consumed before the end of pipe signals it, and software that the
+/// interrupt woke places packets in the room it left. @source kfdtest BaseQueue::PlacePacket()
 void Pm4Processor::end_of_pipe(Hqd& hqd, const EndOfPipe& action) {
+    report_rptr(hqd);
     if (action.write_back) bus_.write_back_l2();
     if (action.invalidate) bus_.invalidate_l2();
     if (action.data_sel == 1) {

@@ -239,6 +239,18 @@ TEST_F(Pm4, ReleaseMemWritesDataAndInterruptsWithItsRing) {
     EXPECT_EQ(bus.interrupts[1].data[0], 0x43u);
 }
 
+TEST_F(Pm4, ReadPointerIsReportedBeforeTheInterruptOfReleaseMem) {
+    const Words first = release_mem(kScratch, 1, 1, 2, 0), second = release_mem(kScratch, 2, 1, 2, 0);
+    std::vector<uint32_t> seen;
+    bus.on_interrupt = [&](const Interrupt&) { seen.push_back(word(kcq.rptr)); };
+    submit(kcq, first);
+    submit(kcq, second);
+    EXPECT_EQ(settle(), RunState::Idle);
+    bus.on_interrupt = nullptr;
+    const auto dwords = static_cast<uint32_t>(first.size());
+    EXPECT_EQ(seen, (std::vector<uint32_t>{dwords, 2 * dwords})) << "the room that who was interrupted finds";
+}
+
 TEST_F(Pm4, AcquireMemWithTheCodeCacheBitDropsDecodedCode) {
     submit(kcq, packet(Opcode::ACQUIRE_MEM, {1u << 23, ~0u, 0xff, 0, 0, 10}));
     settle();
