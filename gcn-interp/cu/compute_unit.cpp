@@ -294,7 +294,6 @@ std::shared_ptr<Translator> make_translator(Chip chip) {
     const std::string_view wanted = named != nullptr ? named : "";
     const auto has = [&](std::string_view word) { return wanted.find(word) != std::string_view::npos; };
     if (has("off")) return nullptr;
-    if (facts_of(chip).has_acc()) return nullptr;  // generated code does not know of AccVGPRs, nor of packed f32
     Translator::Options options;
     if (has("avx2") && supported(Backend::Avx2)) options.backend = Backend::Avx2;
     if (has("eager") || Shadow::wanted()) options.hot = 0;  // all that runs is compared

@@ -3,6 +3,7 @@
 // have executed as much, and every register and every byte of memory is the same.
 #include <array>
 #include <memory>
+#include <vector>
 
 #include "gcn-interp/fuzz/random_machine.h"
 #include "gcn-interp/translator/translator.h"
@@ -23,6 +24,15 @@ using Translators = std::array<std::unique_ptr<Translator>, 2>;
 Translators eager(lyra::Chip chip) {
     return {eager(chip, Translator::host().value_or(Backend::Avx2)), eager(chip, Backend::Avx2)};
 }
+
+/// Two machines of a chip, and what one of them generates code with.
+struct Tiers {
+    explicit Tiers(lyra::Chip chip)
+        : interpreted(std::make_unique<Machine>(chip, false)), generated(std::make_unique<Machine>(chip, false)),
+          translators(eager(chip)) {}
+    std::unique_ptr<Machine> interpreted, generated;
+    Translators translators;
+};
 
 void require_same(const Machine& a, const Machine& b) {
     for (unsigned slot = 0; slot < kWaveSlots; ++slot) {
@@ -46,16 +56,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
         std::puts("not run: this host cannot run generated code");
         std::exit(kNotRun);
     }
-    static Machine interpreted[] = {Machine(lyra::Chip::gfx900, false), Machine(lyra::Chip::gfx906, false)};
-    static Machine generated[] = {Machine(lyra::Chip::gfx900, false), Machine(lyra::Chip::gfx906, false)};
-    static const Translators translators[] = {eager(lyra::Chip::gfx900), eager(lyra::Chip::gfx906)};
+    static std::vector<Tiers> chips(lyra::kAllChips.begin(), lyra::kAllChips.end());
     Bytes first(data, size), second(data, size);
-    const unsigned chip = first.below(2);
-    second.below(2);
+    Tiers& tiers = chips[first.below(static_cast<unsigned>(chips.size()))];
+    second.below(static_cast<unsigned>(chips.size()));
     const unsigned backend = first.below(2);
     second.below(2);
-    Machine &a = interpreted[chip], &b = generated[chip];
-    b.cu->set_translator(translators[chip][backend].get());
+    Machine &a = *tiers.interpreted, &b = *tiers.generated;
+    b.cu->set_translator(tiers.translators[backend].get());
     prepare(first, a);
     prepare(second, b);
     uint64_t done = 0;

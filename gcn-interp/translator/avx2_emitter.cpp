@@ -101,7 +101,7 @@ void Avx2Emitter::strips(const std::vector<VectorOp>& ops) {
     }
     for (at_ = 0; at_ < ops.size(); ++at_) {
         ops[at_].emit(*this, ops[at_]);
-        unpin();
+        release_pins();
     }
     for (unsigned reg = 0; reg < lanes_.size(); ++reg) {
         if (lanes_[reg].dirty) write_back(reg);
@@ -149,7 +149,7 @@ Xbyak::Ymm Avx2Emitter::take() {
     return Xbyak::Ymm(best);
 }
 
-void Avx2Emitter::unpin() {
+void Avx2Emitter::release_pins() {
     for (Lanes& each : lanes_) {
         each.pinned = false;
         if (each.what == What::Temporary) each = {};
@@ -254,8 +254,7 @@ void Avx2Emitter::with_sign(const Inst& inst, unsigned n, const Xbyak::Ymm& to, 
 
 Xbyak::Ymm Avx2Emitter::source(const VectorOp& op, unsigned n) {
     const Inst& inst = *op.inst;
-    const uint16_t number = inst.src[n] == kNoOperand ? static_cast<uint16_t>(kSrcVgpr0 + inst.dst) : inst.src[n];
-    Xbyak::Ymm value = operand(op, number, 0, 1, true);
+    Xbyak::Ymm value = operand32(op, source_number(inst, n));
     const bool selects =
         inst.format == Format::VOP1_SDWA || inst.format == Format::VOP2_SDWA || inst.format == Format::VOPC_SDWA;
     if (selects && n < 2 && inst.src_sel[n] != 6) {
@@ -274,15 +273,15 @@ Xbyak::Ymm Avx2Emitter::source(const VectorOp& op, unsigned n) {
 }
 
 Xbyak::Ymm Avx2Emitter::low_half(const VectorOp& op, unsigned n) {
-    return operand(op, op.inst->src[n], 0, 2, info(op.inst->op).float_source(n));
+    return operand(op, source_number(*op.inst, n), 0, 2, info(op.inst->op).float_source(n));
 }
 Xbyak::Ymm Avx2Emitter::high_half(const VectorOp& op, unsigned n) {
-    return operand(op, op.inst->src[n], 1, 2, info(op.inst->op).float_source(n));
+    return operand(op, source_number(*op.inst, n), 1, 2, info(op.inst->op).float_source(n));
 }
 
 Avx2Emitter::Wide Avx2Emitter::wide_source(const VectorOp& op, unsigned n) {
     const Inst& inst = *op.inst;
-    const unsigned number = inst.src[n];
+    const unsigned number = source_number(inst, n);
     const bool is_float = info(inst.op).float_source(n), changes = is_float && ((inst.neg | inst.abs) >> n & 1) != 0;
     Wide out;
     if (number < kSrcVgpr0) {

@@ -32,7 +32,9 @@ public:
     Wide wide_temporary() { return {temporary(), temporary(), true}; }
     Xbyak::Ymm low_half(const VectorOp& op, unsigned n);
     Xbyak::Ymm high_half(const VectorOp& op, unsigned n);
+    Xbyak::Ymm operand32(const VectorOp& op, unsigned number) { return operand(op, number, 0, 1, true); }
     Xbyak::Ymm temporary();
+    void release_pins();
     Xbyak::Ymm constant(uint32_t bits) { return load(What::Constant, bits); }
     Xbyak::Ymm constant64(uint64_t bits) { return load(What::Constant64, bits); }
     void define(unsigned vgpr, const Xbyak::Ymm& value);
@@ -72,7 +74,6 @@ private:
     void fill(const Xbyak::Ymm& to, What what, uint64_t key);
     void fill_mask(const Xbyak::Ymm& to, unsigned pair);
     void write_back(unsigned reg);
-    void unpin();
     size_t next_use(const Lanes& lanes) const;
     Xbyak::Ymm operand(const VectorOp& op, unsigned number, unsigned half, unsigned dwords, bool is_float);
     void with_sign(const Inst& inst, unsigned n, const Xbyak::Ymm& to, const Xbyak::Ymm& value, const Xbyak::Ymm& sign);

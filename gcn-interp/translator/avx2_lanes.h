@@ -184,6 +184,28 @@ void shift64_reversed(E& e, const VectorOp& op) {
     e.define_wide(op.inst->dst, t);
 }
 
+/// The count has three bits.
+inline void lshl_add_u64(E& e, const VectorOp& op) {
+    const Constant count = constant_of(*op.inst, op.inst->src[1], 1, false);
+    Wide counts;
+    if (!count.is_constant) {
+        const Ymm bounded = e.temporary(), zero = e.constant(0);
+        counts = e.wide_temporary();
+        e.vpand(bounded, e.source(op, 1), e.constant(7));
+        e.vpunpckldq(counts.first, bounded, zero);
+        e.vpunpckhdq(counts.second, bounded, zero);
+    }
+    const Wide value = e.wide_source(op, 0), addend = e.wide_source(op, 2), t = value.may_change ? value : e.wide_temporary();
+    const auto shift = [&](const Ymm& to, const Ymm& from, const Ymm& n) {
+        count.is_constant ? e.vpsllq(to, from, static_cast<uint8_t>(count.bits & 7)) : e.vpsllvq(to, from, n);
+    };
+    shift(t.first, value.first, counts.first);
+    shift(t.second, value.second, counts.second);
+    e.vpaddq(t.first, t.first, addend.first);
+    e.vpaddq(t.second, t.second, addend.second);
+    e.define_wide(op.inst->dst, t);
+}
+
 // Comparisons: all bits of the lanes for which they hold ------------------------------------------------------------------
 
 /// As AVX-512 numbers them: bit 2 is not, the rest equal, less, less or equal.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which vector instructions have an emitter with AVX2; step 6 of the data flow.
 #include "gcn-interp/translator/avx2_lanes.h"
+#include "gcn-interp/translator/emit_packed.h"
 #include "gcn-interp/translator/emitter.h"
 #include "gcn-interp/wave/operand.h"
 
@@ -46,6 +47,13 @@ EmitterRows make_rows() {
     LYRA_FLOAT(v_add_f64, double2<LYRA_INSN(vaddpd)>)
     LYRA_FLOAT(v_mul_f64, double2<LYRA_INSN(vmulpd)>)
     LYRA_FLOAT(v_fma_f64, fma_f64)
+    LYRA_FLOAT(v_fmac_f64, fma_f64)
+    LYRA_FLOAT(v_pk_add_f32, packed::two<LYRA_INSN(vaddps), E>)
+    LYRA_FLOAT(v_pk_mul_f32, packed::two<LYRA_INSN(vmulps), E>)
+    LYRA_FLOAT(v_pk_fma_f32, packed::fma<E>)
+    LYRA_ROW(v_pk_mov_b32, packed::mov<E>)
+    LYRA_ROW(v_mov_b64, packed::mov_b64<E>)
+    LYRA_ROW(v_lshl_add_u64, lshl_add_u64)
 
     LYRA_ROW(v_add_u32, integer2<kAdd>)
     LYRA_ROW(v_add_i32, integer2<kAdd>)

@@ -156,6 +156,26 @@ void shift64_reversed(Emitter& e, const VectorOp& op) {
     e.define_wide(inst.dst, t);
 }
 
+/// The count has three bits.
+inline void lshl_add_u64(Emitter& e, const VectorOp& op) {
+    const Constant count = constant_of(*op.inst, op.inst->src[1], 1, false);
+    const Wide value = e.wide_source(op, 0), addend = e.wide_source(op, 2), t{e.temporary(), e.temporary()};
+    if (count.is_constant) {
+        const auto by = static_cast<uint8_t>(count.bits & 7);
+        e.vpsllq(t.first, value.first, by);
+        e.vpsllq(t.second, value.second, by);
+    } else {
+        const Zmm bounded = e.temporary();
+        e.vpandd(bounded, e.source(op, 1), e.constant(7));
+        const Wide counts = e.widen(bounded, e.constant(0));
+        e.vpsllvq(t.first, value.first, counts.first);
+        e.vpsllvq(t.second, value.second, counts.second);
+    }
+    e.vpaddq(t.first, t.first, addend.first);
+    e.vpaddq(t.second, t.second, addend.second);
+    e.define_wide(op.inst->dst, t);
+}
+
 // Carries -----------------------------------------------------------------------------------------------------------------
 
 enum class Sum { Add, Sub, SubReversed };

@@ -25,6 +25,11 @@ uint64_t address_of(Fn* fn) {
     return reinterpret_cast<uint64_t>(fn);
 }
 
+/// A load into half of a register, of which some chips with AccVGPRs do not keep the other half: see exec/d16.h.
+bool may_clear_half(const MemoryShape& shape, const CodeConfig& config) {
+    return config.acc_first != 0 && shape.d16 && shape.direction == Direction::Load;
+}
+
 }  // namespace
 
 /// The VGPRs that an instruction names are all the wave's.
@@ -54,6 +59,7 @@ bool Emitter::global_memory(const Inst& inst, Xbyak::Label& slow) {
     const bool loads = shape.direction == Direction::Load;
     if (inst.format != Format::FLAT || inst.seg != kGlobal || inst.lds || (!loads && shape.direction != Direction::Store))
         return false;
+    if (may_clear_half(shape, config_)) return false;
     const FastMoves moves = fast_moves(lane_memory::element(shape));
     const unsigned rows = loads ? inst.dst : inst.vdata;
     const bool has_base = inst.saddr != kNoOperand;
@@ -81,6 +87,7 @@ bool Emitter::lds_memory(const Inst& inst, Xbyak::Label& slow) {
     const InstInfo& row = info(inst.op);
     if (inst.format != Format::DS || inst.gds || (!loads && shape.direction != Direction::Store)) return false;
     if (row.has(flag::Swizzle | flag::Gws | flag::ReadsM0 | flag::NoMemory) || shape.bytes == 0) return false;
+    if (may_clear_half(shape, config_)) return false;
     const lane_memory::Shape element = lane_memory::element(shape);
     const FastMoves moves = fast_moves(element);
     const uint64_t function = loads ? address_of(moves.load_lds) : address_of(moves.store_lds);

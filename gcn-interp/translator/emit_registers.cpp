@@ -277,8 +277,7 @@ Xbyak::Zmm Emitter::operand(const VectorOp& op, unsigned number, unsigned half, 
 Xbyak::Zmm Emitter::source(const VectorOp& op, unsigned n) {
     const Inst& inst = *op.inst;
     const InstInfo& row = info(inst.op);
-    const uint16_t number = inst.src[n] == kNoOperand ? static_cast<uint16_t>(kSrcVgpr0 + inst.dst) : inst.src[n];
-    Xbyak::Zmm value = operand(op, number, 0, 1, true);
+    Xbyak::Zmm value = operand(op, source_number(inst, n), 0, 1, true);
     const bool selects =
         inst.format == Format::VOP1_SDWA || inst.format == Format::VOP2_SDWA || inst.format == Format::VOPC_SDWA;
     if (selects && n < 2 && inst.src_sel[n] != 6) {
@@ -316,11 +315,11 @@ Xbyak::Zmm Emitter::with_sign(const Inst& inst, unsigned n, const Xbyak::Zmm& va
 }
 
 Xbyak::Zmm Emitter::low_half(const VectorOp& op, unsigned n) {
-    return operand(op, op.inst->src[n], 0, 2, info(op.inst->op).float_source(n));
+    return operand(op, source_number(*op.inst, n), 0, 2, info(op.inst->op).float_source(n));
 }
 Xbyak::Zmm Emitter::high_half(const VectorOp& op, unsigned n) {
     const bool is_float = info(op.inst->op).float_source(n);
-    const Xbyak::Zmm value = operand(op, op.inst->src[n], 1, 2, is_float);
+    const Xbyak::Zmm value = operand(op, source_number(*op.inst, n), 1, 2, is_float);
     return is_float ? with_sign(*op.inst, n, value) : value;
 }
 
@@ -347,7 +346,7 @@ void Emitter::join_masks(const Xbyak::Opmask& first, const Xbyak::Opmask& second
 }
 
 Emitter::Wide Emitter::wide_source(const VectorOp& op, unsigned n) {
-    const unsigned number = op.inst->src[n];
+    const unsigned number = source_number(*op.inst, n);
     const bool is_float = info(op.inst->op).float_source(n);
     if (number < kSrcVgpr0) {
         Constant value = constant_of(*op.inst, number, 2, is_float);

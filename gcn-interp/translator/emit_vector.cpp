@@ -4,6 +4,7 @@
 
 #include "gcn-interp/translator/emit_floats.h"
 #include "gcn-interp/translator/emit_lanes.h"
+#include "gcn-interp/translator/emit_packed.h"
 #include "gcn-interp/wave/operand.h"
 
 namespace lyra::gcn {
@@ -69,6 +70,13 @@ EmitterRows make_rows() {
     set_float(Op::v_add_f64, double2<LYRA_INSN(vaddpd)>);
     set_float(Op::v_mul_f64, double2<LYRA_INSN(vmulpd)>);
     set_float(Op::v_fma_f64, fma_f64);
+    set_float(Op::v_fmac_f64, fma_f64);
+    set_float(Op::v_pk_add_f32, packed::two<LYRA_INSN(vaddps)>);
+    set_float(Op::v_pk_mul_f32, packed::two<LYRA_INSN(vmulps)>);
+    set_float(Op::v_pk_fma_f32, packed::fma);
+    set(Op::v_pk_mov_b32, packed::mov);
+    set(Op::v_mov_b64, packed::mov_b64);
+    set(Op::v_lshl_add_u64, lshl_add_u64);
 
     set(Op::v_add_u32, integer2<kAdd>);
     set(Op::v_add_i32, integer2<kAdd>);
@@ -146,7 +154,8 @@ bool plain_format(const Inst& inst, bool has_dpp) {
         case Format::VOP1:
         case Format::VOP2:
         case Format::VOPC:
-        case Format::VOP3: return true;
+        case Format::VOP3:
+        case Format::VOP3P: return true;
         case Format::VOP1_SDWA:
         case Format::VOP2_SDWA:
         case Format::VOPC_SDWA: return inst.format == Format::VOPC_SDWA || inst.dst_sel == 6;
@@ -164,7 +173,8 @@ VectorOp vector_op(const Inst& inst, const CodeConfig& config) {
 VectorOp vector_op(const Inst& inst, const CodeConfig& config, const EmitterRows& rows, bool has_dpp) {
     const EmitterRow& how = rows[op_index(inst.op)];
     const InstInfo& row = info(inst.op);
-    if (how.emit == nullptr || !plain_format(inst, has_dpp) || inst.op_sel != 0 || (inst.clamp && !how.float_clamp)) return {};
+    if (how.emit == nullptr || !plain_format(inst, has_dpp) || (inst.clamp && !how.float_clamp)) return {};
+    if (inst.op_sel != 0 && inst.format != Format::VOP3P) return {};
     VectorOp op;
     op.inst = &inst;
     const auto note = [](ScalarSet& set, unsigned first, unsigned dwords) {

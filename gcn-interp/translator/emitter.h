@@ -127,6 +127,8 @@ public:
     /// For vpermd: lanes of a row in the order of a Wide's, and back.
     Xbyak::Address lanes_of_wide() { return ptr[rip + order_pool_[0]]; }
     Xbyak::Address lanes_from_wide() { return ptr[rip + order_pool_[1]]; }
+    /// A 32-bit operand by its number, as it is.
+    Xbyak::Zmm operand32(const VectorOp& op, unsigned number) { return operand(op, number, 0, 1, true); }
     /// The halves of a 64-bit source.
     Xbyak::Zmm low_half(const VectorOp& op, unsigned n);
     Xbyak::Zmm high_half(const VectorOp& op, unsigned n);
@@ -134,6 +136,8 @@ public:
     /// A register for this instruction.
     Xbyak::Zmm temporary();
     Xbyak::Opmask temporary_mask();
+    /// The instruction has read and written what it has asked for so far.
+    void release_pins();
     /// The constant in all lanes.
     Xbyak::Zmm constant(uint32_t bits);
     Xbyak::Zmm constant64(uint64_t bits);
@@ -331,7 +335,6 @@ protected:
     void keep_lanes(const Inst& inst, unsigned vgpr, const Xbyak::Zmm& value);
     Xbyak::Zmm operand(const VectorOp& op, unsigned number, unsigned half, unsigned dwords, bool is_float);
     void write_back(unsigned reg);
-    void release_pins();
     size_t next_use(const Held& held) const;
     Xbyak::Address row(unsigned vgpr, unsigned strip) {
         return ptr[rbp + static_cast<int>(vgpr * sizeof(VgprRow) + strip * 64)];
@@ -408,6 +411,10 @@ protected:
 
 inline bool has_no_effect(const Inst& inst) { return inst.op == Op::s_nop || inst.op == Op::s_waitcnt; }
 
+/// Number of a source, which is the destination where the encoding has none.
+inline unsigned source_number(const Inst& inst, unsigned n) {
+    return inst.src[n] == kNoOperand ? kSrcVgpr0 + inst.dst : inst.src[n];
+}
 /// How vector instructions are emitted, by operation.
 struct EmitterRow {
     EmitFn emit = nullptr;

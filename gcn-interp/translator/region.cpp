@@ -49,8 +49,8 @@ size_t cost(const Inst& inst) { return inst.format == Format::FLAT || inst.forma
 
 class Finder {
 public:
-    Finder(const CodeBytes& code, Chip chip, const std::function<bool(uint32_t)>& is_known)
-        : code_(code), chip_(chip), is_known_(is_known) {}
+    Finder(const CodeBytes& code, Chip chip, unsigned acc_first, const std::function<bool(uint32_t)>& is_known)
+        : code_(code), chip_(chip), acc_first_(acc_first), is_known_(is_known) {}
 
     Region find(uint32_t entry) {
         Region region;
@@ -87,7 +87,7 @@ private:
             const size_t available = std::min(sizeof words, end_of(offset) - offset);
             std::memcpy(words, code_.bytes.data() + offset, available);
             Step step;
-            step.inst = decode(words, available / sizeof(uint32_t), chip_);
+            step.inst = as_rows(decode(words, available / sizeof(uint32_t), chip_), acc_first_);
             if (step.inst.format == Format::Invalid || step.inst.size_bytes > available) return out;
             if (step.inst.format == Format::SOPP && (step.inst.op == Op::s_branch || is_choice(step.inst.op))) {
                 out.end = step.inst.op == Op::s_branch ? BlockEnd::Branch : BlockEnd::Choice;
@@ -116,13 +116,50 @@ private:
 
     CodeBytes code_;
     Chip chip_;
+    unsigned acc_first_;
     const std::function<bool(uint32_t)>& is_known_;
 };
 
 }  // namespace
 
-Region discover(const CodeBytes& code, uint32_t entry, Chip chip, const std::function<bool(uint32_t)>& is_known) {
-    return Finder(code, chip, is_known).find(entry);
+Region discover(const CodeBytes& code, uint32_t entry, Chip chip, unsigned acc_first,
+                const std::function<bool(uint32_t)>& is_known) {
+    return Finder(code, chip, acc_first, is_known).find(entry);
+}
+
+Inst as_rows(const Inst& inst, unsigned acc_first) {
+    if (acc_first == 0 || inst.format == Format::Invalid) return inst;
+    Inst out = inst;
+    const auto move = [&](uint16_t& number, bool is_acc) {
+        if (is_acc && number != kNoOperand) number = static_cast<uint16_t>(number + acc_first);
+    };
+    switch (inst.op) {
+        case Op::v_accvgpr_read_b32:
+        case Op::v_accvgpr_write_b32:
+        case Op::v_accvgpr_mov_b32: {
+            const Profile& profile = *info(inst.op).profile;
+            move(out.src[0], profile.src[0] == Type::ACC);
+            move(out.dst, profile.dst == Type::ACC);
+            out.op = Op::v_mov_b32;
+            out.format = Format::VOP1;
+            out.op_sel = out.op_sel_hi = out.neg = out.neg_hi = 0;
+            return out;
+        }
+        default: break;
+    }
+    if (info(inst.op).has(flag::Matrix)) {
+        // A sparse product's third source is a register of indices.
+        const bool of_result = bit(inst.op_sel_hi, 2);
+        move(out.src[0], bit(inst.op_sel_hi, 0));
+        move(out.src[1], bit(inst.op_sel_hi, 1));
+        move(out.src[2], of_result && inst.src[2] >= kSrcVgpr0 && !info(inst.op).has(flag::Sparse));
+        move(out.dst, of_result);
+        out.op_sel_hi = 0;
+        return out;
+    }
+    for (uint16_t* const number : {&out.dst, &out.vdata, &out.vdata2}) move(*number, inst.acc);
+    out.acc = false;
+    return out;
 }
 
 }  // namespace lyra::gcn

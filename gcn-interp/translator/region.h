@@ -15,8 +15,8 @@ namespace lyra::gcn {
 
 /// One instruction of a block.
 struct Step {
-    Inst inst;
-    ExecFn fn = nullptr;  ///< the interpreter's handler
+    Inst inst;  ///< as_rows() of what the code says
+    ExecFn fn = nullptr;  ///< the interpreter's handler of it
     uint32_t offset = 0;  ///< bytes from the start of the page
     bool can_stop = false;  ///< it may fault or ask for something, and sees its PC
     bool writes_exec = false;  ///< the last one of its block: which code goes on depends on EXEC
@@ -58,7 +58,13 @@ struct CodeBytes {
 };
 
 /// Blocks that can be reached from an offset, within the code and the limits above.
+/// @param acc_first  row of a0
 /// @param is_known  the block at an offset has code already, and is not part of the region
-Region discover(const CodeBytes& code, uint32_t entry, Chip chip, const std::function<bool(uint32_t)>& is_known);
+Region discover(const CodeBytes& code, uint32_t entry, Chip chip, unsigned acc_first,
+                const std::function<bool(uint32_t)>& is_known);
+
+/// The same instruction without AccVGPRs, which are VGPRs from a row on that the wave does not change: moves between the two
+/// are moves like others.
+Inst as_rows(const Inst& inst, unsigned acc_first);
 
 }  // namespace lyra::gcn

@@ -14,7 +14,7 @@ namespace lyra::gcn {
 /// Scalar operand numbers 0 to 127, and SCC.
 inline constexpr unsigned kSccBit = 128, kScalarBits = 129;
 using ScalarSet = std::bitset<kScalarBits>;
-using VectorSet = std::bitset<kMaxVgprs>;
+using VectorSet = std::bitset<kMaxVgprRows>;
 
 struct Uses {
     ScalarSet reads, writes;

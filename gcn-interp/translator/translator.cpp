@@ -82,7 +82,7 @@ void PageCode::generate(uint32_t offset, const Wave& wave) {
         const uint8_t* code = at < kPageBytes ? code_[at / 4].load(std::memory_order_relaxed) : nullptr;
         return code == kNever ? nullptr : code;
     };
-    unit->region = discover({page_.bytes_, page_.crosses_within_}, offset, translator_.chip_,
+    unit->region = discover({page_.bytes_, page_.crosses_within_}, offset, translator_.chip_, config_.acc_first,
                             [&](uint32_t at) { return existing(at) != nullptr; });
     // A block without an instruction of its own would hand every wave back at once.
     if (unit->region.blocks.front().count() == 0) {

@@ -16,12 +16,15 @@ namespace lyra::gcn {
 namespace {
 
 constexpr unsigned kSgprs = 48, kVgprs = 24;
+constexpr unsigned kAccFirst = 12;  ///< of chips that have AccVGPRs: half of the rows
 
 struct State {
     Wave wave;
     std::array<VgprRow, kVgprs> rows{};
 
-    State() {
+    explicit State(Chip chip) {
+        wave.chip = chip;
+        wave.acc_first = facts_of(chip).has_acc() ? kAccFirst : 0;
         wave.sgpr_count = kSgprs;
         wave.vgpr_count = kVgprs;
         wave.mode = kModeDefault;
@@ -90,30 +93,33 @@ uint64_t interpret(const std::vector<uint8_t>& page, State& state, uint64_t limi
     for (; done < limit && state.wave.pc < kPageBytes; ++done) {
         uint32_t words[3] = {};
         std::memcpy(words, page.data() + state.wave.pc, std::min<size_t>(sizeof words, kPageBytes - state.wave.pc));
-        const Inst inst = decode(words, 3, Chip::gfx900);
+        const Inst inst = decode(words, 3, state.wave.chip);
         if (inst.op == Op::s_setprio || inst.format == Format::Invalid) break;
         state.wave.pc += inst.size_bytes;
-        exec_handler(inst.op, inst.format)(ctx, inst);
+        exec_function(inst, false)(ctx, inst);
     }
     return done;
 }
 
-class TranslatorTest : public ::testing::TestWithParam<Backend> {
+using BackendAndChip = std::tuple<Backend, Chip>;
+
+class TranslatorTest : public ::testing::TestWithParam<BackendAndChip> {
 protected:
     void SetUp() override { ASSERT_TRUE(translator.usable()); }
-    VectorOp emitter_of(const Inst& inst, const CodeConfig& config) const {
-        return GetParam() == Backend::Avx2 ? avx2_vector_op(inst, config) : vector_op(inst, config);
+    VectorOp emitter_of(const Inst& encoded) const {
+        const Inst inst = as_rows(encoded, config.acc_first);
+        return std::get<Backend>(GetParam()) == Backend::Avx2 ? avx2_vector_op(inst, config) : vector_op(inst, config);
     }
-    bool add_plain(fuzz::Bytes& bytes, std::vector<uint32_t>& code, const CodeConfig& config) const;
+    bool add_plain(fuzz::Bytes& bytes, std::vector<uint32_t>& code) const;
     static std::vector<uint8_t> page_of(const std::vector<uint32_t>& words) {
         std::vector<uint8_t> page(kPageBytes);
         std::memcpy(page.data(), words.data(), words.size() * 4);
         return page;
     }
-    static std::string text_of(const std::vector<uint32_t>& words) {
+    std::string text_of(const std::vector<uint32_t>& words) const {
         std::string text;
         for (size_t i = 0; i < words.size();) {
-            const Inst inst = decode(words.data() + i, words.size() - i, Chip::gfx900);
+            const Inst inst = decode(words.data() + i, words.size() - i, chip);
             text += disassemble(inst) + "\n";
             i += std::max(1u, inst.size_bytes / 4u);
         }
@@ -126,8 +132,8 @@ protected:
         fuzz::Bytes bytes(reinterpret_cast<const uint8_t*>(&seed), sizeof seed);
         const std::vector<uint8_t> page = page_of(words);
         const auto shared = translator.page({page, {}, false});
-        PageCode* const generated = shared->code({kSgprs, kVgprs});
-        State first;
+        PageCode* const generated = shared->code(config);
+        State first(chip);
         randomize(bytes, first);
         State second = first, third = first;
         ExecContext ctx(second.wave);
@@ -145,25 +151,33 @@ protected:
         return differences(first, second);
     }
 
-    Translator translator{Chip::gfx900, {size_t{4} << 20, 0, false, true, GetParam()}};
+    const Chip chip = std::get<Chip>(GetParam());
+    const CodeConfig config = CodeConfig::of(State(chip).wave);
+    Translator translator{chip, {size_t{4} << 20, 0, false, true, std::get<Backend>(GetParam())}};
     uint64_t translated_ = 0;
 };
-INSTANTIATE_TEST_SUITE_P(OnThisHost, TranslatorTest, ::testing::ValuesIn(generated_backends()), backend_name);
+INSTANTIATE_TEST_SUITE_P(OnThisHost, TranslatorTest,
+                         ::testing::Combine(::testing::ValuesIn(generated_backends()),
+                                            ::testing::Values(Chip::gfx900, Chip::gfx908, Chip::gfx90a, Chip::gfx942)),
+                         [](const ::testing::TestParamInfo<BackendAndChip>& info) {
+                             return std::string(kBackendNames[static_cast<unsigned>(std::get<Backend>(info.param))]) + "_" +
+                                    facts_of(std::get<Chip>(info.param)).name;
+                         });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TranslatorTest);
 
 /// A random instruction without memory, messages or jumps; mostly one that has an emitter.
-bool TranslatorTest::add_plain(fuzz::Bytes& bytes, std::vector<uint32_t>& code, const CodeConfig& config) const {
+bool TranslatorTest::add_plain(fuzz::Bytes& bytes, std::vector<uint32_t>& code) const {
     std::vector<uint32_t> words;
     for (unsigned tries = 0; tries < 200; ++tries) {
         words.clear();
-        fuzz::add_instruction(bytes, Chip::gfx900, words);
+        fuzz::add_instruction(bytes, chip, words);
         if (words.empty()) continue;
-        const Inst inst = decode(words.data(), words.size(), Chip::gfx900);
+        const Inst inst = decode(words.data(), words.size(), chip);
         if (inst.format == Format::Invalid || then_of(inst) != Then::Next || exec_handler(inst.op, inst.format) == nullptr)
             continue;
         const InstInfo& row = info(inst.op);
         if (row.has(flag::ReadsControl | flag::WritesControl | flag::ReadsHwreg | flag::WritesHwreg)) continue;
-        const bool known = emitter_of(inst, config).emit != nullptr || scalar_op(inst, config).emit != nullptr;
+        const bool known = emitter_of(inst).emit != nullptr || scalar_op(inst, config).emit != nullptr;
         if (!known && !bytes.one_in(12)) continue;
         code.insert(code.end(), words.begin(), words.end());
         return true;
@@ -288,7 +302,7 @@ TEST_P(TranslatorTest, RandomProgramsDoWhatTheInterpreterDoes) {
                 program.push_back(branch(bytes, length));
             else if (dependent)
                 program.push_back({kDependent[bytes.below(static_cast<unsigned>(kDependent.size()))]});
-            else if (add_plain(bytes, words, {kSgprs, kVgprs}))
+            else if (add_plain(bytes, words))
                 program.push_back({words});
         }
         for (Piece& each : program) each.target = std::min(each.target, static_cast<int>(program.size()));
@@ -309,34 +323,49 @@ TEST_P(TranslatorTest, RandomProgramsDoWhatTheInterpreterDoes) {
     EXPECT_GT(translated_, programs);
 }
 
-/// Each of them alone, in VOP3, on many waves: in random programs some are rare.
+/// Each of them alone, in VOP3 or VOP3P, on many waves: in random programs some are rare. Of VOP3P with any selections and
+/// signs, and with a result that replaces a source.
 TEST_P(TranslatorTest, EveryEmitterDoesWhatItsRowDoes) {
     constexpr uint32_t kVop3 = 0xd0000000, kPriority = 0xbf8f0000;  // s_setprio: the interpreter's
     constexpr unsigned kDst = 8, kMaskIn = 6, kMaskOut = 10, kWaves = 60;
-    unsigned emitters = 0;
+    unsigned emitters = 0, packed = 0;
     for (const InstInfo& row : detail::kInstInfo) {
-        const unsigned base = row.format == Format::VOPC   ? 0
-                              : row.format == Format::VOP2 ? 0x100
-                              : row.format == Format::VOP1 ? 0x140
-                              : row.format == Format::VOP3 ? 0
-                                                           : ~0u;
-        if (base == ~0u || !row.on(Chip::gfx900) || row.has(flag::NoE64)) continue;
+        const unsigned base = row.format == Format::VOPC    ? 0
+                              : row.format == Format::VOP2  ? 0x100
+                              : row.format == Format::VOP1  ? 0x140
+                              : row.format == Format::VOP3  ? 0
+                              : row.format == Format::VOP3P ? 0x380
+                                                            : ~0u;
+        if (base == ~0u || !row.on(chip) || row.has(flag::NoE64)) continue;
         const bool has_mask = row.format == Format::VOPC || row.has(flag::CarryOut);
         const uint32_t dst = row.format == Format::VOPC ? kMaskOut : kDst | (has_mask ? kMaskOut << 8 : 0);
         uint32_t sources = 0;
         for (unsigned n = 0; n < row.profile->sources(); ++n) {
             const bool is_mask = info(row.profile->src[n]).kind == Kind::Mask;
-            sources |= (is_mask ? kMaskIn : kSrcVgpr0 + 1 + 2 * n) << (9 * n);
+            sources |= (is_mask ? kMaskIn : kSrcVgpr0 + 2 + 2 * n) << (9 * n);
         }
-        const std::vector<uint32_t> words = {kVop3 | (base + row.opcode) << 16 | dst, sources, kPriority};
-        const Inst inst = decode(words.data(), words.size(), Chip::gfx900);
-        if (inst.format == Format::Invalid || emitter_of(inst, {kSgprs, kVgprs}).emit == nullptr) continue;
+        std::vector<uint32_t> words = {kVop3 | (base + row.opcode) << 16 | dst, sources, kPriority};
+        const Inst inst = decode(words.data(), words.size(), chip);
+        if (inst.format == Format::Invalid || emitter_of(inst).emit == nullptr) continue;
         ASSERT_STREQ(info(inst.op).name, row.name);
         ++emitters;
-        for (unsigned seed = 0; seed < kWaves; ++seed)
-            ASSERT_EQ(difference(words, seed * 977 + 1), "") << disassemble(inst) << ", wave " << seed;
+        const bool of_pairs = as_rows(inst, config.acc_first).format == Format::VOP3P;
+        packed += of_pairs;
+        for (unsigned seed = 0; seed < kWaves; ++seed) {
+            if (of_pairs) {
+                const uint32_t any = seed * 0x9e3779b9, each = (1u << row.profile->sources()) - 1;
+                const uint32_t select = any >> 8 & each, select_high = any >> 12 & each;
+                const uint32_t neg = row.float_source(0) ? any >> 16 & each : 0;
+                const uint32_t neg_high = row.float_source(0) ? any >> 20 & each : 0;
+                words[0] = kVop3 | (base + row.opcode) << 16 | (seed % 3 == 0 ? kDst : 2 * (seed % 3)) | neg_high << 8 |
+                           select << 11 | (select_high >> 2) << 14;
+                words[1] = sources | (select_high & 3) << 27 | neg << 29;
+            }
+            ASSERT_EQ(difference(words, seed * 977 + 1), "") << text_of(words) << ", wave " << seed;
+        }
     }
     EXPECT_GT(emitters, 150u);
+    EXPECT_EQ(packed, facts_of(chip).acc_vgprs ? 4u : 0u);
     EXPECT_GE(translated_, uint64_t{emitters} * kWaves);
 }
 
@@ -351,9 +380,9 @@ TEST_P(TranslatorTest, ALoopThatCrossesAPageIsOneRegion) {
     std::memcpy(code.data() + kLoop, words, sizeof words);
     const std::span<const uint8_t> both(code);
     const auto shared = translator.page({both.first(kPageBytes), both.subspan(kPageBytes), true});
-    const uint8_t* const at = shared->code({kSgprs, kVgprs})->at(kLoop, State().wave);
+    const uint8_t* const at = shared->code(config)->at(kLoop, State(chip).wave);
     ASSERT_NE(at, nullptr);
-    State state;
+    State state(chip);
     state.wave.vgpr = state.rows.data();
     state.wave.pc = kLoop;
     state.wave.exec = ~uint64_t{0};
@@ -367,7 +396,7 @@ TEST_P(TranslatorTest, ALoopThatCrossesAPageIsOneRegion) {
         const auto other = translator.page({both.first(kPageBytes), next, false});
         EXPECT_NE(other, shared);
         state.wave.pc = kLoop;
-        EXPECT_EQ(translator.run(other->code({kSgprs, kVgprs})->at(kLoop, state.wave), ctx, 0, 1000, stopped_at), 1u);
+        EXPECT_EQ(translator.run(other->code(config)->at(kLoop, state.wave), ctx, 0, 1000, stopped_at), 1u);
         EXPECT_EQ(state.wave.pc, kLoop + 4);
     }
 }
@@ -382,22 +411,21 @@ TEST_P(TranslatorTest, TheLongestRegionIsGenerated) {
         for (size_t at = 0; at < code.size(); at += sizeof words) std::memcpy(code.data() + at, words, sizeof words);
         const std::span<const uint8_t> both(code);
         const auto shared = translator.page({both.first(kPageBytes), both.subspan(kPageBytes), true});
-        EXPECT_NE(shared->code({kSgprs, kVgprs})->at(0, State().wave), nullptr) << std::hex << words[0];
+        EXPECT_NE(shared->code(config)->at(0, State(chip).wave), nullptr) << std::hex << words[0];
     }
 }
 
 TEST_P(TranslatorTest, BlocksAndTheTimeThatTheyTookAreCounted) {
     const Translator::Generated before = Translator::generated_by_process();
     const auto shared = translator.page({page_of({0x7e000280, 0xbf810000}), {}, false});  // v_mov_b32 v0, 0; s_endpgm
-    ASSERT_NE(shared->code({kSgprs, kVgprs})->at(0, State().wave), nullptr);
+    ASSERT_NE(shared->code(config)->at(0, State(chip).wave), nullptr);
     const uint64_t blocks = translator.counters().blocks, ns = translator.counters().generating_ns;
     EXPECT_GT(blocks, 0u);
     EXPECT_GT(ns, 0u);
     EXPECT_EQ(Translator::generated_by_process().blocks, before.blocks + blocks);
     EXPECT_EQ(Translator::generated_by_process().ns, before.ns + ns);
     // The same page is not generated again.
-    ASSERT_NE(translator.page({page_of({0x7e000280, 0xbf810000}), {}, false})->code({kSgprs, kVgprs})->at(0, State().wave),
-              nullptr);
+    ASSERT_NE(translator.page({page_of({0x7e000280, 0xbf810000}), {}, false})->code(config)->at(0, State(chip).wave), nullptr);
     EXPECT_EQ(translator.counters().blocks, blocks);
 }
 

@@ -16,6 +16,7 @@
 #include "tools/bench/pocl.h"
 #include "tools/bench/round_trip.h"
 #include "tools/bench/two_at_once.h"
+#include "tools/lyra/cli/chip_option.h"
 #include "tools/lyra/cli/process.h"
 #include "tools/lyra/cli/work_dir.h"
 #include "tools/lyra/device/bench_best.h"
@@ -32,6 +33,7 @@ struct Options {
     double min_time_s = 0.1;
     unsigned repetitions = 3;
     bool json = false, no_jit = false;
+    std::string chip;
     std::string compare;  ///< file; empty: with nothing
 };
 
@@ -96,7 +98,7 @@ struct Generated {
 };
 
 /// What times depend on besides the options.
-nlohmann::json machine() {
+nlohmann::json machine(Chip chip) {
     std::string processor = "unknown";
     std::istringstream lines(read_text("/proc/cpuinfo"));
     for (std::string line; std::getline(lines, line);) {
@@ -107,7 +109,7 @@ nlohmann::json machine() {
     return {{"processor", processor},
             {"processors", std::thread::hardware_concurrency()},
             {"back_end", gcn::kBackendNames[static_cast<size_t>(gcn::host_backend())]},
-            {"translator", gcn::make_translator(Chip::gfx900) != nullptr}};
+            {"translator", gcn::make_translator(chip) != nullptr}};
 }
 
 nlohmann::json old_result(const std::string& file) {
@@ -122,19 +124,20 @@ nlohmann::json old_result(const std::string& file) {
 class Bench {
 public:
     explicit Bench(const Options& options) : options_(options), wanted_(options.filter) {
+        chip_named(options.chip);
         if (!options.compare.empty()) old_ = old_result(options.compare);
         std::string error;
         pocl_ = Pocl::open(error);
         if (!pocl_) throw UserError(error);
         const std::filesystem::path folder = source_dir() / "tools/bench";
         for (const char* name : {"kernels", "classes"})
-            compile(folder / fmt::format("{}.cl", name), work_.path() / fmt::format("{}.co", name), "gfx900");
-        kernels_ = std::make_unique<Gpu>(work_.path() / "kernels.co", 1, !options_.no_jit);
-        classes_ = std::make_unique<Gpu>(work_.path() / "classes.co", 1, !options_.no_jit);
+            compile(folder / fmt::format("{}.cl", name), work_.path() / fmt::format("{}.co", name), options_.chip);
+        kernels_ = std::make_unique<Gpu>(work_.path() / "kernels.co", 1, !options_.no_jit, options_.chip);
+        classes_ = std::make_unique<Gpu>(work_.path() / "classes.co", 1, !options_.no_jit, options_.chip);
         // With one processor there is nothing to compare.
         if (std::thread::hardware_concurrency() >= 2) {
-            two_threads_ = std::make_unique<Gpu>(work_.path() / "kernels.co", 2, !options_.no_jit);
-            second_ = std::make_unique<Gpu>(work_.path() / "kernels.co", 1, !options_.no_jit);
+            two_threads_ = std::make_unique<Gpu>(work_.path() / "kernels.co", 2, !options_.no_jit, options_.chip);
+            second_ = std::make_unique<Gpu>(work_.path() / "kernels.co", 1, !options_.no_jit, options_.chip);
         }
         for (const Gpu* each : {kernels_.get(), classes_.get(), two_threads_.get(), second_.get()}) {
             if (each == nullptr) continue;
@@ -282,7 +285,7 @@ private:
         one.global[0] = one.local[0] = 1;
         if (wanted("aql_packets")) {
             // A device of its own: "empty" has another shape there.
-            packets_ = std::make_unique<Gpu>(work_.path() / "classes.co", 1, !options_.no_jit);
+            packets_ = std::make_unique<Gpu>(work_.path() / "classes.co", 1, !options_.no_jit, options_.chip);
             packets_->prepare(one);
             add("aql_packets", [this] { return packets_->run_batch(kBatch); });
         }
@@ -420,11 +423,12 @@ private:
     nlohmann::json result() const {
         return {{"format", kResultFormat},
                 {"version", kResultVersion},
-                {"machine", machine()},
+                {"machine", machine(chip_named(options_.chip))},
                 {"options",
                  {{"min_time_s", options_.min_time_s},
                   {"repetitions", options_.repetitions},
                   {"filter", options_.filter},
+                  {"chip", options_.chip},
                   {"jit", !options_.no_jit}}},
                 {"geomean_vs_pocl_1t", number(geomean_.value())},
                 {"geomean_vs_pocl_1t_all", number(geomean_all_.value())},
@@ -467,6 +471,7 @@ std::function<int()> set_up_bench(CLI::App& app) {
     auto options = std::make_shared<Options>();
     app.add_flag("--json", options->json, "as JSON; what was not measured is null");
     app.add_flag("--no-jit", options->no_jit, "interpret the waves; without it generated code runs them where the host can");
+    add_chip_option(app, options->chip, "kernels, but for matrix instructions,");
     app.add_option("--filter", options->filter, "only rows whose name has a match for this regular expression")
         ->type_name("REGEX");
     app.add_option("--compare", options->compare, "also show how many times as fast each row is as in this result of --json")
