@@ -168,6 +168,16 @@ std::optional<Emitter::AffineStep> Emitter::affine_step(const BasicBlock& block,
             how.results = 2;
             break;
         }
+        case Op::v_lshl_add_u64:
+            if (!constant[1].is_constant || (d[0] != 0 && d[2] != 0)) return std::nullopt;
+            for (const unsigned n : {0u, 2u}) {
+                if (inst.src[n] >= kSrcVgpr0 && distance_of_vgpr(inst.src[n] - kSrcVgpr0 + 1u) != 0) return std::nullopt;
+            }
+            if (!all_known) return std::nullopt;
+            if (!same_in_strips) how.check = NoWrap, how.low = d[0] != 0 ? 0 : 2;
+            distance = (uint64_t{d[0]} << (constant[1].bits & 7)) + d[2];
+            how.results = 2;
+            break;
         case Op::v_add_co_u32:
         case Op::v_sub_co_u32:
         case Op::v_subrev_co_u32:
@@ -318,6 +328,15 @@ void Emitter::give_up_unless(const AffineStep& how, const VectorOp& op, const Ba
         case NoWrap: {
             if (inst.op == Op::v_lshlrev_b64) {
                 vpslld(scratch, low, static_cast<uint8_t>(constant_of(inst, inst.src[0], 1, false).bits));
+                vpcmpud(k, scratch, in_all(~(kLast * how.distance)), kGreater);
+                break;
+            }
+            if (inst.op == Op::v_lshl_add_u64) {
+                const Xbyak::Xmm addend = first_lanes(2);
+                vpslld(scratch, first_lanes(0), static_cast<uint8_t>(constant_of(inst, inst.src[1], 1, false).bits & 7));
+                vpaddd(other, scratch, addend);
+                // Lanes that pass 2^32 before they are shifted do so behind it, too.
+                vpmaxud(scratch, other, how.low == 0 ? scratch : addend);
                 vpcmpud(k, scratch, in_all(~(kLast * how.distance)), kGreater);
                 break;
             }

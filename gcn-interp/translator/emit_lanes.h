@@ -156,24 +156,38 @@ void shift64_reversed(Emitter& e, const VectorOp& op) {
     e.define_wide(inst.dst, t);
 }
 
-/// The count has three bits.
+/// The count has three bits. By a constant, in halves: addresses are mostly computed so, and affine.
 inline void lshl_add_u64(Emitter& e, const VectorOp& op) {
-    const Constant count = constant_of(*op.inst, op.inst->src[1], 1, false);
-    const Wide value = e.wide_source(op, 0), addend = e.wide_source(op, 2), t{e.temporary(), e.temporary()};
-    if (count.is_constant) {
+    constexpr uint8_t kLess = 1;
+    const Inst& inst = *op.inst;
+    if (const Constant count = constant_of(inst, inst.src[1], 1, false); count.is_constant) {
         const auto by = static_cast<uint8_t>(count.bits & 7);
-        e.vpsllq(t.first, value.first, by);
-        e.vpsllq(t.second, value.second, by);
-    } else {
-        const Zmm bounded = e.temporary();
-        e.vpandd(bounded, e.source(op, 1), e.constant(7));
-        const Wide counts = e.widen(bounded, e.constant(0));
-        e.vpsllvq(t.first, value.first, counts.first);
-        e.vpsllvq(t.second, value.second, counts.second);
+        const Zmm low = e.low_half(op, 0), high = e.high_half(op, 0), addend = e.low_half(op, 2), l = e.temporary(),
+                  h = e.temporary();
+        const Opmask carry = e.temporary_mask();
+        if (by != 0) {
+            e.vpslld(l, high, by);
+            e.vpsrld(h, low, static_cast<uint8_t>(32 - by));
+            e.vpord(h, h, l);
+            e.vpslld(l, low, by);
+        }
+        e.vpaddd(l, by != 0 ? l : low, addend);
+        e.vpcmpud(carry, l, addend, kLess);
+        e.vpaddd(h, by != 0 ? h : high, e.high_half(op, 2));
+        e.vpaddd(h | carry, h, e.constant(1));
+        e.define(inst.dst, l);
+        e.define(inst.dst + 1u, h);
+        return;
     }
+    const Wide value = e.wide_source(op, 0), addend = e.wide_source(op, 2), t{e.temporary(), e.temporary()};
+    const Zmm bounded = e.temporary();
+    e.vpandd(bounded, e.source(op, 1), e.constant(7));
+    const Wide counts = e.widen(bounded, e.constant(0));
+    e.vpsllvq(t.first, value.first, counts.first);
+    e.vpsllvq(t.second, value.second, counts.second);
     e.vpaddq(t.first, t.first, addend.first);
     e.vpaddq(t.second, t.second, addend.second);
-    e.define_wide(op.inst->dst, t);
+    e.define_wide(inst.dst, t);
 }
 
 // Carries -----------------------------------------------------------------------------------------------------------------
