@@ -50,6 +50,7 @@ private:
     void vector_segment(const std::vector<VectorOp>& ops) override;
     bool memory(const BasicBlock& block, const Step& step, unsigned done) override;
     transcendental::Routine row_function(Op op) const override;
+    bool matrix(const Inst&) override { return false; }
     void copy(const Xbyak::RegExp& to, const Xbyak::RegExp& from, int bytes, const Xbyak::Zmm& scratch) override;
     void entry(const BasicBlock& block) override;
     void emit_routines() override;

@@ -256,7 +256,8 @@ void Emitter::steps(const BasicBlock& block, size_t first, size_t last) {
             end_wave(step);
             continue;
         }
-        if (step.can_stop ? memory(block, step, static_cast<unsigned>(i) + 1) : transcendental(step.inst)) continue;
+        if (step.can_stop ? memory(block, step, static_cast<unsigned>(i) + 1) : transcendental(step.inst) || matrix(step.inst))
+            continue;
         call_handler(block, step, static_cast<unsigned>(i) + 1);
     }
     flush();

@@ -187,6 +187,8 @@ protected:
     void vector_strips(const std::vector<VectorOp>& ops, unsigned first, unsigned count);
     Xbyak::Opmask exec_of(unsigned strip) const { return Xbyak::Opmask(whole_ ? 0 : strip == first_strip_ ? 1 : 7); }
     bool transcendental(const Inst& inst);
+    /// @return false: the interpreter's function has to do it
+    virtual bool matrix(const Inst& inst);
     bool global_memory(const Inst& inst, Xbyak::Label& slow);
     bool lds_memory(const Inst& inst, Xbyak::Label& slow);
     bool is_plain_scalar_load(const Inst& inst) const;
