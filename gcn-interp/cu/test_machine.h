@@ -137,7 +137,21 @@ protected:
     Machine() { env.observer = executed_observer(); }
 
     WorkgroupLaunch simple(const std::string& text, uint32_t items = 64) {
-        memory.put(kCode, assemble(text + "\ns_endpgm"));
+        return simple(assemble(text + "\ns_endpgm"), items);
+    }
+    /// Pieces without labels, one behind the other: each is assembled once, however many programs have it.
+    WorkgroupLaunch simple(const std::vector<std::string>& pieces) {
+        std::vector<uint8_t> code;
+        const auto add = [&](const std::string& piece) {
+            const std::vector<uint8_t> more = assemble(piece);
+            code.insert(code.end(), more.begin(), more.end());
+        };
+        for (const std::string& piece : pieces) add(piece);
+        add("s_endpgm");
+        return simple(code);
+    }
+    WorkgroupLaunch simple(const std::vector<uint8_t>& code, uint32_t items = 64) {
+        memory.put(kCode, code);
         cu.invalidate_code();
         WorkgroupLaunch launch;
         launch.dispatch = 1;

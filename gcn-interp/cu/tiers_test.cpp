@@ -241,15 +241,14 @@ TEST_P(Tiers, LanesInEveryOrderMoveWhatTheInterpreterMoves) {
         "\n s_waitcnt 0\n s_mov_b64 exec, -1\n v_lshlrev_b32 v5, 4, v0\n v_lshlrev_b32 v6, 3, v0\n ds_read_b64 v[12:13], v6\n"
         "s_waitcnt lgkmcnt(0)\n global_store_dwordx4 v5, v[10:13], s[6:7]\n"
         "v_lshlrev_b32 v5, 2, v0\n global_store_dword v5, v14, s[6:7] offset:1024";
+    const std::string addresses = "v_mov_b32 v3, s1\n v_add_co_u32 v2, vcc, s0, v4\n v_addc_co_u32 v3, vcc, 0, v3, vcc";
     // A lane mask outlives the move.
     const std::string before = "\n v_mov_b32 v14, 3\n v_cmp_gt_u32 vcc, 20, v0\n", after = "\n v_cndmask_b32 v14, v0, v1, vcc";
     for (const char* order : orders) {
         for (const char* on : lanes) {
             for (const char* move : moves) {
-                WorkgroupLaunch launch = simple(begin + order +
-                                                "\n v_mov_b32 v3, s1\n v_add_co_u32 v2, vcc, s0, v4\n"
-                                                "v_addc_co_u32 v3, vcc, 0, v3, vcc\n" +
-                                                on + before + move + after + end);
+                WorkgroupLaunch launch =
+                    simple(std::vector<std::string>{begin, order, addresses, on, before, move, after, end});
                 launch.rsrc1 |= 0xf0u << 12;
                 launch.lds_bytes = 1024;
                 const auto outcome = [&](ComputeUnit& on_unit) {
