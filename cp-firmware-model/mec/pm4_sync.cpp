@@ -85,7 +85,7 @@ bool Pm4Processor::writes_back(EndOfPipe& action) {
 }
 
 /// The ring's position is reported first: the packet is consumed before the end of pipe signals it, and software that the
-/// interrupt woke places packets in the room it left. @source kfdtest BaseQueue::PlacePacket()
+/// interrupt woke places packets in the room it left [inferred, from what kfdtest's QueueLatency takes for granted].
 void Pm4Processor::end_of_pipe(Hqd& hqd, const EndOfPipe& action) {
     report_rptr(hqd);
     if (action.write_back) bus_.write_back_l2();

@@ -37,6 +37,46 @@ protected:
 INSTANTIATE_TEST_SUITE_P(OnThisHost, Tiers, ::testing::ValuesIn(generated_backends()), backend_name);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Tiers);
 
+class Gfx90aTiers : public MachineOf<Chip::gfx90a>, public ::testing::WithParamInterface<Backend> {
+protected:
+    void SetUp() override { unit.set_translator(&translator); }
+    Translator translator{Chip::gfx90a, {size_t{1} << 20, 0, false, false, GetParam()}};
+};
+INSTANTIATE_TEST_SUITE_P(OnThisHost, Gfx90aTiers, ::testing::ValuesIn(generated_backends()), backend_name);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Gfx90aTiers);
+
+TEST_P(Gfx90aTiers, AD16LoadClearsTheOtherHalf) {
+    WorkgroupLaunch launch = launch_of(R"(
+        v_lshlrev_b32 v1, 2, v0
+        v_mov_b32 v2, -1
+        v_mov_b32 v3, -1
+        v_mov_b32 v4, -1
+        v_mov_b32 v5, 0x1234
+        v_accvgpr_write_b32 a2, v2
+        ds_write_b32 v1, v5
+        global_load_short_d16 v2, v1, s[0:1]
+        global_load_short_d16_hi v3, v1, s[0:1]
+        global_load_short_d16 a2, v1, s[0:1]
+        s_waitcnt vmcnt(0) lgkmcnt(0)
+        ds_read_u16_d16 v4, v1
+        v_accvgpr_read_b32 v6, a2
+        s_waitcnt lgkmcnt(0)
+        global_store_dword v1, v6, s[0:1] offset:1024
+    )");
+    launch.rsrc1 |= 0xf0u << 12;
+    launch.lds_bytes = 1024;
+    for (unsigned n = 0; n < kLanes; ++n) memory.at<uint32_t>(kData + 4 * n) = 0x77000000 | n;
+    run_on_it(launch);
+    run_on_it(launch);  // the TLB holds the memory now
+    EXPECT_GT(uint64_t{translator.counters().executed}, 20u);
+    for (const unsigned lane : {0u, 9u, 63u}) {
+        EXPECT_EQ(v(2, lane), lane);
+        EXPECT_EQ(v(3, lane), lane << 16);
+        EXPECT_EQ(v(4, lane), 0x1234u);
+        EXPECT_EQ(word(256 + lane), lane) << "loaded into a2";
+    }
+}
+
 TEST_P(Tiers, AProgramRunsAsGeneratedCode) {
     run(program());
     expect_result();

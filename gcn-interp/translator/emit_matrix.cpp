@@ -57,6 +57,7 @@ bool Emitter::matrix(const Inst& inst) {
     };
     for (unsigned strip = 0; strip < kStrips; ++strip) load_strip(kFactors + strip * dwords, b, strip);
     constexpr int kScratchBytes = static_cast<int>(kLanes * sizeof(double));
+    // Elements of A that all lanes take are read from memory; those of f64 lie in two rows, and are put together on the stack.
     if (wide) {
         mov(rcx, rsp);
         sub(rsp, kScratchBytes);

@@ -4,8 +4,6 @@
 // emit_vector.cpp and avx2_vector.cpp only.
 #pragma once
 
-#include <array>
-
 #include "gcn-interp/translator/emitter.h"
 
 namespace lyra::gcn::packed {

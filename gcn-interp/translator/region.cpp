@@ -44,8 +44,11 @@ bool writes_exec(const Inst& inst) {
     }
 }
 
-/// Loads and stores become some 2 KB in all their ways, most calculations a few hundred bytes.
-size_t cost(const Inst& inst) { return inst.format == Format::FLAT || inst.format == Format::DS ? 4 : 1; }
+/// In all their ways matrix instructions become some 7 KB, loads and stores 2 KB, most calculations a few hundred bytes.
+size_t cost(const Inst& inst) {
+    if (info(inst.op).has(flag::Matrix)) return 10;
+    return inst.format == Format::FLAT || inst.format == Format::DS ? 4 : 1;
+}
 
 class Finder {
 public:
@@ -79,9 +82,10 @@ private:
     BasicBlock block(uint32_t offset) const {
         BasicBlock out;
         out.offset = offset;
+        size_t spent = 0;
         while (true) {
             out.next = static_cast<int32_t>(offset);
-            out.end = out.steps.size() < kMaxBlockSteps ? BlockEnd::Leave : BlockEnd::Next;
+            out.end = out.steps.size() < kMaxBlockSteps && spent < kMaxRegionCost ? BlockEnd::Leave : BlockEnd::Next;
             if (out.end == BlockEnd::Next || offset >= code_.bytes.size()) return out;
             uint32_t words[3] = {};
             const size_t available = std::min(sizeof words, end_of(offset) - offset);
@@ -106,6 +110,7 @@ private:
             step.can_stop = asks || then == Then::Check;
             step.writes_exec = writes_exec(step.inst);
             out.steps.push_back(step);
+            spent += cost(step.inst);
             offset += step.inst.size_bytes;
             if (!asks && !step.writes_exec) continue;
             out.end = step.ends ? BlockEnd::Leave : BlockEnd::Next;

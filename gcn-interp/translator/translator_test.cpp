@@ -505,10 +505,13 @@ TEST_P(TranslatorTest, ALoopThatCrossesAPageIsOneRegion) {
 
 /// Two pages of what takes most code: the buffer holds it, with all that stands behind.
 TEST_P(TranslatorTest, TheLongestRegionIsGenerated) {
-    static constexpr uint32_t kMoves[][2] = {{0xdc5c8000, 0x047f0000},  // global_load_dwordx4 v[4:7], v[0:1], off
-                                             {0xdc7c8000, 0x007f0400},  // global_store_dwordx4 v[0:1], v[4:7], off
-                                             {0xdc548000, 0x04040002}};  // global_load_dwordx2 v[4:5], v2, s[4:5]
-    for (const auto& words : kMoves) {
+    static constexpr uint32_t kLong[][2] = {{0xdc5c8000, 0x047f0000},  // global_load_dwordx4 v[4:7], v[0:1], off
+                                            {0xdc7c8000, 0x007f0400},  // global_store_dwordx4 v[0:1], v[4:7], off
+                                            {0xdc548000, 0x04040002},  // global_load_dwordx2 v[4:5], v2, s[4:5]
+                                            {0xd3c00010, 0x04420500},  // v_mfma_f32_32x32x1f32 v[16:47], v0, v2, v[16:47]
+                                            {0xd3ee0010, 0x04420500}};  // v_mfma_f64_16x16x4f64 v[16:23], v[0:1], v[2:3]
+    for (const auto& words : kLong) {
+        if (decode(words, 2, chip).format == Format::Invalid) continue;
         std::vector<uint8_t> code(2 * kPageBytes);
         for (size_t at = 0; at < code.size(); at += sizeof words) std::memcpy(code.data() + at, words, sizeof words);
         const std::span<const uint8_t> both(code);

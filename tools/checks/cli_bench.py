@@ -56,6 +56,24 @@ class Bench(unittest.TestCase):
                     self.assertGreater(share, 0.5)
                     self.assertLessEqual(share, 1)
 
+    def test_waves_of_another_chip_run_generated_code_too(self):
+        done = bench("--json", "--chip", "gfx90a", "--filter", "^(saxpy|mandelbrot|mfma_f32)$")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        result = json.loads(done.stdout)
+        rows = {row["name"]: row for row in result["rows"]}
+        self.assertEqual(set(rows), {"saxpy", "mandelbrot", "mfma_f32"})
+        self.assertEqual(result["options"]["chip"], "gfx90a")
+        for name, row in rows.items():
+            with self.subTest(name):
+                self.assertTrue(row["ok"], row.get("error"))
+                if row["kind"] == "kernel" and result["machine"]["translator"]:
+                    self.assertGreater(row["translated_share"], 0.5)
+
+    def test_a_chip_that_nobody_knows_is_refused(self):
+        done = bench("--chip", "gfx1")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("unknown chip 'gfx1'", done.stderr)
+
     def test_bytes_per_second_are_those_of_kernels_that_stream(self):
         for name, row in self.kernels.items():
             with self.subTest(name):
