@@ -47,8 +47,7 @@ TEST_P(PartialGrid, AfterEachNumberOfGroups) {
     KernelJob job(*this, 0, GetParam(), 8);
     const Kernel big = kernel("barrier_sixteen_waves", job);  // one group fills a compute unit
     std::set<uint64_t> seen;
-    for (unsigned k = 1; k <= kGroups; ++k) {
-        SCOPED_TRACE(k);
+    const auto pre_empt_at = [&](unsigned k) {
         const uint64_t before = env.stats.get(Stat::workgroups);
         map({&job});
         job.submit({{&big, 1, kGroups}});
@@ -61,9 +60,16 @@ TEST_P(PartialGrid, AfterEachNumberOfGroups) {
         EXPECT_FALSE(image.waves.empty());
         finish({&job});
         EXPECT_EQ(env.stats.get(Stat::workgroups) - before, kGroups) << "groups that were launched anew";
-        ASSERT_FALSE(HasFailure());
-    }
-    EXPECT_GE(seen.size(), kGroups - 4u) << "the first four start together";
+    };
+    // The first four start together. How many start in a round after that depends on when its threads do: by experience one
+    // pass sees 6 to 8 numbers with three threads, so that passes follow until enough have been seen.
+    for (unsigned pass = 0; pass < 20 && seen.size() < kGroups - 4u; ++pass)
+        for (unsigned k = 1; k <= kGroups; ++k) {
+            SCOPED_TRACE(k);
+            pre_empt_at(k);
+            ASSERT_FALSE(HasFailure());
+        }
+    EXPECT_GE(seen.size(), kGroups - 4u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Aql, PartialGrid, ::testing::Bool());
