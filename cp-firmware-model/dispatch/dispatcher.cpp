@@ -182,7 +182,7 @@ void Dispatcher::kill_grid(Grid& grid) {
     LaunchQueue& q = queue_of(grid);
     std::erase(q.pending, id);
     std::erase_if(q.saved, [id](const LaunchQueue::Saved& saved) { return saved.group.dispatch == id; });
-    grid.walk.stop();
+    grid.stop();
     for (unsigned i = 0; i < cus_.size(); ++i) {
         current_cu_ = i;
         cus_[i]->kill_dispatch(id);

@@ -74,12 +74,12 @@ public:
     /// The queue's grids are kept elsewhere (its descriptor): forget them, nothing ends.
     void forget_queue(uint32_t queue_id);
 
-    /// Where a grid goes on with launching. @return false: all groups have been launched
-    bool next_group(uint64_t dispatch, std::array<uint32_t, 3>& group) const;
+    /// @return false: all groups have been launched
+    bool next_group(uint64_t dispatch, LaunchPosition& position) const;
     const DispatchRequest* request(uint64_t dispatch) const;
-    /// A grid that was forgotten goes on. @param next_group nullptr: all its groups have been launched
+    /// A grid that was forgotten goes on. @param position nullptr: all its groups have been launched
     /// @return dispatch id. It does not end before end_resume().
-    uint64_t resume(const DispatchRequest& request, const std::array<uint32_t, 3>* next_group);
+    uint64_t resume(const DispatchRequest& request, const LaunchPosition* position);
     /// A saved group of a resumed grid: waits for its place, before anything else of the queue is launched.
     /// @return SavedImage: no compute unit could ever hold it, or there is no such grid
     Fault restore(uint32_t queue_id, const cwsr::SavedGroup& group, uint64_t area_base, uint64_t dispatch);
@@ -166,7 +166,7 @@ private:
         launch.cu_in_engine = cu % shape_.cus_per_engine;
     }
     void launch_on(LaunchQueue& q, Grid& grid, unsigned cu);
-    void walk_on(LaunchQueue& q, Grid& grid, unsigned groups);
+    void walk_on(LaunchQueue& q, Grid& grid, unsigned groups, const GridDeal* dealt = nullptr);
     bool restore_next(LaunchQueue& q);
     void restore_on(LaunchQueue& q, Grid& grid, gcn::WorkgroupRestore& group, unsigned cu);
     static void count_launch(LaunchQueue& q, Grid& grid, unsigned groups, unsigned waves);

@@ -8,6 +8,7 @@
 
 #include "cp-firmware-model/dispatch/grid_walk.h"
 #include "cp-firmware-model/dispatch/scratch_slots.h"
+#include "cp-firmware-model/queue/flight.h"
 #include "cp-firmware-model/testing/fake_compute_unit.h"
 #include "cp-firmware-model/testing/flat_bus.h"
 
@@ -66,6 +67,55 @@ TEST(GridWalk, SkipsAsStepsGo) {
         EXPECT_EQ(skips.group(), steps.group()) << n;
     }
     EXPECT_EQ(GridWalk({~0u, ~0u, ~0u}, {1, 1, 1}, {0, 0, 0}).left(~uint64_t{0}), ~uint64_t{0});
+}
+
+TEST(GridDeal, EachGroupIsOfOnePart) {
+    for (const unsigned parts : {1u, 2u, 3u, 16u})
+        for (const uint32_t stride : {1u, 3u, 8u})
+            for (const uint64_t groups : {1u, 7u, 24u, 50u, 129u}) {
+                SCOPED_TRACE(::testing::Message() << parts << " parts, " << stride << ", " << groups);
+                GridDeal deal{.parts = parts, .stride = stride, .groups = groups};
+                std::vector<unsigned> part_of(groups, parts);
+                for (unsigned part = 0; part < parts; ++part)
+                    for (uint64_t nth = 0, before = 0; nth < deal.size(part); ++nth) {
+                        const uint64_t number = deal.number(part, nth);
+                        ASSERT_LT(number, groups);
+                        EXPECT_EQ(part_of[number], parts);
+                        EXPECT_TRUE(nth == 0 || number > before);
+                        EXPECT_EQ(deal.below(part, number), nth);
+                        EXPECT_EQ(deal.below(part, number + 1), nth + 1);
+                        EXPECT_EQ(part_of[number] = part, number / stride % parts);
+                        EXPECT_LE(number + deal.run(part, nth), groups);
+                        EXPECT_EQ(deal.number(part, nth + deal.run(part, nth) - 1), number + deal.run(part, nth) - 1);
+                        before = number;
+                    }
+                EXPECT_EQ(std::count(part_of.begin(), part_of.end(), parts), 0);
+                for (uint64_t number = 0; number < groups; ++number) {
+                    ASSERT_EQ(deal.lowest(), part_of[number]);
+                    EXPECT_EQ(deal.number(deal.lowest(), deal.launched[deal.lowest()]), number);
+                    EXPECT_TRUE(deal.in_order_until(number));
+                    EXPECT_FALSE(deal.in_order_until(number + 1));
+                    ++deal.launched[deal.lowest()];
+                }
+                EXPECT_EQ(deal.lowest(), parts);
+            }
+}
+
+TEST(GridDeal, IsInAnMqdWhatItWas) {
+    for (const uint64_t base : {uint64_t{0}, uint64_t{5}, uint64_t{0x123456789}}) {
+        LaunchPosition position{{7, 8, 9}, {.parts = 16, .stride = 2048, .groups = base * 16 + 100'000}};
+        for (unsigned n = 0; n < 16; ++n) position.deal.launched[n] = base + n * 4000;
+        std::array<uint32_t, kFlightWords> words{};
+        flight::put_position(position, words);
+        const LaunchPosition again = flight::get_position(words);
+        EXPECT_EQ(again.group, position.group);
+        EXPECT_EQ(again.deal.parts, 16u);
+        EXPECT_EQ(again.deal.stride, 2048u);
+        EXPECT_EQ(again.deal.launched, position.deal.launched);
+    }
+    std::array<uint32_t, kFlightWords> words{};
+    flight::put_position({{1, 2, 3}, {}}, words);
+    EXPECT_FALSE(flight::get_position(words).deal.dealt());
 }
 
 TEST(ScratchSlots, GivesTheLowestFreeSlotBelowTheLimit) {
@@ -135,6 +185,36 @@ TEST_F(DispatcherTest, LaunchesEveryGroupOnceAndCompletes) {
     EXPECT_EQ(fakes.launches[15].launch.group_valid[0], 1000u - 15 * 64);
     EXPECT_EQ(dispatcher.waves_live_total(), 0u);
     EXPECT_EQ(env.stats.get(Stat::workgroups), 16u);
+}
+
+/// On a device with one thread, or with others than had dealt it, what is left behind comes first.
+TEST_F(DispatcherTest, AGridThatWasDealtGoesOnWithItsLowestGroups) {
+    const DispatchRequest r = request(64 * 20, 64);
+    LaunchPosition position{{2, 0, 0}, {.parts = 3, .stride = 4, .launched = {2, 4, 1}}};
+    dispatcher.end_resume((dispatcher.resume(r, &position), r.queue_id));
+    run_to_end();
+    std::vector<unsigned> launched;
+    for (const auto& each : fakes.launches) launched.push_back(each.launch.group_id[0]);
+    EXPECT_EQ(launched, (std::vector<unsigned>{2, 3, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}));
+}
+
+TEST_F(DispatcherTest, ADealThatCannotBeIsNotFollowed) {
+    const DispatchRequest r = request(64 * 20, 64);
+    std::vector<LaunchPosition> positions(6, {{18, 0, 0}, {.parts = 3, .stride = 4, .launched = {2, 4, 1}}});
+    positions[0].deal.parts = 1;
+    positions[1].deal.parts = 17;
+    positions[2].deal.stride = 0;
+    positions[3].deal.launched = {9, 0, 0};
+    positions[4].deal.launched = {8, 8, 4};  // all
+    positions[5].deal.launched = {~uint64_t{0}, 0, 0};
+    for (LaunchPosition& position : positions) {
+        fakes.launches.clear();
+        dispatcher.resume(r, &position);
+        dispatcher.end_resume(r.queue_id);
+        run_to_end();
+        ASSERT_EQ(fakes.launches.size(), 2u);
+        EXPECT_EQ(fakes.launches[0].launch.group_id[0], 18u);
+    }
 }
 
 TEST_F(DispatcherTest, TheLastGroupHasFewerWaves) {

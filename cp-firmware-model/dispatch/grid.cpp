@@ -26,6 +26,14 @@ void visit_walk(StateVisitor& v, GridWalk& walk, const DispatchRequest& request)
 
 }  // namespace
 
+void Grid::walk_to(const GridDeal& dealt) {
+    deal = dealt;
+    const unsigned part = deal.lowest();
+    const uint64_t number = part == deal.parts ? deal.groups : deal.number(part, deal.launched[part]);
+    walk.go_to_index(number);
+    if (deal.in_order_until(number)) deal = {};
+}
+
 Grid& GridTable::add() {
     Grid& grid = *grids_.emplace_back(std::make_unique<Grid>());
     grid.id = next_id_++;
@@ -68,6 +76,7 @@ void Grid::visit(StateVisitor& v, const GpuShape& shape) {
     v.begin("walk");
     visit_walk(v, walk, request);
     v.end();
+    v("deal", deal);
     v("launch", launch);
     launch.chip = shape.chip;
     v("groups_running", groups_running);
@@ -79,6 +88,9 @@ void Grid::visit(StateVisitor& v, const GpuShape& shape) {
     no_room.assign(shape.cus(), 0);
     scratch = scratch_share(request, shape);
     waves_per_group = gcn::wave_count(launch);
+    v.require(!deal.dealt() || (!walk.done() && deal.groups == walk.total() &&
+                                walk.index() == deal.number(deal.lowest(), deal.launched[deal.lowest()])),
+              "a grid is dealt as none can be");
     if (walk.done()) return;
     const auto& slots = launch.scratch_slot;
     v.require(scratch.used() || std::all_of(slots.begin(), slots.end(), [](int32_t slot) { return slot == -1; }),

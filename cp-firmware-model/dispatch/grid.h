@@ -10,6 +10,7 @@
 
 #include "common/snapshot.h"
 #include "cp-firmware-model/cp_bus.h"
+#include "cp-firmware-model/dispatch/grid_deal.h"
 #include "cp-firmware-model/dispatch/grid_walk.h"
 #include "cp-firmware-model/dispatch/request.h"
 #include "facts/register_fields.h"
@@ -34,10 +35,17 @@ inline ScratchShare scratch_share(const DispatchRequest& request, const GpuShape
     return {slots, wave_bytes};
 }
 
+/// Where a grid goes on with launching.
+struct LaunchPosition {
+    std::array<uint32_t, 3> group{};  ///< the lowest that has not been launched
+    GridDeal deal;  ///< those behind it that have been
+};
+
 struct Grid {
     uint64_t id = 0;
     DispatchRequest request;
-    GridWalk walk;
+    GridWalk walk;  ///< at the lowest group that has not been launched
+    GridDeal deal;  ///< while others behind that have been launched
     gcn::WorkgroupLaunch launch;  ///< filled except for what differs by group
     ScratchShare scratch;
     unsigned waves_per_group = 0;
@@ -49,6 +57,23 @@ struct Grid {
     std::vector<uint32_t> no_room;  ///< by CU: Placement::epoch() at which a group did not fit
 
     void visit(StateVisitor& v, const GpuShape& shape);
+    /// Groups that may be launched next, one behind the other: at most so many.
+    uint64_t next_groups(uint64_t most) const {
+        if (!deal.dealt()) return walk.left(most);
+        const unsigned part = deal.lowest();
+        return std::min(most, deal.run(part, deal.launched[part]));
+    }
+    /// That many have been launched.
+    void walk_on(uint64_t count) {
+        if (!deal.dealt()) return walk.skip(count);
+        deal.launched[deal.lowest()] += count;
+        walk_to(deal);
+    }
+    void walk_to(const GridDeal& dealt);
+    void stop() {
+        deal = {};
+        walk.stop();
+    }
     bool ended() const { return walk.done() && groups_running == 0 && groups_saved == 0 && !resuming; }
 };
 

@@ -47,6 +47,13 @@ public:
         return true;
     }
 
+    /// Go on at the group of that number (index()); behind the last one the walk is done.
+    void go_to_index(uint64_t index) {
+        id_ = start_;
+        done_ = false;
+        skip(index);
+    }
+
     void next() {
         for (unsigned d = 0; d < 3; ++d) {
             if (++id_[d] < count_[d]) return;

@@ -38,10 +38,10 @@ bool Dispatcher::launch_next(LaunchQueue& q) {
     return true;
 }
 
-/// The next groups of the queue's first grid have been launched.
-void Dispatcher::walk_on(LaunchQueue& q, Grid& grid, unsigned groups) {
-    if (grid.walk.at_start()) emit<event::dispatch_started>(env_.tracer, env_.now_ns(), grid.id, q.id);
-    grid.walk.skip(groups);
+/// The next groups of the queue's first grid have been launched. @param dealt  nullptr: so many; otherwise those
+void Dispatcher::walk_on(LaunchQueue& q, Grid& grid, unsigned groups, const GridDeal* dealt) {
+    if (grid.walk.at_start() && !grid.deal.dealt()) emit<event::dispatch_started>(env_.tracer, env_.now_ns(), grid.id, q.id);
+    dealt != nullptr ? grid.walk_to(*dealt) : grid.walk_on(groups);
     if (!grid.walk.done()) return;
     emit<event::dispatch_resident>(env_.tracer, env_.now_ns(), grid.id, q.id);
     q.pending.pop_front();

@@ -3,6 +3,7 @@
 #include "cp-firmware-model/dispatch/rounds.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "cwsr/area.h"
@@ -17,11 +18,15 @@ constexpr uint64_t kLeastPiece = 128,
 /// LDS come to the cache nearest to the thread meanwhile.
 constexpr uint64_t kShare = 4096, kTranslatedShare = 65536;
 constexpr uint64_t kLeastShare = 256;  ///< less is not worth a turn
+constexpr uint64_t kLeastOfShare = 16;  ///< a turn ends after such a part of its share when others have nothing to do
 constexpr uint64_t kWarmUp = 2048;     ///< instructions before helpers are called: short kernels do better without
 constexpr uint64_t kFirstTurn = 1024;  ///< instructions that each wave gets when it is launched
 constexpr unsigned kLockSpins = 256;
 /// Waves that a compute unit gets at a time: each time takes the lock.
 constexpr unsigned kRefillWaves = 32;
+/// Waves that a part of a grid has one behind the other, and that it may be ahead of another part. What a part has in caches
+/// begins and ends where the parts meet, and what is fetched in advance goes beyond.
+constexpr unsigned kStrideWaves = 2048, kLagWaves = 4096;
 
 }  // namespace
 
@@ -155,6 +160,8 @@ public:
     uint64_t group_cost = 1024;  ///< instructions that work-groups have taken when they were launched, on average
     GridWalk walk;  ///< begins with those that have been claimed
     uint64_t claimed = 0;  ///< groups of the shared grid that have not been counted here
+    unsigned part = 0;  ///< of the shared grid
+    uint64_t far = 0;  ///< groups of the part: with fewer it is not far ahead
     bool had_turn = false;  ///< in this round
     uint64_t rest = 0;  ///< of its share, for which the budget of the round was too small: what it gets in its next turn
 
@@ -378,7 +385,7 @@ uint64_t Dispatcher::Rounds::run_share(unsigned cu, uint64_t share) {
             used = std::max(used, kVisitCost);
             break;
         }
-        if (over_.load(std::memory_order_relaxed) && used >= share / 4) break;
+        if (over_.load(std::memory_order_relaxed) && used >= share / kLeastOfShare) break;
     }
     // Between rounds, where queues are taken away, waves are in every place that hardware would have filled.
     if (fills_) used += refill(cu, 0);
@@ -396,24 +403,50 @@ void Dispatcher::Rounds::share_grid() {
     const LaunchQueue* const q = d_.queues_.find(refill_);
     if (q == nullptr || d_.env_.tracer.on()) return;
     const Grid& grid = *d_.grids_.find(q->pending.front());
-    if (Placement::limits_groups(grid)) return;
-    shared_.groups = grid.walk.left(~uint64_t{0});
+    const uint64_t groups = grid.walk.total();
+    if (Placement::limits_groups(grid) || groups > GridDeal::kMostGroups) return;
+    const auto parts = std::min<uint64_t>({threads_, d_.cus_.size(), GridDeal::kMostParts});
+    const uint64_t stride = std::min<uint64_t>(kStrideWaves / grid.waves_per_group, (groups + parts - 1) / parts);
+    GridDeal deal{.parts = static_cast<unsigned>(parts),
+                  .stride = static_cast<uint32_t>(std::max<uint64_t>(stride, 1)),
+                  .groups = groups};
+    // It may have been dealt on a machine with other threads. Then what is left behind is launched first.
+    if (grid.deal.dealt() && (grid.deal.parts != deal.parts || grid.deal.stride != deal.stride)) return;
+    counted_claims_ = 0;
+    for (unsigned part = 0; part < deal.parts; ++part) {
+        deal.launched[part] = grid.deal.dealt() ? grid.deal.launched[part] : deal.below(part, grid.walk.index());
+        counted_claims_ += claims_[part].groups = deal.launched[part];
+        shared_.size[part] = deal.size(part);
+    }
+    for (unsigned cu = 0; cu < links_.size(); ++cu) {
+        links_[cu]->part = static_cast<unsigned>(cu * deal.parts / links_.size());
+        links_[cu]->far = 0;
+    }
+    shared_.deal = deal;
     shared_.walk = grid.walk;
+    shared_.lag = std::max(kLagWaves / grid.waves_per_group, 1u);
     shared_.id = grid.id;
-    claims_ = counted_claims_ = 0;
+}
+
+GridDeal Dispatcher::Rounds::claims() const {
+    GridDeal deal = shared_.deal;
+    for (unsigned part = 0; part < deal.parts; ++part)
+        deal.launched[part] = claims_[part].groups.load(std::memory_order_relaxed);
+    return deal;
 }
 
 /// Under the lock. What has been claimed is counted as running, though not yet where.
 void Dispatcher::Rounds::count_claims() {
     if (shared_.id == 0) return;
-    const uint64_t claimed = std::min(claims_.load(), shared_.groups);
+    const GridDeal deal = claims();
+    const uint64_t claimed = std::accumulate(deal.launched.begin(), deal.launched.end(), uint64_t{0});
     const auto groups = static_cast<unsigned>(claimed - std::exchange(counted_claims_, claimed));
     if (groups == 0) return;
     LaunchQueue& q = *d_.queues_.find(refill_);
     Grid& grid = *d_.grids_.find(shared_.id);
     count_launch(q, grid, groups, groups * grid.waves_per_group);
     d_.env_.stats.add(Stat::workgroups, groups);
-    d_.walk_on(q, grid, groups);
+    d_.walk_on(q, grid, groups, &deal);
     q.failed_passes = 0;
 }
 
@@ -436,11 +469,12 @@ uint64_t Dispatcher::Rounds::refill(unsigned cu, uint64_t budget) {
     const bool fills = budget == 0;
     uint64_t used = 0;
     while (link.room && (fills || used < budget)) {
+        if (!fills && used >= budget / kLeastOfShare && over_.load(std::memory_order_relaxed)) break;
         const uint64_t prepared = link.prepared;
         const uint64_t affordable = fills ? kRefillWaves : (budget - used) / link.group_cost + 1;
         const auto wanted = static_cast<unsigned>(std::min<uint64_t>(affordable, kRefillWaves / link.waves_per_group));
-        const unsigned most = prepared == 0 ? 0 : std::max(wanted, 1u);
-        const unsigned places = most == 0 ? 0 : unit.reserve(most);
+        // With one place more than are wanted.
+        const unsigned places = prepared == 0 ? 0 : unit.reserve(std::max(wanted, 1u) + 1);
         link.room = prepared == 0 || places != 0;
         if (!link.room) break;
         const unsigned groups = claim(cu, places);
@@ -463,20 +497,51 @@ uint64_t Dispatcher::Rounds::refill(unsigned cu, uint64_t budget) {
 
 /// The next groups of the queue that fills up, for this compute unit: the link's walk begins with them. They are counted as
 /// running. When they are of another kernel than the prepared one, that one is prepared in their place.
-/// @return groups, at most so many
-unsigned Dispatcher::Rounds::claim(unsigned cu, unsigned most) {
+///
+/// A group may wait for those below it, which on hardware are launched first. So the last place is for the lowest one that has
+/// not been launched: whatever waits in the others, that one comes.
+/// @return groups; when there is more than one place, one less at most
+unsigned Dispatcher::Rounds::claim(unsigned cu, unsigned places) {
     Link& link = *links_[cu];
+    const unsigned most = places > 1 ? places - 1 : places;
     if (shared_.id != 0 && link.prepared == shared_.id) {
-        const uint64_t first = claims_.fetch_add(most, std::memory_order_relaxed);
-        if (first < shared_.groups) {
-            const auto groups = static_cast<unsigned>(std::min<uint64_t>(shared_.groups - first, most));
-            link.walk = shared_.walk;
-            link.walk.skip(first);
-            link.claimed += groups;
-            return groups;
+        unsigned groups = places == 1 || far_ahead(cu) ? 0 : claim_of(cu, link.part, most);
+        while (groups == 0) {
+            const unsigned part = claims().lowest();
+            if (part == shared_.deal.parts) break;
+            groups = claim_of(cu, part, most);
         }
+        if (groups != 0) return groups;
     }
     return claim_next(cu, most);
+}
+
+/// @return groups of a part of the shared grid, at most so many; 0: it has none any more
+unsigned Dispatcher::Rounds::claim_of(unsigned cu, unsigned part, unsigned most) {
+    std::atomic<uint64_t>& claims = claims_[part].groups;
+    uint64_t nth = claims.load(std::memory_order_relaxed), groups = 0;
+    do {
+        if (nth >= shared_.size[part]) return 0;
+        const uint64_t stride = shared_.deal.stride;
+        groups = std::min({uint64_t{most}, shared_.size[part] - nth, stride - nth % stride});
+    } while (!claims.compare_exchange_weak(nth, nth + groups, std::memory_order_relaxed));
+    Link& link = *links_[cu];
+    link.walk = shared_.walk;
+    link.walk.go_to_index(shared_.deal.number(part, nth));
+    link.claimed += groups;
+    return static_cast<unsigned>(groups);
+}
+
+/// The compute unit's part is as far ahead of another one as it may be.
+bool Dispatcher::Rounds::far_ahead(unsigned cu) {
+    Link& link = *links_[cu];
+    const uint64_t own = claims_[link.part].groups.load(std::memory_order_relaxed);
+    if (own < link.far) return false;
+    const GridDeal deal = claims();
+    const unsigned lowest = deal.lowest();
+    if (lowest == deal.parts) return false;
+    link.far = deal.launched[lowest] + shared_.lag;
+    return own >= link.far;
 }
 
 /// The same with the lock, of any grid.
@@ -498,7 +563,7 @@ unsigned Dispatcher::Rounds::claim_next(unsigned cu, unsigned most) {
     }
     // Which waves a partial group has is known only when it is there: their scratch is left to placement.
     if (grid.scratch.used() && grid.walk.valid() != link.launch.group_size) return 0;
-    const auto groups = static_cast<unsigned>(grid.walk.left(Placement::limits_groups(grid) ? 1 : most));
+    const auto groups = static_cast<unsigned>(grid.next_groups(Placement::limits_groups(grid) ? 1 : most));
     link.walk = grid.walk;
     d_.placement_.take_scratch(*q, grid, cu, link.launch);
     count_launch(*q, grid, groups, groups * grid.waves_per_group);

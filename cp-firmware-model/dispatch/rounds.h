@@ -45,8 +45,11 @@ private:
     uint64_t take_turn(unsigned cu, uint64_t budget);
     uint64_t run_share(unsigned cu, uint64_t share);
     uint64_t refill(unsigned cu, uint64_t budget);
-    unsigned claim(unsigned cu, unsigned most);
+    unsigned claim(unsigned cu, unsigned places);
+    unsigned claim_of(unsigned cu, unsigned part, unsigned most);
     unsigned claim_next(unsigned cu, unsigned most);
+    GridDeal claims() const;
+    bool far_ahead(unsigned cu);
     void share_grid();
     void count_claims();
     void settle(unsigned cu);
@@ -76,14 +79,21 @@ private:
     std::vector<Part> parts_;
     unsigned first_part_ = 0;  ///< of the dispatcher's own thread
     uint64_t share_ = 0, budget_ = 0;  ///< of one compute unit, of all
-    /// The grid of which groups are claimed with one addition and no lock; id 0: of none. What has been claimed is counted in
-    /// the grid, and its walk goes on, before an end of any of it is told.
+    /// The grid of which groups are claimed without the lock; id 0: of none. Each thread's compute units have a part of it, so
+    /// that threads have no line in common. What has been claimed is counted in the grid, and its walk goes on, before an end
+    /// of any of it is told.
     struct {
-        uint64_t id = 0, groups = 0;
-        GridWalk walk;  ///< as the round began
+        uint64_t id = 0;
+        GridDeal deal;  ///< as the round began
+        GridWalk walk;
+        uint64_t lag = 0;  ///< groups that a part may be ahead of another
+        std::array<uint64_t, GridDeal::kMostParts> size{};
     } shared_;
     uint64_t counted_claims_ = 0;
-    alignas(64) std::atomic<uint64_t> claims_{0};  ///< groups; when it is more than there are, all have been claimed
+    struct alignas(64) Claims {
+        std::atomic<uint64_t> groups{0};
+    };
+    std::array<Claims, GridDeal::kMostParts> claims_;  ///< of each part
     alignas(64) std::atomic<uint64_t> used_{0};
     std::atomic<bool> over_{false};  ///< a thread has nothing to do any more
     std::vector<Gws::Waiter> released_;

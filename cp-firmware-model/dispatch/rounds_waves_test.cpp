@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "cp-firmware-model/mqd/mqd.h"
+#include "cp-firmware-model/queue/flight.h"
 #include "cp-firmware-model/testing/waves_bench.h"
 
 namespace lyra {
@@ -90,6 +92,22 @@ again:
   s_endpgm
 )";
 
+/// The wave of group s4 waits until word 0 is its number, and adds one.
+constexpr const char* kOneAfterTheOther = R"(
+  v_mov_b32 v1, 0
+  s_add_u32 s6, s4, 1
+  v_mov_b32 v2, s6
+  s_mov_b64 exec, 1
+again:
+  global_load_dword v3, v1, s[0:1] glc
+  s_waitcnt vmcnt(0)
+  v_readfirstlane_b32 s5, v3
+  s_cmp_eq_u32 s5, s4
+  s_cbranch_scc0 again
+  global_store_dword v1, v2, s[0:1]
+  s_endpgm
+)";
+
 constexpr const char* kForEver = R"(
 again:
   s_add_u32 s8, s8, 1
@@ -109,6 +127,21 @@ TEST_F(Rounds, EveryGroupRunsOnce) {
     EXPECT_EQ(once, kGroups);
     EXPECT_EQ(env.stats.get(Stat::workgroups), kGroups);
     EXPECT_EQ(cp.dispatcher().waves_live_total(), 0u);
+}
+
+/// Groups may wait for those below them, wherever these are dealt to: on hardware they were launched before. Here all run on
+/// the one compute unit that their mask allows. They are more than a part has one behind the other.
+TEST_F(Rounds, GroupsThatWaitForLowerOnesEnd) {
+    ASSERT_READY();
+    ASSERT_TRUE(program(0, kOneAfterTheOther));
+    TestRing ring = start();
+    constexpr unsigned kGroups = 7000;
+    rsrc2_more = 1 << 7;             // TGID_X_EN
+    emit(ring, sh(0x216, {1, 0}));  // COMPUTE_STATIC_THREAD_MGMT_SE0, SE1
+    submit_grid(ring, 0, kGroups, 0);
+    for (unsigned n = 0; n < 5'000 && !done(ring); ++n) cp.run(100'000);
+    EXPECT_EQ(word(kData), kGroups);
+    EXPECT_TRUE(done(ring));
 }
 
 TEST_F(Rounds, EveryInterruptArrivesOnce) {
@@ -275,12 +308,15 @@ TEST_F(Rounds, AQueueIsSavedWhileItsWavesRunOnSeveralThreads) {
     std::mt19937 random(1);
     constexpr unsigned kGroups = 20'000;
     submit_grid(ring, 0, kGroups, 0);
+    unsigned dealt = 0;
     for (unsigned n = 0; n < 3000 && !done(ring); ++n) {
         run_list({process(0x8001), map_queue(ring)});
         for (unsigned k = random() % 8; k != 0; --k) cp.run(1 + random() % 20'000);
         unmap();
         ASSERT_FALSE(HasFailure());
+        dealt += word(ring.mqd + 4 * (mqd::lyra_flight + unsigned{flight::kDeal})) != 0;
     }
+    EXPECT_GT(dealt, 5u) << "saved with groups launched behind some that had not been";
     ASSERT_TRUE(done(ring));
     EXPECT_EQ(word(kData), kGroups);
     EXPECT_GT(env.stats.get(Stat::waves_saved), 50u);

@@ -40,10 +40,10 @@ void Dispatcher::forget_queue(uint32_t queue_id) {
     q->stalled = false;
 }
 
-bool Dispatcher::next_group(uint64_t dispatch, std::array<uint32_t, 3>& group) const {
+bool Dispatcher::next_group(uint64_t dispatch, LaunchPosition& position) const {
     const Grid* grid = grids_.find(dispatch);
     if (grid == nullptr || grid->walk.done()) return false;
-    group = grid->walk.group();
+    position = {grid->walk.group(), grid->deal};
     return true;
 }
 
@@ -52,14 +52,19 @@ const DispatchRequest* Dispatcher::request(uint64_t dispatch) const {
     return grid == nullptr ? nullptr : &grid->request;
 }
 
-uint64_t Dispatcher::resume(const DispatchRequest& request, const std::array<uint32_t, 3>* next_group) {
+uint64_t Dispatcher::resume(const DispatchRequest& request, const LaunchPosition* position) {
     Grid& grid = grids_.add();
     grid.request = request;
     grid.resuming = true;
     grid.no_room.assign(cus_.size(), 0);
-    if (next_group != nullptr && check(request) == Fault::None) {
+    if (position != nullptr && check(request) == Fault::None) {
         grid.walk = GridWalk(request.grid, request.group_size, request.group_start);
-        if (!grid.walk.go_to(*next_group)) grid.walk.stop();
+        GridDeal deal = position->deal;
+        deal.groups = grid.walk.total();
+        if (deal.dealt() && deal.sound())
+            grid.walk_to(deal);
+        else if (!grid.walk.go_to(position->group))
+            grid.stop();
         grid.launch = make_launch(request);
         grid.launch.dispatch = grid.id;
         grid.scratch = scratch_share(request, shape_);

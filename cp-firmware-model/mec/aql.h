@@ -78,7 +78,7 @@ private:
     SignalOwner owner(const Hqd& hqd);
     void resume_ib(Hqd& hqd);
     bool resume_flight(Hqd& hqd);
-    bool resume_packet(Hqd& hqd, AqlInFlight& packet, const std::array<uint32_t, 3>* next_group);
+    bool resume_packet(Hqd& hqd, AqlInFlight& packet, const LaunchPosition* position);
 
     // aql_dispatch.cpp
     Step kernel_dispatch(Hqd& hqd);

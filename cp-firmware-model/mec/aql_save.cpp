@@ -20,10 +20,10 @@ void AqlProcessor::save_flight(Hqd& hqd) {
         words[flight::kList + i / 32] |= uint32_t{packet.done} << i % 32;
         if (packet.done) continue;
         if (st.once_in_flight && st.once_index == packet.index) words[flight::kOnce] = i + 1;
-        std::array<uint32_t, 3> next{};
+        LaunchPosition next;
         if (dispatcher_.next_group(packet.dispatch, next)) {
             words[flight::kPartial] = i + 1;
-            std::copy(next.begin(), next.end(), &words[flight::kNextGroup]);
+            flight::put_position(next, words);
         }
         // The start time stays where the runtime will look for it.
         if (packet.completion_signal == 0) continue;
@@ -46,9 +46,8 @@ bool AqlProcessor::resume_flight(Hqd& hqd) {
         AqlInFlight packet;
         packet.index = first + i;
         packet.done = bit(words[flight::kList + i / 32], i % 32);
-        std::array<uint32_t, 3> next{};
         const bool partial = words[flight::kPartial] == i + 1;
-        if (partial) std::copy_n(&words[flight::kNextGroup], next.size(), next.begin());
+        const LaunchPosition next = partial ? flight::get_position(words) : LaunchPosition{};
         if (!packet.done && !resume_packet(hqd, packet, partial ? &next : nullptr)) return false;
         if (!packet.done && words[flight::kOnce] == i + 1) {
             st.once_in_flight = true;
@@ -60,7 +59,7 @@ bool AqlProcessor::resume_flight(Hqd& hqd) {
     return true;
 }
 
-bool AqlProcessor::resume_packet(Hqd& hqd, AqlInFlight& packet, const std::array<uint32_t, 3>* next_group) {
+bool AqlProcessor::resume_packet(Hqd& hqd, AqlInFlight& packet, const LaunchPosition* position) {
     MemoryPort& port = bus_.gfxhub();
     AqlPacket p;
     if (port.read(hqd.vmid(), aql::packet_address(hqd, packet.index), p.bytes.data(), p.bytes.size()) != Fault::None)
@@ -75,7 +74,7 @@ bool AqlProcessor::resume_packet(Hqd& hqd, AqlInFlight& packet, const std::array
     DispatchRequest request;
     take_resources(request, hqd, packet.index);
     request.release_ns = release_ns(p);
-    if (next_group != nullptr) {
+    if (position != nullptr) {
         KernelDescriptor descriptor;
         AmdQueue queue;
         const uint64_t object = aql::kernel_dispatch::kernel_object(p);
@@ -84,7 +83,7 @@ bool AqlProcessor::resume_packet(Hqd& hqd, AqlInFlight& packet, const std::array
         request = make_request(hqd, p, packet.index, queue, descriptor);
         if (dispatcher_.check(request) != Fault::None) return false;
     }
-    packet.dispatch = dispatcher_.resume(request, next_group);
+    packet.dispatch = dispatcher_.resume(request, position);
     return true;
 }
 

@@ -55,10 +55,10 @@ void Pm4Processor::save_flight(Hqd& hqd) {
         const DispatchRequest* request = dispatcher_.request(hqd.pm4.dispatches[i]);
         if (request == nullptr) continue;
         words[flight::kList + i] = request->packet_index;
-        std::array<uint32_t, 3> next{};
+        LaunchPosition next;
         if (!dispatcher_.next_group(hqd.pm4.dispatches[i], next)) continue;
         words[flight::kPartial] = i + 1;
-        std::copy(next.begin(), next.end(), &words[flight::kNextGroup]);
+        flight::put_position(next, words);
         put_request(*request, &words[flight::kRequest]);
         words[flight::kRsrc3] = request->rsrc3;
     }
@@ -94,10 +94,10 @@ bool Pm4Processor::resume_flight(Hqd& hqd) {
         request.rsrc1 =
             hqd.compute[mqd::compute_pgm_rsrc1];  // PRIORITY of restored waves: the queue's last, as its registers have it
         request.packet_index = words[flight::kList + i];
-        std::array<uint32_t, 3> next{};
+        LaunchPosition next;
         const bool partial = words[flight::kPartial] == i + 1;
         if (partial) {
-            std::copy_n(&words[flight::kNextGroup], next.size(), next.begin());
+            next = flight::get_position(words);
             get_request(request, &words[flight::kRequest]);
             request.rsrc3 = words[flight::kRsrc3];
             if (dispatcher_.check(request) != Fault::None) return false;

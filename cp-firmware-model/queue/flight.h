@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "cp-firmware-model/dispatch/grid.h"
 #include "cp-firmware-model/queue/hqd.h"
 
 namespace lyra::flight {
@@ -20,13 +21,20 @@ enum Word : unsigned {
     kActions = 6,    ///< end-of-pipe actions that wait
     kOnce = 7,       ///< 1 + number of the packet that gives its scratch back when it is done; 0 = none
     kRsrc3 = 8,      ///< PM4: of the partial dispatch, beside its request
+    kDeal = 9,       ///< of the partial one: parts in bits 15:0, stride in bits 31:16; 0: its groups are launched in order
+    kDealBase = 10,  ///< and what each part has launched at least, 64 bits
     kRequest = 12,   ///< PM4: the partial dispatch, kRequestWords
     kList = 44,      ///< AQL: bit per packet, 1 = done. PM4: numbers of the dispatches as the TTMPs have them, oldest first
     kAction = 76,    ///< kActionWords each
+    kDealMore = 188,  ///< 16 bits for each part, what it has launched beyond
 };
 inline constexpr unsigned kRequestWords = 32, kListWords = 32, kActionWords = 7, kMaxActions = 16;
 inline constexpr unsigned kMaxPackets = kListWords * 32, kMaxDispatches = kListWords;
 static_assert(kRequest + kRequestWords <= kList && kList + kListWords <= kAction);
-static_assert(kAction + kMaxActions * kActionWords == kFlightWords);
+static_assert(kAction + kMaxActions * kActionWords <= kDealMore && kDealMore + GridDeal::kMostParts / 2 == kFlightWords);
+
+/// Where a grid goes on, of the partial one.
+void put_position(const LaunchPosition& position, std::array<uint32_t, kFlightWords>& words);
+LaunchPosition get_position(const std::array<uint32_t, kFlightWords>& words);
 
 }  // namespace lyra::flight
