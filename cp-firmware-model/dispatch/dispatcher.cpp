@@ -251,7 +251,8 @@ RunState Dispatcher::state_after(uint64_t used) const {
 RunState Dispatcher::run(uint64_t budget) {
     uint64_t used = launch_groups() * kLaunchCost;
     note_activity();
-    while (used < budget) {
+    // What is left in the end is not worth a round.
+    for (const uint64_t enough = budget - budget / 16; used < enough;) {
         const uint64_t ran = rounds_->run(budget - used);
         const uint64_t launched = room_changed_ ? launch_groups() : 0;
         if (ran + launched == 0) break;

@@ -18,9 +18,11 @@ constexpr uint64_t kLeastPiece = 128,
 /// LDS come to the cache nearest to the thread meanwhile.
 constexpr uint64_t kShare = 4096, kTranslatedShare = 65536;
 constexpr uint64_t kLeastShare = 256;  ///< less is not worth a turn
-constexpr uint64_t kLeastOfShare = 16;  ///< a turn ends after such a part of its share when others have nothing to do
+/// Parts of its share after which a turn ends when others have nothing to do: because all had their shares, or because waves
+/// or groups are running out.
+constexpr uint64_t kLeastOfFull = 4, kLeastOfShort = 16;
 constexpr uint64_t kWarmUp = 2048;     ///< instructions before helpers are called: short kernels do better without
-constexpr uint64_t kFirstTurn = 1024;  ///< instructions that each wave gets when it is launched
+constexpr uint64_t kFirstTurn = 4096;  ///< instructions that each wave gets when it is launched
 constexpr unsigned kLockSpins = 256;
 /// Waves that a compute unit gets at a time: each time takes the lock.
 constexpr unsigned kRefillWaves = 32;
@@ -164,6 +166,7 @@ public:
     uint64_t far = 0;  ///< groups of the part: with fewer it is not far ahead
     bool had_turn = false;  ///< in this round
     uint64_t rest = 0;  ///< of its share, for which the budget of the round was too small: what it gets in its next turn
+    uint64_t carry = 0;  ///< of its share, before which the round was over: what it gets more in its next turn
 
 private:
     Rounds& rounds_;
@@ -288,7 +291,7 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
     share_ = threads_ == 1 ? std::min(most, budget_) : std::clamp(budget_ / todo_.size(), std::min(kLeastShare, budget_), most);
     deal(parallel && budget_ >= todo_.size() * kLeastShare);
     used_ = 0;
-    over_ = false;
+    over_ = short_ = false;
     for (auto& link : links_) link->begin_round(parallel);
     if (parallel) {
         parallel_ = true;
@@ -314,6 +317,7 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
 void Dispatcher::Rounds::deal(bool to_threads) {
     for (Part& part : parts_) {
         part.todo.clear();
+        part.took.clear();
         part.next = 0;
     }
     const size_t cus = d_.cus_.size();
@@ -331,19 +335,24 @@ void Dispatcher::Rounds::take_pieces(unsigned thread) {
             if (used >= budget_) break;
             const size_t at = part.next.fetch_add(1);
             if (at >= part.todo.size()) break;
+            parts_[thread].took.push_back(part.todo[at]);
             used_ += take_turn(part.todo[at], budget_ - used);
         }
     }
     over_ = true;
+    // Between rounds, where queues are taken away, waves are in every place that hardware would have filled.
+    if (!fills_) return;
+    for (const unsigned cu : parts_[thread].took) fill(cu);
 }
 
 /// @param budget  instructions; when they are less than its share, the rest of it comes first in the next round
 uint64_t Dispatcher::Rounds::take_turn(unsigned cu, uint64_t budget) {
     Link& link = *links_[cu];
     const uint64_t owed = link.rest != 0 ? std::min(link.rest, share_) : share_;
-    const uint64_t share = std::min(owed, budget);
+    const uint64_t carry = std::min(std::exchange(link.carry, 0u), (kLeastOfFull - 1) * share_);
+    const uint64_t share = std::min(owed + carry, budget);
     link.had_turn = true;
-    link.rest = owed - share;
+    link.rest = owed - std::min(owed, share);
     return run_share(cu, share);
 }
 
@@ -366,12 +375,28 @@ void Dispatcher::Rounds::fill_rest() {
     for (const Part& part : parts_) {
         for (size_t at = part.taken(); at < part.todo.size(); ++at) {
             const unsigned cu = part.todo[at];
-            refill(cu, 0);
-            d_.cus_[cu]->tell_counts();
             d_.current_cu_ = cu;
-            settle(cu);
+            fill(cu);
         }
     }
+}
+
+void Dispatcher::Rounds::fill(unsigned cu) {
+    used_ += refill(cu, 0);
+    tell(cu);
+}
+
+/// What has happened on the compute unit, which the thread is done with.
+void Dispatcher::Rounds::tell(unsigned cu) {
+    d_.cus_[cu]->tell_counts();
+    if (!links_[cu]->has_news()) return;
+    const auto held = hold(cu);
+    settle(cu);
+}
+
+bool Dispatcher::Rounds::others_wait(uint64_t used, uint64_t share) const {
+    if (!over_.load(std::memory_order_relaxed)) return false;
+    return used >= share / (short_.load(std::memory_order_relaxed) ? kLeastOfShort : kLeastOfFull);
 }
 
 uint64_t Dispatcher::Rounds::run_share(unsigned cu, uint64_t share) {
@@ -383,17 +408,15 @@ uint64_t Dispatcher::Rounds::run_share(unsigned cu, uint64_t share) {
         used += ran + refilled;
         if (ran + refilled == 0) {
             used = std::max(used, kVisitCost);
+            if (!short_.load(std::memory_order_relaxed)) short_ = true;
             break;
         }
-        if (over_.load(std::memory_order_relaxed) && used >= share / kLeastOfShare) break;
+        if (others_wait(used, share)) {
+            if (used < share) links_[cu]->carry = share - used;
+            break;
+        }
     }
-    // Between rounds, where queues are taken away, waves are in every place that hardware would have filled.
-    if (fills_) used += refill(cu, 0);
-    d_.cus_[cu]->tell_counts();
-    if (links_[cu]->has_news()) {
-        const auto held = hold(cu);
-        settle(cu);
-    }
+    if (!fills_) tell(cu);
     return used;
 }
 
@@ -469,7 +492,7 @@ uint64_t Dispatcher::Rounds::refill(unsigned cu, uint64_t budget) {
     const bool fills = budget == 0;
     uint64_t used = 0;
     while (link.room && (fills || used < budget)) {
-        if (!fills && used >= budget / kLeastOfShare && over_.load(std::memory_order_relaxed)) break;
+        if (!fills && others_wait(used, budget)) break;
         const uint64_t prepared = link.prepared;
         const uint64_t affordable = fills ? kRefillWaves : (budget - used) / link.group_cost + 1;
         const auto wanted = static_cast<unsigned>(std::min<uint64_t>(affordable, kRefillWaves / link.waves_per_group));

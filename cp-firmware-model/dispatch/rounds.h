@@ -44,6 +44,9 @@ private:
     unsigned first_of_next();
     uint64_t take_turn(unsigned cu, uint64_t budget);
     uint64_t run_share(unsigned cu, uint64_t share);
+    void fill(unsigned cu);
+    void tell(unsigned cu);
+    bool others_wait(uint64_t used, uint64_t share) const;
     uint64_t refill(unsigned cu, uint64_t budget);
     unsigned claim(unsigned cu, unsigned places);
     unsigned claim_of(unsigned cu, unsigned part, unsigned most);
@@ -73,6 +76,7 @@ private:
     /// registers, LDS and translations stay in the caches next to it.
     struct alignas(64) Part {
         std::vector<unsigned> todo;
+        std::vector<unsigned> took;  ///< by the thread with its number, of any part
         std::atomic<size_t> next{0};  ///< in todo
         size_t taken() const { return std::min(next.load(), todo.size()); }
     };
@@ -96,6 +100,7 @@ private:
     std::array<Claims, GridDeal::kMostParts> claims_;  ///< of each part
     alignas(64) std::atomic<uint64_t> used_{0};
     std::atomic<bool> over_{false};  ///< a thread has nothing to do any more
+    std::atomic<bool> short_{false};  ///< a compute unit had less to do than its share
     std::vector<Gws::Waiter> released_;
     WorkerPool pool_;  ///< last: its threads end first
 };
