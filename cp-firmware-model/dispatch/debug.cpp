@@ -13,6 +13,7 @@ namespace rsrc2 = field::COMPUTE_PGM_RSRC2;
 }  // namespace
 
 void Dispatcher::set_debug(const DebugControls& controls) {
+    fill_places();
     debug_ = controls;
     for (auto& cu : cus_) cu->set_watch(debug_.watch.any() ? &debug_.watch : nullptr);
     room_changed_ = true;
@@ -42,6 +43,7 @@ void DebugControls::apply(const DispatchRequest& request, gcn::WorkgroupLaunch& 
 }
 
 void Dispatcher::command_waves(gcn::WaveCommand command, uint32_t data, const WaveSelection& selection) {
+    fill_places();
     const auto is = [](int wanted, unsigned value) { return wanted < 0 || static_cast<unsigned>(wanted) == value; };
     const auto match = [&](const gcn::Wave& wave) {
         if (!is(selection.simd, wave.slot % gcn::kSimdsPerCu) || !is(selection.wave, wave.slot / gcn::kSimdsPerCu))

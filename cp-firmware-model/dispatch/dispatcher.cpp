@@ -90,6 +90,7 @@ gcn::WorkgroupLaunch Dispatcher::make_launch(const DispatchRequest& request) con
 }
 
 uint64_t Dispatcher::start(const DispatchRequest& request) {
+    fill_places();
     Grid& grid = grids_.add();
     const uint64_t id = grid.id;
     grid.request = request;
@@ -131,16 +132,19 @@ void Dispatcher::finish_if_done(Grid& grid) {
 void Dispatcher::set_priority(uint32_t queue_id, const QueuePriority& priority) { queues_.at(queue_id).priority = priority; }
 
 void Dispatcher::stall_queue(uint32_t queue_id, bool stalled) {
+    fill_places();
     queues_.at(queue_id).stalled = stalled;
     room_changed_ = true;
 }
 
 unsigned Dispatcher::waves_live(uint32_t queue_id) const {
+    fill_places();
     const LaunchQueue* const q = queues_.find(queue_id);
     return q == nullptr ? 0 : q->waves_live;
 }
 
 unsigned Dispatcher::waves_live(uint32_t queue_id, unsigned xcc) const {
+    fill_places();
     const LaunchQueue* const q = queues_.find(queue_id);
     if (q == nullptr || xcc >= shape_.xccs) return 0;
     const auto first = q->waves_on_engine.begin() + xcc * shape_.shader_engines;
@@ -148,18 +152,21 @@ unsigned Dispatcher::waves_live(uint32_t queue_id, unsigned xcc) const {
 }
 
 unsigned Dispatcher::waves_live_total() const {
+    fill_places();
     unsigned n = 0;
     for (const auto& q : queues_) n += q->waves_live;
     return n;
 }
 
 unsigned Dispatcher::waves_on_engine(unsigned engine) const {
+    fill_places();
     unsigned n = 0;
     for (const auto& q : queues_) n += engine < q->waves_on_engine.size() ? q->waves_on_engine[engine] : 0;
     return n;
 }
 
 bool Dispatcher::only_halted_waves(uint32_t queue_id) const {
+    fill_places();
     bool halted = false;
     for (const auto& cu : cus_) {
         for (unsigned slot = 0; slot < gcn::kWaveSlots; ++slot) {
@@ -217,6 +224,7 @@ void Dispatcher::kill_vmid(uint32_t vmid) {
 }
 
 void Dispatcher::reset() {
+    rounds_->forget_places();
     for (unsigned i = 0; i < cus_.size(); ++i) {
         current_cu_ = i;
         cus_[i]->reset();
@@ -232,9 +240,16 @@ void Dispatcher::reset() {
     note_activity();
 }
 
+void Dispatcher::fill_places() const { rounds_->fill_places(); }
+
+const gcn::CuPort& Dispatcher::cu(unsigned index) const {
+    fill_places();
+    return *cus_[index];
+}
+
 void Dispatcher::note_activity() {
-    const auto used =
-        static_cast<uint32_t>(std::count_if(cus_.begin(), cus_.end(), [](const auto& cu) { return cu->waves_live() != 0; }));
+    uint32_t used = 0;
+    for (unsigned cu = 0; cu < cus_.size(); ++cu) used += rounds_->in_use(cu) ? 1 : 0;
     if (used != meter_.units()) meter_.update(env_.now_ns(), used);
 }
 

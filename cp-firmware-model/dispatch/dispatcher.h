@@ -118,7 +118,7 @@ public:
     /// SPI_CSQ_WF_ACTIVE_COUNT-like view for KFD's cu_occupancy.
     unsigned waves_live_total() const;
     unsigned waves_on_engine(unsigned engine) const;  ///< 0 of an engine that the chip does not have
-    const gcn::CuPort& cu(unsigned index) const { return *cus_[index]; }
+    const gcn::CuPort& cu(unsigned index) const;
     const GpuShape& shape() const { return shape_; }
 
     /// Of compute units, which are in use while they have waves.
@@ -153,6 +153,8 @@ private:
     template <class Match>
     void kill_if(Match match);
     RunState state_after(uint64_t used) const;
+    /// Somebody looks at compute units or at what they hold, or something else wants room.
+    void fill_places() const;
     // launch.cpp
     unsigned launch_groups();
     bool may_launch(uint64_t ready_ns);

@@ -413,10 +413,50 @@ TEST_F(DispatcherTest, ObeysResourceLimits) {
     EXPECT_EQ(fakes.launches.size(), 24u + 2 * 4);
 }
 
+/// Places are not filled before they matter, but then the first queue has had them.
+TEST_F(DispatcherTest, AnotherQueueFindsNoPlaceThatTheFirstOneWouldHaveTaken) {
+    fakes.plan = [](const auto&) { return WavePlan{.instructions = 1'000'000}; };
+    dispatcher.start(request(64 * 1000, 64, 0));
+    dispatcher.run(1);
+    EXPECT_LT(fakes.launches.size(), 320u) << "nobody has looked";
+    dispatcher.start(request(64 * 1000, 64, 1));
+    dispatcher.run(1);
+    EXPECT_EQ(dispatcher.waves_live(0), 320u);
+    EXPECT_EQ(dispatcher.waves_live(1), 0u);
+}
+
+TEST_F(DispatcherTest, WhoLooksSeesEveryPlaceTaken) {
+    fakes.plan = [](const auto&) { return WavePlan{.instructions = 1'000'000}; };
+    dispatcher.start(request(64 * 1000, 64));
+    const auto look = [&](unsigned way) -> unsigned {
+        switch (way) {
+            case 0: return dispatcher.waves_live_total();
+            case 1: return 8 * dispatcher.waves_on_engine(1) / 2;
+            case 2: return dispatcher.waves_live(0, 0);
+            case 3: return 8 * dispatcher.cu(5).waves_live();
+            case 4: return dispatcher.only_halted_waves(0) ? 0 : static_cast<unsigned>(fakes.launches.size());
+            case 5: return dispatcher.starving(0) ? 0 : static_cast<unsigned>(fakes.launches.size());
+            case 6: dispatcher.command_waves(gcn::WaveCommand::SetHalt, 0, {}); break;
+            case 7: dispatcher.set_debug({}); break;
+            default: dispatcher.ask_to_save(0);
+        }
+        return static_cast<unsigned>(fakes.launches.size());
+    };
+    for (unsigned way = 0; way < 9; ++way) {
+        dispatcher.kill_queue(0);
+        fakes.launches.clear();
+        dispatcher.start(request(64 * 1000, 64));
+        dispatcher.run(1);
+        EXPECT_LT(fakes.launches.size(), 320u) << way;
+        EXPECT_EQ(look(way), 320u) << way;
+    }
+}
+
 TEST_F(DispatcherTest, AStalledQueueLaunchesNothingNew) {
     fakes.plan = [](const auto&) { return WavePlan{.instructions = 10}; };
     const uint64_t id = dispatcher.start(request(64 * 400, 64));
     dispatcher.run(1);
+    EXPECT_EQ(dispatcher.waves_live(0), 320u);
     const size_t launched = fakes.launches.size();
     dispatcher.stall_queue(0, true);
     run_to_end();

@@ -262,10 +262,26 @@ bool Dispatcher::Rounds::worth_a_visit(unsigned cu, const Grid* grid) const {
     return d_.cus_[cu]->fits(whole);
 }
 
+/// Which queue's groups take the place of those that end. @return its grid, when all its groups are left to rounds
+const Grid* Dispatcher::Rounds::begin_launches() {
+    const bool all = launches();
+    refill_ = only_waiting_queue();
+    share_grid();
+    return all ? d_.grids_.find(d_.queues_.find(refill_)->pending.front()) : nullptr;
+}
+
+void Dispatcher::Rounds::end_launches() {
+    count_claims();
+    shared_.id = 0;
+    refill_ = kQueueIds;
+    for (auto& link : links_) link->end_round();
+}
+
 uint64_t Dispatcher::Rounds::run(uint64_t budget) {
     const auto n = static_cast<unsigned>(d_.cus_.size());
-    const bool all = launches();
-    const Grid* const grid = all ? d_.grids_.find(d_.queues_.find(only_waiting_queue())->pending.front()) : nullptr;
+    const Grid* const grid = begin_launches();
+    const bool all = grid != nullptr;
+    owes_places_ = false;
     todo_.clear();
     for (unsigned i = 0; i < n; ++i) {
         const unsigned cu = (d_.next_cu_ + i) % n;
@@ -273,10 +289,10 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
     }
     if (todo_.empty()) {
         warm_ = 0;
+        refill_ = kQueueIds;
+        shared_.id = 0;
         return 0;
     }
-    refill_ = only_waiting_queue();
-    share_grid();
     const bool may_share = threads_ > 1 && todo_.size() > 1 && !d_.env_.tracer.on();
     const bool parallel = may_share && (all || warm_ >= kWarmUp);
     // Alone the round takes as long as one with helpers.
@@ -287,6 +303,9 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
         fills_ = budget_ <= kWarmUp;
         budget_ = std::min(budget_, kWarmUp);
     }
+    // A recorded device launches when it did, whoever looks.
+    const bool owes = all && fills_ && !d_.env_.repeatable && !d_.env_.tracer.on();
+    if (owes) fills_ = false;
     const uint64_t most = d_.translator_ && !d_.env_.repeatable ? kTranslatedShare : kShare;
     share_ = threads_ == 1 ? std::min(most, budget_) : std::clamp(budget_ / todo_.size(), std::min(kLeastShare, budget_), most);
     deal(parallel && budget_ >= todo_.size() * kLeastShare);
@@ -302,12 +321,16 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
     } else {
         take_pieces(0);
     }
-    if (all && fills_) fill_rest();
-    count_claims();
-    shared_.id = 0;
-    for (auto& link : links_) link->end_round();
+    if (all && fills_) {
+        for (const Part& part : parts_)
+            for (size_t at = part.taken(); at < part.todo.size(); ++at) {
+                d_.current_cu_ = part.todo[at];
+                fill(part.todo[at]);
+            }
+    }
+    end_launches();
     d_.next_cu_ = first_of_next();
-    refill_ = kQueueIds;
+    owes_places_ = owes;
     warm_ += used_;
     return parallel ? used_.load() : used_ * threads_;
 }
@@ -370,15 +393,21 @@ unsigned Dispatcher::Rounds::first_of_next() {
     return *first;
 }
 
-/// Compute units whose turn has not come.
-void Dispatcher::Rounds::fill_rest() {
-    for (const Part& part : parts_) {
-        for (size_t at = part.taken(); at < part.todo.size(); ++at) {
-            const unsigned cu = part.todo[at];
-            d_.current_cu_ = cu;
-            fill(cu);
-        }
+bool Dispatcher::Rounds::in_use(unsigned cu) const {
+    return d_.cus_[cu]->waves_live() != 0 || (owes_places_ && std::ranges::find(todo_, cu) != todo_.end());
+}
+
+void Dispatcher::Rounds::fill_places() {
+    if (!std::exchange(owes_places_, false)) return;
+    const Grid* const grid = begin_launches();
+    if (grid == nullptr) return;
+    for (auto& link : links_) link->begin_round(false);
+    for (unsigned cu = 0; cu < d_.cus_.size(); ++cu) {
+        if (!worth_a_visit(cu, grid)) continue;
+        d_.current_cu_ = cu;
+        fill(cu);
     }
+    end_launches();
 }
 
 void Dispatcher::Rounds::fill(unsigned cu) {

@@ -33,6 +33,13 @@ public:
     /// all compute units hold.
     bool launches() const;
 
+    /// Groups for the places that hardware would have filled, which rounds leave until somebody looks or something else wants
+    /// them: a group that is launched when it can run finds its registers where the last one had them.
+    void fill_places();
+    /// The compute unit has waves, or would have with fill_places().
+    bool in_use(unsigned cu) const;
+    void forget_places() { owes_places_ = false; }
+
     /// A wave that need not wait any more is told so by the thread that runs its compute unit, or when the round is over.
     bool later(const Gws::Waiter& waiter);
 
@@ -53,12 +60,13 @@ private:
     unsigned claim_next(unsigned cu, unsigned most);
     GridDeal claims() const;
     bool far_ahead(unsigned cu);
+    const Grid* begin_launches();
+    void end_launches();
     void share_grid();
     void count_claims();
     void settle(unsigned cu);
     uint32_t only_waiting_queue() const;
     bool worth_a_visit(unsigned cu, const Grid* grid) const;
-    void fill_rest();
     std::unique_lock<std::mutex> hold(unsigned cu);
 
     Dispatcher& d_;
@@ -69,7 +77,8 @@ private:
     alignas(64) std::mutex lock_;
     alignas(64) bool parallel_ = false;  ///< a round with helpers is going on
     uint64_t warm_ = 0;  ///< instructions since nothing could run
-    bool fills_ = true;  ///< at its end waves are in every place that hardware would have filled
+    bool fills_ = true;  ///< at its end waves are in every place that hardware would have filled, unless they are owed
+    bool owes_places_ = false;
     uint32_t refill_ = kQueueIds;  ///< queue whose groups take the place of those that end; kQueueIds: placement has to decide
     std::vector<unsigned> todo_;  ///< compute units of this round
     /// Those of them that one thread takes before it takes those of others. They are the same in each round, so that their

@@ -41,6 +41,7 @@ void Dispatcher::forget_queue(uint32_t queue_id) {
 }
 
 bool Dispatcher::next_group(uint64_t dispatch, LaunchPosition& position) const {
+    fill_places();
     const Grid* grid = grids_.find(dispatch);
     if (grid == nullptr || grid->walk.done()) return false;
     position = {grid->walk.group(), grid->deal};
@@ -53,6 +54,7 @@ const DispatchRequest* Dispatcher::request(uint64_t dispatch) const {
 }
 
 uint64_t Dispatcher::resume(const DispatchRequest& request, const LaunchPosition* position) {
+    fill_places();
     Grid& grid = grids_.add();
     grid.request = request;
     grid.resuming = true;
@@ -129,6 +131,7 @@ void Dispatcher::append_groups_to_restore(uint32_t queue_id, std::vector<cwsr::S
 }
 
 bool Dispatcher::starving(uint32_t queue_id) const {
+    fill_places();
     const LaunchQueue* const q = queues_.find(queue_id);
     return q != nullptr && q->waits_for_room() && q->waves_live == 0;
 }

@@ -66,6 +66,7 @@ void Dispatcher::check_loaded(StateVisitor& v) {
 }
 
 void Dispatcher::visit(StateVisitor& v) {
+    fill_places();
     v.begin("grids");
     grids_.visit(v, shape_);
     v.end();
