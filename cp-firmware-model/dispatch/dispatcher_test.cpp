@@ -118,6 +118,34 @@ TEST(GridDeal, IsInAnMqdWhatItWas) {
     EXPECT_FALSE(flight::get_position(words).deal.dealt());
 }
 
+TEST(GridDeal, AStreamThatLiesIsRefused) {
+    const auto load = [](GridDeal deal) {
+        StateWriter writer;
+        writer("deal", deal);
+        const std::vector<uint8_t> bytes = writer.take();
+        GridDeal loaded;
+        StateLoader loader(bytes);
+        loader("deal", loaded);
+        EXPECT_TRUE(loader.ok() || !loaded.dealt());
+        return loader.ok();
+    };
+    const GridDeal good{.parts = 3, .stride = 4, .groups = 20, .launched = {2, 4, 1}};
+    EXPECT_TRUE(load(good));
+    EXPECT_TRUE(load({}));
+    GridDeal bad = good;
+    bad.stride = 0;
+    EXPECT_FALSE(load(bad));
+    bad = good;
+    bad.parts = 17;
+    EXPECT_FALSE(load(bad));
+    bad = good;
+    bad.groups = ~uint64_t{0};
+    EXPECT_FALSE(load(bad));
+    bad = good;
+    bad.launched[1] = 9;
+    EXPECT_FALSE(load(bad));
+}
+
 TEST(ScratchSlots, GivesTheLowestFreeSlotBelowTheLimit) {
     ScratchSlots slots(2);
     for (int i = 0; i < 70; ++i) EXPECT_EQ(slots.take(1, 70), i);

@@ -57,7 +57,9 @@ struct GridDeal {
         v("stride", stride);
         v("groups", groups, kMostGroups);
         v("launched", launched);
-        v.require(!dealt() || sound(), "a grid is dealt as none can be");
+        if (!dealt() || sound()) return;
+        v.refuse("a grid is dealt as none can be");
+        *this = {};
     }
     /// What a stream or an MQD has may be anything.
     bool sound() const {

@@ -146,7 +146,7 @@ public:
         d_.cus_[cu_]->set_counts_later(false);
     }
     /// For groups of the grid.
-    void prepare(const Grid& grid, unsigned engine) {
+    void prepare(const Grid& grid) {
         launch = grid.launch;
         d_.place_launch(launch, cu_);
         d_.debug_.apply(grid.request, launch);
@@ -610,7 +610,7 @@ unsigned Dispatcher::Rounds::claim_next(unsigned cu, unsigned most) {
         return 0;
     if (link.prepared != grid.id) {
         d_.cus_[cu]->finish();
-        link.prepare(grid, engine);
+        link.prepare(grid);
         return 0;
     }
     // Which waves a partial group has is known only when it is there: their scratch is left to placement.
