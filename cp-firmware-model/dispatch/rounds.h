@@ -109,7 +109,7 @@ private:
     std::array<Claims, GridDeal::kMostParts> claims_;  ///< of each part
     alignas(64) std::atomic<uint64_t> used_{0};
     std::atomic<bool> over_{false};  ///< a thread has nothing to do any more
-    std::atomic<bool> short_{false};  ///< a compute unit had less to do than its share
+    std::atomic<bool> short_{false};  ///< a compute unit has no waves any more
     std::vector<Gws::Waiter> released_;
     WorkerPool pool_;  ///< last: its threads end first
 };
