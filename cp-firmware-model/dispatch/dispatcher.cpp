@@ -224,7 +224,6 @@ void Dispatcher::kill_vmid(uint32_t vmid) {
 }
 
 void Dispatcher::reset() {
-    rounds_->forget_places();
     for (unsigned i = 0; i < cus_.size(); ++i) {
         current_cu_ = i;
         cus_[i]->reset();
@@ -248,8 +247,7 @@ const gcn::CuPort& Dispatcher::cu(unsigned index) const {
 }
 
 void Dispatcher::note_activity() {
-    uint32_t used = 0;
-    for (unsigned cu = 0; cu < cus_.size(); ++cu) used += rounds_->in_use(cu) ? 1 : 0;
+    const uint32_t used = rounds_->units_in_use();
     if (used != meter_.units()) meter_.update(env_.now_ns(), used);
 }
 

@@ -74,7 +74,7 @@ public:
     /// The queue's grids are kept elsewhere (its descriptor): forget them, nothing ends.
     void forget_queue(uint32_t queue_id);
 
-    /// @return false: all groups have been launched
+    /// Of a queue that is stalled. @return false: all groups have been launched
     bool next_group(uint64_t dispatch, LaunchPosition& position) const;
     const DispatchRequest* request(uint64_t dispatch) const;
     /// A grid that was forgotten goes on. @param position nullptr: all its groups have been launched

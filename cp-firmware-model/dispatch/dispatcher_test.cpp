@@ -464,13 +464,19 @@ TEST_F(DispatcherTest, WhoLooksSeesEveryPlaceTaken) {
             case 3: return 8 * dispatcher.cu(5).waves_live();
             case 4: return dispatcher.only_halted_waves(0) ? 0 : static_cast<unsigned>(fakes.launches.size());
             case 5: return dispatcher.starving(0) ? 0 : static_cast<unsigned>(fakes.launches.size());
+            case 9: {
+                StateWriter writer;
+                dispatcher.visit(writer);
+                break;
+            }
+            case 10: dispatcher.resume(request(64, 64, 1), nullptr); break;
             case 6: dispatcher.command_waves(gcn::WaveCommand::SetHalt, 0, {}); break;
             case 7: dispatcher.set_debug({}); break;
             default: dispatcher.ask_to_save(0);
         }
         return static_cast<unsigned>(fakes.launches.size());
     };
-    for (unsigned way = 0; way < 9; ++way) {
+    for (unsigned way = 0; way < 11; ++way) {
         dispatcher.kill_queue(0);
         fakes.launches.clear();
         dispatcher.start(request(64 * 1000, 64));
@@ -478,6 +484,25 @@ TEST_F(DispatcherTest, WhoLooksSeesEveryPlaceTaken) {
         EXPECT_LT(fakes.launches.size(), 320u) << way;
         EXPECT_EQ(look(way), 320u) << way;
     }
+}
+
+/// One that has run is in use, though no wave waits there, as long as there are groups for it.
+TEST_F(DispatcherTest, ComputeUnitsWithPlacesToFillAreInUse) {
+    const auto units = [&] {
+        dispatcher.note_activity();
+        host.time_ns += 2 * ActivityMeter::kWindowNs;
+        return dispatcher.activity().units;
+    };
+    fakes.plan = [](const auto&) { return WavePlan{.instructions = 10}; };
+    dispatcher.start(request(64 * 100'000, 64));
+    dispatcher.run(1000);
+    EXPECT_EQ(units(), 8000u);
+    dispatcher.kill_queue(0);
+    EXPECT_EQ(units(), 0u);
+    dispatcher.start(request(64 * 100'000, 64));
+    dispatcher.run(1000);
+    dispatcher.reset();
+    EXPECT_EQ(units(), 0u);
 }
 
 TEST_F(DispatcherTest, AStalledQueueLaunchesNothingNew) {

@@ -12,7 +12,6 @@ unsigned Dispatcher::launch_groups() {
         if (!q->waits_for_room()) placement_.release(*q);
     }
     if (!env_.clock.on() && rounds_->launches()) return 0;
-    fill_places();
     turns_.begin(queues_, env_);
     while (LaunchQueue* const q = turns_.next(queues_)) {
         q->no_room = !launch_next(*q);

@@ -36,9 +36,8 @@ public:
     /// Groups for the places that hardware would have filled, which rounds leave until somebody looks or something else wants
     /// them: a group that is launched when it can run finds its registers where the last one had them.
     void fill_places();
-    /// The compute unit has waves, or would have with fill_places().
-    bool in_use(unsigned cu) const;
-    void forget_places() { owes_places_ = false; }
+    /// Compute units that have waves, or would have with fill_places().
+    uint32_t units_in_use() const;
 
     /// A wave that need not wait any more is told so by the thread that runs its compute unit, or when the round is over.
     bool later(const Gws::Waiter& waiter);

@@ -59,8 +59,12 @@ void Dispatcher::Rounds::end_launches() {
     for (auto& link : links_) link->end_round();
 }
 
-bool Dispatcher::Rounds::in_use(unsigned cu) const {
-    return d_.cus_[cu]->waves_live() != 0 || (owes_places_ && std::ranges::find(todo_, cu) != todo_.end());
+uint32_t Dispatcher::Rounds::units_in_use() const {
+    const bool owed = owes_places_ && launches();
+    uint32_t used = 0;
+    for (unsigned cu = 0; cu < d_.cus_.size(); ++cu)
+        used += d_.cus_[cu]->waves_live() != 0 || (owed && std::ranges::find(todo_, cu) != todo_.end()) ? 1 : 0;
+    return used;
 }
 
 void Dispatcher::Rounds::fill_places() {

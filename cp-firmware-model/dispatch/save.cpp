@@ -41,7 +41,6 @@ void Dispatcher::forget_queue(uint32_t queue_id) {
 }
 
 bool Dispatcher::next_group(uint64_t dispatch, LaunchPosition& position) const {
-    fill_places();
     const Grid* grid = grids_.find(dispatch);
     if (grid == nullptr || grid->walk.done()) return false;
     position = {grid->walk.group(), grid->deal};
