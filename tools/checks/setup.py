@@ -273,13 +273,30 @@ echo '#include "one"' >all
 made old && made first && made second
 """
 
+ELSEWHERE = """
+made() ( # FOLDER, text of the comment
+    mkdir $1
+    cd $1
+    printf '#pragma once\n/* %s */\nconstexpr int one = 1;\n' "$2" >one
+    echo "#include \\"$PWD/one\\"" >all
+    : >empty
+    touch -d '1 minute ago' one all
+    "$compile" g++ -x c++-header -include $PWD/all -MD -MF all.d -o all.gch -c empty && [ -s all.gch ] || exit
+    echo '#include "one"' | g++ -fsyntax-only -I. -Winvalid-pch -include $PWD/all -x c++ -
+)
+made here old && made there older
+"""
+
 
 def check_compile(folder):
-    """A precompiled header that is made again in the place of an old one is made of the headers of now."""
+    """A precompiled header is made of the headers of now: in the place of an old one, and where another folder has one like it."""
     os.makedirs(folder)
     ran = call(["sh", "-c", f"cd {folder}; {PRECOMPILE}"], compile=f"{TREE}/tools/setup/compile.sh", CCACHE_DIR=f"{folder}/ccache",
                CCACHE_SLOPPINESS="pch_defines,time_macros")
     expect("a precompiled header is made of the headers of now", ran.returncode == 0, ran.stdout + ran.stderr)
+    ran = call(["sh", "-c", f"cd {folder}; {ELSEWHERE}"], compile=f"{TREE}/tools/setup/compile.sh", CCACHE_DIR=f"{folder}/ccache",
+               CCACHE_BASEDIR=folder, CCACHE_NOHASHDIR="1", CCACHE_SLOPPINESS="pch_defines,time_macros")
+    expect("one of headers with other comments is not used", ran.returncode == 0, ran.stdout + ran.stderr)
 
 
 with tempfile.TemporaryDirectory() as scratch:
