@@ -47,6 +47,7 @@ struct ChipFacts {
     bool cache_scopes = false;          ///< GLC, SLC and SCC are SC0, NT and SC1: how far memory is coherent
     /// Waves begin with FLAT_SCRATCH set ("architected flat scratch"); SCRATCH instructions say whether they use their VGPR.
     bool flat_scratch_from_start = false;
+    bool denormals_in_memory = false;  ///< sums of f32 in memory keep them, whatever MODE says; else they flush them
     bool packet_in_ttmp11 = false;  ///< waves begin with the slot of their packet there, else in TTMP6
     bool sdma_started_by_psp = false;  ///< the driver does not start the engines whose firmware the PSP has loaded
     /// Accelerated compute dies, each with a graphics hub, a command processor and engines of its own; and how many it may

@@ -15,13 +15,16 @@ namespace atomics {
 
 using namespace lyra::atomics;
 
-/// Sums in memory flush f32, whatever MODE says. @source LLVM 19 SIISelLowering.cpp fpModeMatchesGlobalFPAtomicMode()
-inline constexpr Denormals kMemoryDenormals{false, false};
+/// Of sums of f32 in memory, whatever MODE says. @source LLVM 19 SIISelLowering.cpp fpModeMatchesGlobalFPAtomicMode()
+inline Denormals memory_denormals(const Wave& wave) {
+    const bool kept = facts_of(wave.chip).denormals_in_memory;
+    return {kept, kept};
+}
 
 /// On memory that other threads use, guest CPUs among them. Sequentially consistent. @return the old value
 /// @param host  naturally aligned
 template <AtomicOp kOp, class T>
-T shared(void* host, T data, T other) {
+T shared(void* host, T data, T other, Denormals denormals) {
     T* const at = static_cast<T*>(host);
     if constexpr (kOp == AtomicOp::Swap) return __atomic_exchange_n(at, data, __ATOMIC_SEQ_CST);
     if constexpr (kOp == AtomicOp::Add) return __atomic_fetch_add(at, data, __ATOMIC_SEQ_CST);
@@ -34,7 +37,7 @@ T shared(void* host, T data, T other) {
         return other;
     }
     T old = __atomic_load_n(at, __ATOMIC_SEQ_CST);
-    while (!__atomic_compare_exchange_n(at, &old, next<kOp, T>(old, data, other, kMemoryDenormals), false, __ATOMIC_SEQ_CST,
+    while (!__atomic_compare_exchange_n(at, &old, next<kOp, T>(old, data, other, denormals), false, __ATOMIC_SEQ_CST,
                                         __ATOMIC_SEQ_CST)) {}
     return old;
 }

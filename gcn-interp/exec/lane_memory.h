@@ -370,6 +370,7 @@ void atomic(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vdata
     if (wave.retry && page_missing(ctx, wave, a, sizeof(T))) return;
     Destination<kWord<T>> to(wave, vdst);
     PageCursor cursor(*ctx.pages, wave.vmid, Access::Atomic);
+    const auto denormals = atomics::memory_denormals(wave);
     for (uint64_t mask = a.active; mask; mask &= mask - 1) {
         const unsigned lane = static_cast<unsigned>(std::countr_zero(mask));
         if (a.va[lane] % sizeof(T) != 0) {
@@ -380,7 +381,7 @@ void atomic(ExecContext& ctx, Wave& wave, const LaneAddresses& a, unsigned vdata
         const T other = kOp == AtomicOp::CmpSwap ? register_value<T>(wave, vdata + sizeof(T) / 4, lane) : T{};
         T old{};
         if (uint8_t* host = cursor.at(a.va[lane], sizeof(T))) {
-            old = atomics::shared<kOp, T>(host, data, other);
+            old = atomics::shared<kOp, T>(host, data, other, denormals);
         } else {
             fail(ctx, refuse_atomic(ctx, wave.vmid, a.va[lane], sizeof(T)));
             if (ctx.fault != Fault::None) return;

@@ -88,7 +88,7 @@ void atomic(ExecContext& ctx, Wave& wave, const Inst& inst) {
         const T data = scalar_value<T>(wave, inst.src[0]);
         const T other = kOp == AtomicOp::CmpSwap ? scalar_value<T>(wave, inst.src[0] + sizeof(T) / 4) : T{};
         if (uint8_t* host = ctx.pages->page(wave.vmid, at.va, Access::Atomic)) {
-            old = atomics::shared<kOp, T>(host + at.va % kPageBytes, data, other);
+            old = atomics::shared<kOp, T>(host + at.va % kPageBytes, data, other, atomics::memory_denormals(wave));
         } else {
             lane_memory::fail(ctx, lane_memory::refuse_atomic(ctx, wave.vmid, at.va, sizeof(T)));
             if (ctx.fault != Fault::None) return;

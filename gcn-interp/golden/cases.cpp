@@ -210,15 +210,12 @@ std::vector<Format> formats_of(Op op) {
 Chip chip_of(Op op) {
     return *std::find_if(kAllChips.begin(), kAllChips.end(), [op](Chip chip) { return info(op).on(chip); });
 }
-namespace {
-/// One of those that have the row in this format.
 Chip random_chip(Op op, Format format, Random& random) {
     std::vector<Chip> chips;
     for (const Chip chip : kAllChips)
         if (info(op).on(chip) && (!is_dpp(format) || info(op).has_dpp(chip))) chips.push_back(chip);
     return chips[random() % chips.size()];
 }
-}  // namespace
 
 Inst random_inst(Op op, Format format, Random& random) {
     Inst inst;

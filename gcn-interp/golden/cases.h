@@ -22,6 +22,8 @@ std::vector<gcn::Op> vector_rows();
 std::vector<gcn::Format> formats_of(gcn::Op op);
 /// The chip that has the row.
 gcn::Chip chip_of(gcn::Op op);
+/// One of those that have the row in this format.
+gcn::Chip random_chip(gcn::Op op, gcn::Format format, Random& random);
 
 /// A random instruction: encoded, then decoded, so only what programs can contain. One with format Invalid when all tries
 /// were rejected.

@@ -71,7 +71,7 @@ uint32_t run_flat(MemoryMachine& m, const Inst& inst, const Name& name) {
     uint32_t complaint = 0;
     const bool atomic = name.has("atomic");
     Change change = atomic ? change_of(name) : Change{};
-    const bool flushes = change.flushes;
+    const bool in_memory = change.in_memory;
     const Element element = atomic ? Element{change.bytes} : element_of(name, name.has("store"));
     for (unsigned lane = 0; lane < kLanes; ++lane) {
         if (!active(wave, lane)) continue;
@@ -95,7 +95,7 @@ uint32_t run_flat(MemoryMachine& m, const Inst& inst, const Name& name) {
             if (refused != 0) continue;
             const Bytes old = read_bytes(m, places, complaint);
             const uint64_t data = vgpr_number(wave, inst.vdata, lane, element.bytes);
-            change.flushes = flushes && address.kind != FlatAddress::Lds;  // LDS has MODE
+            change.in_memory = in_memory && address.kind != FlatAddress::Lds;
             const uint64_t other =
                 change.takes_two() ? vgpr_number(wave, inst.vdata + element.bytes / 4, lane, element.bytes) : 0;
             write_bytes(m, places, bytes_of(apply(m, change, number_of(old), data, other), element.bytes), complaint);

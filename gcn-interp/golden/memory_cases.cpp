@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include "gcn-interp/golden/cases.h"
+#include "gcn-interp/isa/base_name.h"
 #include "gcn-interp/isa/op.h"
 
 namespace lyra::golden::test {
@@ -173,9 +175,11 @@ uint64_t random_exec(Random& random) {
 class Filler {
 public:
     Filler(MemoryState& state, const Inst& inst, Random& random)
-        : s_(state), inst_(inst), random_(random), wave_(state.copy.wave), row_(info(inst.op)), size_(element_bytes(inst)) {}
+        : s_(state), inst_(inst), random_(random), wave_(state.copy.wave), row_(info(inst.op)),
+          name_(base_name(inst.op, inst.seg)), size_(element_bytes(inst)) {}
 
     void run() {
+        if (sums_f32()) wave_.chip = random_chip(inst_.op, row_.format, random_);
         registers();
         contents();
         data(inst_.vdata);
@@ -190,6 +194,8 @@ public:
 
 private:
     bool atomic() const { return row_.has(flag::Atomic); }
+    /// In memory: chips differ.
+    bool sums_f32() const { return atomic() && row_.format != Format::DS && name_.ends_with("add_f32"); }
     /// Cheap numbers for all that has to be filled. @source splitmix64
     uint64_t noise() {
         uint64_t z = state_ += 0x9e3779b97f4a7c15;
@@ -204,12 +210,11 @@ private:
         return (n >> 24) % 4 == 0 ? noise() : one;
     }
     void registers() {
-        const std::string_view name = row_.name;
-        const Type type = name.ends_with("f64")                               ? Type::F64
-                          : name.ends_with("pk_add_f16")                      ? Type::V2F16
-                          : name.ends_with("f32") || row_.has(flag::Converts) ? Type::F32
-                          : size_ == 8                                        ? Type::U64
-                                                                              : Type::U32;
+        const Type type = name_.ends_with("f64")                               ? Type::F64
+                          : name_.ends_with("pk_add_f16")                      ? Type::V2F16
+                          : name_.ends_with("f32") || row_.has(flag::Converts) ? Type::F32
+                          : size_ == 8                                         ? Type::U64
+                                                                               : Type::U32;
         for (uint64_t& each : pool_) each = corner(type, random_) | (size_ == 8 ? 0 : corner(type, random_) << 32);
         wave_.exec = random_exec(random_);
         wave_.mode = 0x3f0 ^ (one_in(random_, 2) ? below(random_, 0x100) : 0);
@@ -364,6 +369,7 @@ private:
     Random& random_;
     Wave& wave_;
     const InstInfo& row_;
+    const std::string name_;
     uint32_t size_;
     uint64_t pool_[4] = {};
     uint64_t state_ = random_();

@@ -37,7 +37,7 @@ Change change_of(const Name& name) {
     } else if (const std::string_view type = name.last(); type.front() == 'f' || type == "bf16") {
         change.type = 'f';
         change.bytes = type == "f64" ? 8 : 4;
-        change.flushes = true;
+        change.in_memory = true;
         if (name.has("pk")) change.what = type == "bf16" ? Change::AddBrains : Change::AddHalves;
     } else {
         change.type = name.has("smin") || name.has("smax") ? 'i' : 'u';
@@ -64,14 +64,15 @@ int order(const Change& change, uint64_t a, uint64_t b) {
     return x < y ? -1 : x > y ? 1 : 0;
 }
 
-/// To nearest. f32 with the denormals that MODE lets be, if any; others with all.
-uint64_t float_sum(MemoryMachine& m, const FloatFormat& format, bool flushes, uint64_t a, uint64_t b) {
+/// To nearest. f32 in LDS with the denormals that MODE lets be, if any, in memory with none, or on gfx942 with all; others with
+/// all.
+uint64_t float_sum(MemoryMachine& m, const FloatFormat& format, bool in_memory, uint64_t a, uint64_t b) {
     const MathMode mode{m.wave.mode};
-    const bool all = format != kF32;
-    if (!all && (flushes || !mode.input_denormals(kF32))) a = flushed(kF32, a), b = flushed(kF32, b);
+    const bool all = format != kF32 || (in_memory && m.wave.chip == Chip::gfx942);
+    if (!all && (in_memory || !mode.input_denormals(kF32))) a = flushed(kF32, a), b = flushed(kF32, b);
     m.open |= is_nan(format, a) && is_nan(format, b);
     uint32_t flags = 0;
-    const Target target{format, Rounding::NearestEven, all || (!flushes && mode.output_denormals(kF32)), false};
+    const Target target{format, Rounding::NearestEven, all || (!in_memory && mode.output_denormals(kF32)), false};
     return round_to(target, sum(real_of(format, a), real_of(format, b), Rounding::NearestEven, flags), flags);
 }
 
@@ -97,7 +98,7 @@ uint64_t apply(MemoryMachine& m, const Change& change, uint64_t old, uint64_t da
         case Change::CompareSwap: result = order(change, old, other) == 0 ? b : a; break;
         case Change::Add:
             result =
-                change.type == 'f' ? Wide{float_sum(m, change.bytes == 8 ? kF64 : kF32, change.flushes, old, data)} : a + b;
+                change.type == 'f' ? Wide{float_sum(m, change.bytes == 8 ? kF64 : kF32, change.in_memory, old, data)} : a + b;
             break;
         case Change::Sub: result = a - b; break;
         case Change::ReverseSub: result = b - a; break;

@@ -84,7 +84,7 @@ struct Change {
         AddBrains,  ///< halves that are bf16
     } what = Swap;
     char type = 'b';  ///< u, i, f or b
-    bool flushes = false;  ///< f32, whatever MODE says
+    bool in_memory = false;  ///< not in LDS, which goes by MODE
     unsigned bytes = 4;
     bool takes_two() const { return what == CompareSwap || what == MaskOr || what == Wrap; }
 };

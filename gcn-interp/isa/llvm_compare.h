@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Test only: compares decode() and disassemble() with LLVM 19, and makes words worth comparing.
+// Test only: compares decode() and disassemble() with LLVM, and makes words worth comparing.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ public:
 
     /// @return true when both accept the words and print the same text
     bool compare(const uint32_t (&words)[3]) {
-        if (LlvmOracle::llvm_crashes(words)) {
+        if (oracle_.crashes(words)) {
             ++skipped_;
             return false;
         }
         const Inst inst = decode(words, 3, chip_);
-        Comparison c{words, oracle_.decode(words, 3), {}, chip_};
+        Comparison c{words, oracle_.decode(words, 3), {}, chip_, oracle_.version()};
         if (inst.format != Format::Invalid) c.ours = {inst.size_bytes, disassemble(inst, chip_), false};
         ++compared_;
         accepted_ += c.llvm.size != 0;

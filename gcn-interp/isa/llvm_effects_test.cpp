@@ -25,6 +25,13 @@
 #include "gcn-interp/isa/effects.h"
 #include "gcn-interp/isa/llvm_oracle.h"
 
+extern "C" {
+void LLVMInitializeAMDGPUTargetInfo(void);
+void LLVMInitializeAMDGPUTarget(void);
+void LLVMInitializeAMDGPUTargetMC(void);
+void LLVMInitializeAMDGPUDisassembler(void);
+}
+
 namespace lyra::gcn {
 namespace {
 

@@ -39,11 +39,12 @@ struct IsaProof {
     std::vector<std::string> arguments;
     const char* says;                        ///< part of the last line
     std::vector<std::string> environment = {};
-    bool alone = false;                      ///< uses all processors by itself; the others run side by side
+    bool alone = false;  ///< uses all processors by itself; the others run side by side
     Runs on = Runs::Anywhere;
     bool by_itself = false;  ///< on a device: each tier once more without the other; the last lines are equal
     bool shadow = false;  ///< has to say that generated code was compared
     std::string not_run = {};  ///< why this host cannot run it
+    const char* release = nullptr;  ///< with LLVM of a guest's root file system (tools/isa/with_llvm.sh)
     unsigned timeout_s = 7200;
 };
 
@@ -71,7 +72,13 @@ struct IsaProof {
 // The longest first.
 std::vector<IsaProof> proofs_once() {
     return {
-        {"decoding and text are LLVM's on random dwords", "gcn_llvm_random", {"100000000"}, ", 0 others, ", {}, true},
+        {"decoding and text are LLVM 19's on random dwords", "gcn_llvm_random", {"100000000"}, ", 0 others, ", {}, true},
+        {.name = "decoding and text are LLVM 21's on random dwords",
+         .program = "gcn_llvm_random",
+         .arguments = {"100000000"},
+         .says = ", 0 others, ",
+         .alone = true,
+         .release = "sid"},
         DIVISION("10000000", "1"),
         COMPILERS("21"),
         COMPILERS("19"),
@@ -222,6 +229,7 @@ private:
 Outcome run_isa_proof(const IsaProof& proof, Answers& answers) try {
     std::vector<std::string> argv{"env"};
     argv.insert(argv.end(), proof.environment.begin(), proof.environment.end());
+    if (proof.release != nullptr) argv.insert(argv.end(), {(source_dir() / "tools/isa/with_llvm.sh").string(), proof.release});
     argv.push_back(find_program(isa_build(), proof.program).string());
     argv.insert(argv.end(), proof.arguments.begin(), proof.arguments.end());
     const Captured result = capture(argv, true, proof.timeout_s);
