@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rounds of compute units over host threads; step 5 of the data flow.
 #include <algorithm>
+#include <utility>
 
 #include "cp-firmware-model/dispatch/rounds_link.h"
 
@@ -18,6 +19,9 @@ constexpr uint64_t kLeastShare = 256;  ///< less is not worth a turn
 /// they are not, each compute unit gets its share.
 constexpr uint64_t kLeastOfShort = 16;
 constexpr uint64_t kWarmUp = 2048;     ///< instructions before helpers are called: short kernels do better without
+/// Instructions of groups that are launched at a time on a compute unit that goes ahead: some us, for which another thread may
+/// have to wait.
+constexpr uint64_t kAheadPiece = 4096;
 constexpr unsigned kLockSpins = 256;
 
 }  // namespace
@@ -92,7 +96,8 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
     if (owes) fills_ = false;
     const uint64_t most = d_.translator_ && !d_.env_.repeatable ? kTranslatedShare : kShare;
     share_ = threads_ == 1 ? std::min(most, budget_) : std::clamp(budget_ / todo_.size(), std::min(kLeastShare, budget_), most);
-    deal(parallel && budget_ >= todo_.size() * kLeastShare);
+    goes_ahead_ = parallel && budget_ >= todo_.size() * kLeastShare;
+    deal(goes_ahead_);
     used_ = 0;
     over_ = short_ = false;
     for (auto& link : links_) link->begin_round(parallel);
@@ -135,6 +140,7 @@ void Dispatcher::Rounds::deal(bool to_threads) {
 /// Runs on each thread, one compute unit after the other: first its own, then what the others have left. A thread that finds no
 /// work left tells the others, whose turns end sooner when waves are running out.
 void Dispatcher::Rounds::take_pieces(unsigned thread) {
+    ++busy_;
     for (unsigned n = 0; n < parts_.size(); ++n) {
         Part& part = parts_[(thread + first_part_ + n) % parts_.size()];
         for (;;) {
@@ -147,15 +153,31 @@ void Dispatcher::Rounds::take_pieces(unsigned thread) {
         }
     }
     over_ = true;
+    --busy_;
+    if (goes_ahead_) go_ahead(thread);
     // Between rounds, where queues are taken away, waves are in every place that hardware would have filled.
     if (!fills_) return;
     for (const unsigned cu : parts_[thread].took) fill(cu);
 }
 
+/// The thread has nothing to do while others end their turns. Meanwhile the compute units that it had in this round go on, the
+/// last one first, which is in its caches. What they get is taken from their next turn, of which they always have a half.
+void Dispatcher::Rounds::go_ahead(unsigned thread) {
+    const std::vector<unsigned>& took = parts_[thread].took;
+    for (auto cu = took.rbegin(); cu != took.rend() && busy_ != 0; ++cu) {
+        Link& link = *links_[*cu];
+        if (link.ahead + kLeastShare > share_ / 2) continue;
+        const uint64_t used = run_share(*cu, share_ / 2 - link.ahead, true);
+        used_ += used;
+        link.ahead += used;
+    }
+}
+
 /// @param budget  instructions; when they are less than its share, the rest of it comes first in the next round
 uint64_t Dispatcher::Rounds::take_turn(unsigned cu, uint64_t budget) {
     Link& link = *links_[cu];
-    const uint64_t owed = link.rest != 0 ? std::min(link.rest, share_) : share_;
+    const uint64_t all = link.rest != 0 ? std::min(link.rest, share_) : share_;
+    const uint64_t owed = all - std::min(std::exchange(link.ahead, 0u), all / 2);
     const uint64_t share = std::min(owed, budget);
     link.had_turn = true;
     link.rest = owed - share;
@@ -188,12 +210,14 @@ bool Dispatcher::Rounds::others_wait(uint64_t used, uint64_t share) const {
     return over_.load(std::memory_order_relaxed) && short_.load(std::memory_order_relaxed) && used >= share / kLeastOfShort;
 }
 
-uint64_t Dispatcher::Rounds::run_share(unsigned cu, uint64_t share) {
+/// @param ahead  only as long as others are busy
+uint64_t Dispatcher::Rounds::run_share(unsigned cu, uint64_t share, bool ahead) {
     const uint64_t piece = std::clamp(share / 4, kLeastPiece, kMostPiece);
     uint64_t used = 0;
     while (used < share) {
         const uint64_t ran = d_.cus_[cu]->run(std::min(piece, share - used));
-        const uint64_t refilled = used + ran < share ? refill(cu, share - used - ran) : 0;
+        const uint64_t rest = share - std::min(share, used + ran);
+        const uint64_t refilled = rest != 0 ? refill(cu, ahead ? std::min(rest, kAheadPiece) : rest) : 0;
         used += ran + refilled;
         if (ran + refilled == 0) {
             used = std::max(used, kVisitCost);
@@ -201,7 +225,7 @@ uint64_t Dispatcher::Rounds::run_share(unsigned cu, uint64_t share) {
             if (d_.cus_[cu]->waves_live() == 0) short_ = true;
             break;
         }
-        if (others_wait(used, share)) break;
+        if (ahead ? busy_ == 0 : others_wait(used, share)) break;
     }
     if (!fills_) tell(cu);
     return used;

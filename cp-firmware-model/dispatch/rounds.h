@@ -49,7 +49,8 @@ private:
     void deal(bool to_threads);
     unsigned first_of_next();
     uint64_t take_turn(unsigned cu, uint64_t budget);
-    uint64_t run_share(unsigned cu, uint64_t share);
+    uint64_t run_share(unsigned cu, uint64_t share, bool ahead = false);
+    void go_ahead(unsigned thread);
     void fill(unsigned cu);
     void tell(unsigned cu);
     bool others_wait(uint64_t used, uint64_t share) const;
@@ -90,6 +91,7 @@ private:
     };
     std::vector<Part> parts_;
     unsigned first_part_ = 0;  ///< of the dispatcher's own thread
+    bool goes_ahead_ = false;  ///< a thread that has no compute unit left does something meanwhile
     uint64_t share_ = 0, budget_ = 0;  ///< of one compute unit, of all
     /// The grid of which groups are claimed without the lock; id 0: of none. Each thread's compute units have a part of it, so
     /// that threads have no line in common. What has been claimed is counted in the grid, and its walk goes on, before an end
@@ -107,6 +109,7 @@ private:
     };
     std::array<Claims, GridDeal::kMostParts> claims_;  ///< of each part
     alignas(64) std::atomic<uint64_t> used_{0};
+    std::atomic<unsigned> busy_{0};  ///< threads that have compute units of which the turn is not over
     std::atomic<bool> over_{false};  ///< a thread has nothing to do any more
     std::atomic<bool> short_{false};  ///< a compute unit has no waves any more
     std::vector<Gws::Waiter> released_;

@@ -17,6 +17,9 @@ constexpr unsigned kRefillWaves = 32;
 /// Waves that a part of a grid has one behind the other, and that it may be ahead of another part. What a part has in caches
 /// begins and ends where the parts meet, and what is fetched in advance goes beyond.
 constexpr unsigned kStrideWaves = 2048, kLagWaves = 4096;
+/// Times that each compute unit gets groups of what is left of its part, if all get as many: of the last groups each has few,
+/// and no thread has the longest waves alone while others wait.
+constexpr unsigned kTimesOfRest = 2;
 
 }  // namespace
 
@@ -209,8 +212,10 @@ unsigned Dispatcher::Rounds::claim_of(unsigned cu, unsigned part, unsigned most)
     uint64_t nth = claims.load(std::memory_order_relaxed), groups = 0;
     do {
         if (nth >= shared_.size[part]) return 0;
-        const uint64_t stride = shared_.deal.stride;
-        groups = std::min({uint64_t{most}, shared_.size[part] - nth, stride - nth % stride});
+        const uint64_t stride = shared_.deal.stride, rest = shared_.size[part] - nth;
+        const uint64_t times = shared_.deal.parts > 1 ? kTimesOfRest * links_.size() / shared_.deal.parts : 1;
+        const uint64_t fair = rest / times;
+        groups = std::min({uint64_t{most}, std::max<uint64_t>(fair, 1), stride - nth % stride});
     } while (!claims.compare_exchange_weak(nth, nth + groups, std::memory_order_relaxed));
     Link& link = *links_[cu];
     link.walk = shared_.walk;

@@ -142,6 +142,7 @@ public:
     unsigned part = 0;  ///< of the shared grid
     uint64_t far = 0;  ///< groups of the part: with fewer it is not far ahead
     bool had_turn = false;  ///< in this round
+    uint64_t ahead = 0;  ///< instructions that it had before its next turn
     uint64_t rest = 0;  ///< of its share, for which the budget of the round was too small: what it gets in its next turn
 
 private:

@@ -221,6 +221,7 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit, FirstCode* first, cons
                     page_va = 1;
                     continue;
                 }
+                generated->came_back();
                 if (done != 0 && whole_blocks_) break;
             }
         }

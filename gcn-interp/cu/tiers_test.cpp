@@ -193,6 +193,31 @@ TEST_P(Tiers, AStartedGroupHasItsIdsOnlyWhereItBegins) {
     cu.set_translator(nullptr);
 }
 
+/// The bits that are put together meet in all waves but the first, for which the code was generated. That is seen in front of
+/// its first instruction.
+TEST_P(Tiers, CodeIsGeneratedAnewForWavesThatGiveUpAtOnce) {
+    constexpr unsigned kInstructions = 4;
+    WorkgroupLaunch launch = simple("v_or_b32 v2, s2, v0\n v_lshlrev_b32 v2, 2, v2\n global_store_dword v2, v0, s[0:1]");
+    launch.rsrc1 |= 0xf0u << 12;
+    cu.prepare(launch);
+    ASSERT_EQ(cu.reserve(1), 1u);
+    const auto start = [&](unsigned groups, uint32_t id) {
+        const uint64_t before = generated();
+        launch.group_id[0] = id;
+        for (unsigned n = 0; n < groups; ++n) cu.start(launch, 1000);
+        cu.finish();
+        cu.prepare(launch);
+        cu.reserve(1);
+        return generated() - before;
+    };
+    EXPECT_EQ(start(10, 64), 10u * kInstructions);
+    start(300, 1);
+    EXPECT_EQ(start(10, 1), 10u * kInstructions);
+    for (unsigned lane = 0; lane < kLanes; ++lane) EXPECT_EQ(word(lane | 1), lane | 1);
+    cu.finish();
+    EXPECT_EQ(cu.started().ended_groups, 320u);
+}
+
 /// Code far away can have the cache's entry of the code where waves begin.
 TEST_P(Tiers, AStartedGroupFindsCodeThatHasLeftTheCache) {
     constexpr uint64_t kFar = kCode + 64 * kPageBytes;

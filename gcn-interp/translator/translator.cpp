@@ -55,9 +55,17 @@ PageCode::~PageCode() {
     for (const auto& unit : units_) arena_->remove(unit->code);
 }
 
-/// Code for the waves that came first is not good for those of now. Who is in it may stay there.
+bool PageCode::gave_up_often() { return std::atomic_ref(gave_up_).load(std::memory_order_relaxed) > Translator::kMayGiveUp; }
+
+void PageCode::stop_affine() {
+    const std::lock_guard lock(mutex_);
+    forget_affine();
+}
+
+/// Code for the waves that came first is not good for those of now. Who is in it may stay there, and count on.
 void PageCode::forget_affine() {
-    uses_affine_ = false;
+    std::atomic_ref(gave_up_).store(0, std::memory_order_relaxed);
+    if (!std::exchange(uses_affine_, false)) return;
     for (std::atomic<const uint8_t*>& code : code_) {
         if (code.load(std::memory_order_relaxed) != kNever) code.store(nullptr, std::memory_order_release);
     }
@@ -69,7 +77,7 @@ const uint8_t* PageCode::warm(uint32_t offset, const Wave& wave) {
     heat.store(static_cast<uint8_t>(now + 1), std::memory_order_relaxed);  // a lost count does not matter
     if (now < translator_.options_.hot) return nullptr;
     const std::lock_guard lock(mutex_);
-    if (uses_affine_ && std::atomic_ref(gave_up_).load(std::memory_order_relaxed) > Translator::kMayGiveUp) forget_affine();
+    if (gave_up_often()) forget_affine();
     if (code_[offset / 4].load(std::memory_order_relaxed) == nullptr) generate(offset, wave);
     const uint8_t* code = code_[offset / 4].load(std::memory_order_relaxed);
     return code == kNever ? nullptr : code;

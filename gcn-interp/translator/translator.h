@@ -48,9 +48,15 @@ public:
         const uint8_t* code = code_[offset / 4].load(std::memory_order_acquire);
         return code != nullptr ? (code != kNever ? code : nullptr) : warm(offset, wave);
     }
+    /// A wave came back that has executed nothing: its budget was too small, or it gave up at once.
+    void came_back() {
+        if (gave_up_often()) stop_affine();
+    }
     const CodeConfig& config() const { return config_; }
 
 private:
+    bool gave_up_often();
+    void stop_affine();
     const uint8_t* warm(uint32_t offset, const Wave& wave);
     void generate(uint32_t offset, const Wave& wave);
     void forget_affine();
