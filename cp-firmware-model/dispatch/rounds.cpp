@@ -18,7 +18,9 @@ constexpr uint64_t kLeastShare = 256;  ///< less is not worth a turn
 /// The part of its share after which a turn ends when others have nothing to do because waves or groups are running out. While
 /// they are not, each compute unit gets its share.
 constexpr uint64_t kLeastOfShort = 16;
-constexpr uint64_t kWarmUp = 2048;     ///< instructions before helpers are called: short kernels do better without
+/// Instructions before helpers are called, of fewer waves than this: short kernels do better without.
+constexpr uint64_t kWarmUp = 2048;
+constexpr uint64_t kManyWaves = 16;
 /// Instructions of groups that are launched at a time on a compute unit that goes ahead: some us, for which another thread may
 /// have to wait.
 constexpr uint64_t kAheadPiece = 4096;
@@ -82,7 +84,7 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
         return 0;
     }
     const bool may_share = threads_ > 1 && todo_.size() > 1 && !d_.env_.tracer.on();
-    const bool parallel = may_share && (all || warm_ >= kWarmUp);
+    const bool parallel = may_share && (all || warm_ >= kWarmUp || waves_of_round() >= kManyWaves);
     // Alone the round takes as long as one with helpers.
     budget_ = std::max<uint64_t>(parallel ? budget : budget / threads_, 1);
     fills_ = true;
@@ -122,6 +124,12 @@ uint64_t Dispatcher::Rounds::run(uint64_t budget) {
     owes_places_ = owes;
     warm_ += used_;
     return parallel ? used_.load() : used_ * threads_;
+}
+
+uint64_t Dispatcher::Rounds::waves_of_round() const {
+    uint64_t waves = 0;
+    for (const unsigned cu : todo_) waves += d_.cus_[cu]->waves_live();
+    return waves;
 }
 
 /// Who takes which compute units first. @param to_threads  to each its own; otherwise whoever is free takes the next one, so

@@ -46,6 +46,7 @@ private:
     class Link;
 
     void take_pieces(unsigned thread);
+    uint64_t waves_of_round() const;
     void deal(bool to_threads);
     unsigned first_of_next();
     uint64_t take_turn(unsigned cu, uint64_t budget);
