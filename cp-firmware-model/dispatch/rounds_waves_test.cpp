@@ -32,7 +32,8 @@ struct Threads {
 
 struct OneThread : Threads<1>, WavesBench {};
 
-struct Rounds : Threads<kThreads>, WavesBench {
+template <unsigned kHostThreads>
+struct RoundsOn : Threads<kHostThreads>, WavesBench {
     TestRing start() {
         TestRing ring = save_ring(0);
         run_list({process(0x8001), map_queue(ring)});
@@ -40,6 +41,8 @@ struct Rounds : Threads<kThreads>, WavesBench {
         return ring;
     }
 };
+using Rounds = RoundsOn<kThreads>;
+using TwoThreads = RoundsOn<2>;
 
 /// Word 0 counts waves; each marks the byte of its number.
 constexpr const char* kMark = R"(
@@ -252,9 +255,9 @@ TEST_F(Rounds, GridsThatFollowOneAnotherAreCountedEach) {
 }
 
 /// Instructions of the waves that each compute unit has: least and most.
-std::pair<uint64_t, uint64_t> least_and_most(const Dispatcher& dispatcher) {
+std::pair<uint64_t, uint64_t> least_and_most(const Dispatcher& dispatcher, unsigned cus = 4) {
     uint64_t least = ~uint64_t{0}, most = 0;
-    for (unsigned cu = 0; cu < 4; ++cu) {
+    for (unsigned cu = 0; cu < cus; ++cu) {
         uint64_t sum = 0;
         for (unsigned slot = 0; slot < gcn::kWaveSlots; ++slot) sum += dispatcher.cu(cu).wave(slot).instructions;
         least = std::min(least, sum);
@@ -271,6 +274,18 @@ TEST_F(Rounds, EndlessWavesAreFair) {
     for (unsigned n = 0; n < 300; ++n) cp.run(12'000);
     const auto [least, most] = least_and_most(cp.dispatcher());
     EXPECT_GT(least, most / 2);
+}
+
+/// Of three compute units on two threads one is the last one, and one of the others goes on meanwhile.
+TEST_F(TwoThreads, AComputeUnitThatGoesAheadGetsNoMoreThanOthers) {
+    ASSERT_READY();
+    ASSERT_TRUE(program(0, kForEver));
+    TestRing ring = start();
+    emit(ring, sh(0x216, {3, 1}));  // COMPUTE_STATIC_THREAD_MGMT_SE0, SE1
+    submit_grid(ring, 0, 48, 0);
+    for (unsigned n = 0; n < 100; ++n) cp.run(60'000);
+    const auto [least, most] = least_and_most(cp.dispatcher(), 3);
+    EXPECT_GT(least, most * 97 / 100);
 }
 
 /// A call does less than one turn for each compute unit.
