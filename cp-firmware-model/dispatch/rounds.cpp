@@ -18,7 +18,7 @@ constexpr uint64_t kLeastShare = 256;  ///< less is not worth a turn
 /// The part of its share after which a turn ends when others have nothing to do because waves or groups are running out. While
 /// they are not, each compute unit gets its share.
 constexpr uint64_t kLeastOfShort = 16;
-/// Instructions before helpers are called, of fewer waves than this: short kernels do better without.
+/// Instructions before helpers are called while there are fewer than kManyWaves: short kernels do better without.
 constexpr uint64_t kWarmUp = 2048;
 constexpr uint64_t kManyWaves = 16;
 /// Instructions of groups that are launched at a time on a compute unit that goes ahead: some us, for which another thread may
