@@ -184,7 +184,8 @@ void Dispatcher::Rounds::go_ahead(unsigned thread) {
 /// @param budget  instructions; when they are less than its share, the rest of it comes first in the next round
 uint64_t Dispatcher::Rounds::take_turn(unsigned cu, uint64_t budget) {
     Link& link = *links_[cu];
-    const uint64_t all = link.rest != 0 ? std::min(link.rest, share_) : share_;
+    // Where the budget lasts for all, others have a share in this round, too.
+    const uint64_t rest = std::min(link.rest, share_), all = goes_ahead_ || rest == 0 ? share_ + rest : rest;
     const uint64_t owed = all - std::min(std::exchange(link.ahead, 0u), all / 2);
     const uint64_t share = std::min(owed, budget);
     link.had_turn = true;

@@ -283,9 +283,12 @@ TEST_F(TwoThreads, AComputeUnitThatGoesAheadGetsNoMoreThanOthers) {
     TestRing ring = start();
     emit(ring, sh(0x216, {3, 1}));  // COMPUTE_STATIC_THREAD_MGMT_SE0, SE1
     submit_grid(ring, 0, 48, 0);
-    for (unsigned n = 0; n < 100; ++n) cp.run(60'000);
+    constexpr uint64_t kShare = 20'000;
+    for (unsigned n = 0; n < 300; ++n) cp.run(3 * kShare);
     const auto [least, most] = least_and_most(cp.dispatcher(), 3);
-    EXPECT_GT(least, most * 97 / 100);
+    EXPECT_GT(least, 250 * kShare);
+    // One may be ahead by half a share, and another one's last turn may have been cut short.
+    EXPECT_LE(most - least, kShare * 3 / 2);
 }
 
 /// A call does less than one turn for each compute unit.
