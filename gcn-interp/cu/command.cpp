@@ -14,6 +14,7 @@ bool runs(const Wave& wave) {
 
 void ComputeUnit::command(WaveCommand command, uint32_t data, const WaveMatch& match) {
     if (command == WaveCommand::Kill) return kill(match);
+    write_registers();
     for (Wave& wave : waves_) {
         if (wave.state == WaveState::Free || wave.state == WaveState::Ended || !match(wave)) continue;
         switch (command) {

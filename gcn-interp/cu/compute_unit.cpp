@@ -40,6 +40,7 @@ uint64_t ComputeUnit::run(uint64_t instruction_budget) {
     const uint64_t slice = whole_blocks_ && translator_ != nullptr ? kTranslatedSlice : kSlice;
     const bool overdraws = whole_blocks_ && instruction_budget >= slice;
     uint64_t done = 0;
+    write_registers();
     while (live_ != 0 && done < instruction_budget) {
         bool ran = false;
         const unsigned first = next_slot_;
@@ -355,6 +356,7 @@ unsigned ComputeUnit::waves_live(uint64_t dispatch) const {
 }
 
 void ComputeUnit::reset() {
+    storage_->unwritten_waves = storage_->unwritten_groups = 0;
     for (Wave& wave : waves_) wave = Wave{};
     for (Workgroup& group : workgroups_) group = Workgroup{};
     storage_->taken = Taken(storage_->chip);

@@ -54,7 +54,10 @@ public:
     void reset() override;
     void visit(StateVisitor& v) override;
     void invalidate_code() override;
-    const Wave& wave(unsigned slot) const override { return waves_[slot]; }
+    const Wave& wave(unsigned slot) const override {
+        write_registers();
+        return waves_[slot];
+    }
     const Workgroup& workgroup(unsigned number) const override { return workgroups_[number]; }
 
     /// Waves run generated code where they can. nullptr: never. Stays the caller's.
@@ -79,6 +82,7 @@ private:
     struct Taken;  ///< of all that there is
     static bool plan(const Needs& needs, Taken& taken, Plan& plan);
     void take_group(uint64_t dispatch, const Plan& plan);
+    void write_registers() const;
     Wave& take_wave(const Wave& image, const Plan& plan, unsigned number, const WorkItemIds& ids, bool rows_as_begun);
     void begin_wave(Wave& wave);
     uint64_t start_on(Plan& plan, const GroupLaunch& group, bool whole, uint64_t limit);

@@ -234,6 +234,38 @@ TEST_F(Cu, WorkItemIdsFollowTheSizeOfTheGroup) {
     }
 }
 
+/// VGPRs are written when waves run, whatever was launched or killed before.
+TEST_F(Cu, WavesThatHaveNotRunKeepTheRegistersOfTheirLaunch) {
+    WorkgroupLaunch square = simple("s_nop 0");
+    square.rsrc2 |= 1 << 11;
+    square.group_size = square.group_valid = {8, 8, 1};
+    WorkgroupLaunch line = square, killed = square;
+    line.dispatch = 2;
+    line.rsrc1 = (line.rsrc1 & ~63u) | 31;  // 128 VGPRs, where two waves had their 32
+    line.group_size = line.group_valid = {64, 1, 1};
+    killed.dispatch = 3;
+    killed.group_size = killed.group_valid = {512, 1, 1};
+    cu.launch(square);
+    cu.launch(killed);
+    cu.kill_dispatch(3);
+    cu.launch(square);
+    cu.prepare(line);
+    ASSERT_EQ(cu.reserve(1), 1u);
+    EXPECT_EQ(cu.start(line, 0), 0u);
+    cu.finish();
+    ASSERT_EQ(cu.waves_live(), 3u);
+    for (unsigned slot = 0; slot < kWaveSlots; ++slot) {
+        const Wave& wave = cu.wave(slot);
+        if (wave.state == WaveState::Free) continue;
+        for (unsigned lane = 0; lane < kLanes; ++lane) {
+            ASSERT_EQ(wave.vgpr[0].lane[lane], wave.dispatch == 2 ? lane : lane % 8);
+            ASSERT_EQ(wave.vgpr[1].lane[lane], wave.dispatch == 2 ? 0 : lane / 8);
+            for (unsigned n = 2; n < wave.vgpr_count; ++n) ASSERT_EQ(wave.vgpr[n].lane[lane], kPattern) << slot << " v" << n;
+        }
+    }
+    finish();
+}
+
 TEST_F(Cu, AGroupThatIsLaunchedHasNoMoreThanItsTurn) {
     WorkgroupLaunch launch = simple("s_branch -1", 128);
     cu.prepare(launch);

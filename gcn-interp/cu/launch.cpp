@@ -121,6 +121,7 @@ constexpr VgprRow all_lanes(uint32_t value) {
     return row;
 }
 constexpr VgprRow kPoisoned = all_lanes(kPoison), kZero = all_lanes(0);
+const VgprRow& others(const Env& env) { return env.poison ? kPoisoned : kZero; }
 
 /// General registers and VCC hold the pattern of Env::poison, everything else is zero.
 Wave blank(const Env& env, const WaveRegisters& registers, Chip chip) {
@@ -145,7 +146,21 @@ void ComputeUnit::take_group(uint64_t dispatch, const Plan& plan) {
     group.lds_bytes = plan.lds_granules * kLdsGranule;
     group.has_barrier_slot = plan.waves > 1;
     group.waves_live = static_cast<uint8_t>(plan.waves);
-    fill(env_, reinterpret_cast<uint32_t*>(storage_->lds.data() + plan.lds_base), group.lds_bytes / sizeof(uint32_t));
+    storage_->unwritten_groups |= uint64_t{1} << plan.group;
+}
+
+/// VGPRs and LDS of what was launched since the compute unit ran. They are most of what a launch writes, and the thread that
+/// runs the compute unit has them in its caches then.
+void ComputeUnit::write_registers() const {
+    Storage& s = *storage_;
+    for (uint64_t left = std::exchange(s.unwritten_groups, 0); left != 0; left &= left - 1) {
+        const Workgroup& group = workgroups_[static_cast<unsigned>(std::countr_zero(left))];
+        fill(env_, reinterpret_cast<uint32_t*>(s.lds.data() + group.lds_base), group.lds_bytes / sizeof(uint32_t));
+    }
+    for (uint64_t left = std::exchange(s.unwritten_waves, 0); left != 0; left &= left - 1) {
+        const Wave& wave = waves_[static_cast<unsigned>(std::countr_zero(left))];
+        s.begin_rows(wave.vgpr, wave.vgpr_count, prepared_->ids(s.position[wave.slot]), &others(env_));
+    }
 }
 
 /// In its slot and with its registers.
@@ -153,10 +168,7 @@ void ComputeUnit::take_group(uint64_t dispatch, const Plan& plan) {
                                                            const WorkItemIds& ids, bool rows_as_begun) {
     const WavePlace place = plan.place[number];
     Wave& wave = waves_[place.slot];
-    storage_->begin(wave, image, storage_->file(place.simd()) + place.first_vgpr, ids,
-                    rows_as_begun ? nullptr
-                    : env_.poison ? &kPoisoned
-                                  : &kZero);
+    storage_->begin(wave, image, storage_->file(place.simd()) + place.first_vgpr, ids, rows_as_begun ? nullptr : &others(env_));
     wave.slot = place.slot;
     workgroups_[plan.group].slots |= uint64_t{1} << place.slot;
     wave.workgroup = plan.group;
@@ -194,6 +206,7 @@ void ComputeUnit::prepare(const KernelLaunch& kernel) {
     Prepared& p = *prepared_;
     p.first_code = {};
     if (p.kernel == kernel && p.poison == env_.poison && p.needs.waves != 0) return;
+    write_registers();
     const unsigned components = std::min(rsrc2::TIDIG_COMP_CNT::get(kernel.rsrc2) + 1, 3u);
     if (p.kernel.group_size != kernel.group_size || p.id_components != components) p.has_ids = {};
     p.kernel = kernel;
@@ -219,7 +232,9 @@ void ComputeUnit::prepare(const KernelLaunch& kernel) {
     p.system = set_user_sgprs(wave, kernel);
 }
 
-/// Each wave runs as far as it can before the next one begins. @return instructions, at most so many; 0 of them: none runs
+/// Each wave runs as far as it can before the next one begins.
+/// @param limit  instructions; 0: none runs, and VGPRs are written later
+/// @return instructions
 uint64_t ComputeUnit::start_on(Plan& plan, const GroupLaunch& group, bool whole, uint64_t limit) {
     Prepared& p = *prepared_;
     uint64_t done = 0;
@@ -230,8 +245,12 @@ uint64_t ComputeUnit::start_on(Plan& plan, const GroupLaunch& group, bool whole,
                                                             : ~uint64_t{0};
         if (lanes == 0) continue;
         bool& rows_as_begun = plan.rows_as_begun[number];
-        const WorkItemIds ids = p.ids(position);
-        Wave& wave = take_wave(p.image, plan, number, ids, rows_as_begun);
+        const WorkItemIds ids = limit != 0 ? p.ids(position) : WorkItemIds{};
+        Wave& wave = take_wave(p.image, plan, number, ids, rows_as_begun || limit == 0);
+        if (limit == 0) {
+            storage_->position[wave.slot] = static_cast<uint8_t>(position);
+            storage_->unwritten_waves |= uint64_t{1} << wave.slot;
+        }
         rows_as_begun = false;
         wave.exec = lanes;
         wave.scratch_slot = group.scratch_slot[number];
@@ -283,6 +302,7 @@ uint64_t ComputeUnit::start(const GroupLaunch& group, uint64_t limit) {
     take_group(p.kernel.dispatch, plan);
     workgroups_[plan.group].keeps_place = whole;
     workgroups_[plan.group].counts_ends = whole && !env_.tracer.on();
+    if (limit != 0) write_registers();
     p.progress.waves += plan.waves;
     uint64_t done = start_on(plan, group, whole, limit);
     if (done < limit && workgroups_[plan.group].used) done += run_group(plan, limit - done);

@@ -157,6 +157,7 @@ uint64_t ComputeUnit::ready_clk(Wave& wave) {
 
 uint64_t ComputeUnit::run_until(uint64_t limit_clk) {
     if (live_ == 0) return limit_clk;
+    write_registers();
     Paced& paced = *paced_;
     paced.now_clk = std::max(paced.now_clk, env_.clock.clk());
     paced.room = false;

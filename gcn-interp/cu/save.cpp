@@ -25,6 +25,7 @@ void trace_saved(Env& env, unsigned cu, const Wave& wave) {
 }  // namespace
 
 void ComputeUnit::request_save(uint64_t dispatch) {
+    write_registers();
     for (Wave& wave : waves_) {
         if (wave.state == WaveState::Free || wave.state == WaveState::Ended || wave.dispatch != dispatch) continue;
         ask_for_save(wave);

@@ -155,6 +155,7 @@ void ComputeUnit::take_loaded(StateVisitor& v) {
 }
 
 void ComputeUnit::visit(StateVisitor& v) {
+    write_registers();
     for (unsigned slot = 0; slot < kWaveSlots; ++slot) {
         v.begin("slot", slot);
         visit_wave(v, slot);

@@ -36,9 +36,15 @@ struct ComputeUnit::Storage {
     std::array<uint8_t, kLdsBytes> lds{};
     Taken taken;
     const BeginFn begin = begin_function();
+    const BeginRowsFn begin_rows = begin_rows_function();
     WavePlace place_of(const Wave& wave) const {
         return {wave.slot, static_cast<uint16_t>(wave.vgpr - file(wave.slot % kSimdsPerCu))};
     }
+
+    /// Launched since the compute unit ran, by slot and by number of the work-group: their VGPRs and their LDS are written when
+    /// it runs, or when somebody looks.
+    uint64_t unwritten_waves = 0, unwritten_groups = 0;
+    std::array<uint8_t, kWaveSlots> position{};  ///< of such a wave in its work-group
 
     CodeCache code;
     CodeCache tracked_code;  ///< as waves execute it whose floating-point exceptions are tracked

@@ -203,6 +203,7 @@ void ComputeUnit::end_wave(Wave& wave) {
 }
 
 void ComputeUnit::kill(const WaveMatch& match) {
+    write_registers();
     for (Wave& wave : waves_) {
         if (wave.state == WaveState::Free || wave.state == WaveState::Ended || !match(wave)) continue;
         if (wave.saved()) wave.save = SaveStep::None;  // killed: what is in the save area is of no use

@@ -31,10 +31,7 @@ static_assert(offsetof(Wave, sgpr) % sizeof(Line) == 0 && kSgprGranule == kLineD
     for (unsigned n = 0; n < count; n += kLineDwords) copy_line(&wave.sgpr[n], &image.sgpr[n]);
 }
 
-[[gnu::always_inline]] inline void begin(Wave& wave, const Wave& image, VgprRow* rows, const WorkItemIds& ids,
-                                         const VgprRow* others) {
-    copy_image(wave, image);
-    wave.vgpr = rows;
+[[gnu::always_inline]] inline void begin_rows(VgprRow* rows, unsigned count, const WorkItemIds& ids, const VgprRow* others) {
     auto* line = reinterpret_cast<uint8_t*>(rows);
     const auto put = [&](const Line& value) {
         store_vector(line, value);
@@ -50,16 +47,20 @@ static_assert(offsetof(Wave, sgpr) % sizeof(Line) == 0 && kSgprGranule == kLineD
     }
     if (others == nullptr) return;
     const auto other = load_vector<Line>(others);
-    const unsigned count = image.vgpr_count;
     for (unsigned n = ids.rows; n < count; ++n) {
         for (unsigned part = 0; part < kRowLines; ++part) put(other);
     }
 }
 
-#define LYRA_BEGIN(backend, attribute)                                                                       \
-    [[attribute]] void begin_##backend(Wave& wave, const Wave& image, VgprRow* rows, const WorkItemIds& ids, \
-                                       const VgprRow* others) {                                              \
-        begin(wave, image, rows, ids, others);                                                               \
+#define LYRA_BEGIN(backend, attribute)                                                                                      \
+    [[attribute]] void begin_##backend(Wave& wave, const Wave& image, VgprRow* rows, const WorkItemIds& ids,                \
+                                       const VgprRow* others) {                                                             \
+        copy_image(wave, image);                                                                                            \
+        wave.vgpr = rows;                                                                                                   \
+        begin_rows(rows, image.vgpr_count, ids, others);                                                                    \
+    }                                                                                                                       \
+    [[attribute]] void begin_rows_##backend(VgprRow* rows, unsigned count, const WorkItemIds& ids, const VgprRow* others) { \
+        begin_rows(rows, count, ids, others);                                                                               \
     }
 LYRA_FOR_EACH_BACKEND(LYRA_BEGIN)
 #undef LYRA_BEGIN
@@ -71,6 +72,14 @@ BeginFn begin_function(Backend backend) {
         case Backend::Avx2: return begin_Avx2;
         case Backend::Avx512: return begin_Avx512;
         default: return begin_Portable;
+    }
+}
+
+BeginRowsFn begin_rows_function(Backend backend) {
+    switch (backend) {
+        case Backend::Avx2: return begin_rows_Avx2;
+        case Backend::Avx512: return begin_rows_Avx512;
+        default: return begin_rows_Portable;
     }
 }
 

@@ -22,4 +22,8 @@ struct WorkItemIds {
 using BeginFn = void (*)(Wave& wave, const Wave& image, VgprRow* rows, const WorkItemIds& ids, const VgprRow* others);
 BeginFn begin_function(Backend backend = host_backend());
 
+/// The same VGPRs later, `count` of them, of a wave that began without ids and without others.
+using BeginRowsFn = void (*)(VgprRow* rows, unsigned count, const WorkItemIds& ids, const VgprRow* others);
+BeginRowsFn begin_rows_function(Backend backend = host_backend());
+
 }  // namespace lyra::gcn
