@@ -189,6 +189,9 @@ protected:
     bool transcendental(const Inst& inst);
     /// @return false: the interpreter's function has to do it
     virtual bool matrix(const Inst& inst);
+    struct MatrixRows;
+    void matrix_chains(const MatrixRows& m);
+    void matrix_dots(const MatrixRows& m);
     bool global_memory(const Inst& inst, Xbyak::Label& slow);
     bool lds_memory(const Inst& inst, Xbyak::Label& slow);
     bool is_plain_scalar_load(const Inst& inst) const;

@@ -419,6 +419,12 @@ TEST_P(TranslatorTest, MatricesAreMultipliedAsTheInterpreterDoes) {
                 a | b << 9 | c << 18 | bytes.below(4) << 27 | groups << 29, kPriority};
             if (decode(words.data(), words.size(), chip).format == Format::Invalid) continue;
             ASSERT_EQ(difference(words, n), "") << text_of(words) << ", wave " << n;
+            // Sums of 16-bit products without NaNs, which random registers hardly have: numbers below two, zeros and denormals.
+            State tame(chip);
+            randomize(bytes, tame);
+            for (VgprRow& registers : tame.rows)
+                for (uint32_t& lane : registers.lane) lane &= bytes.one_in(8) ? 0x80078007u : 0xbfffbfffu;
+            ASSERT_EQ(difference(words, tame), "") << text_of(words) << ", tame wave " << n;
             ++compared;
         }
     }
