@@ -36,6 +36,7 @@ struct ChipFacts {
     uint32_t lds_bytes;             ///< of a compute unit
     uint32_t lds_granule;           ///< bytes; RSRC2.LDS_SIZE and saved waves count them
     unsigned sdma_queues;           ///< of user processes, of an SDMA engine
+    unsigned sdma_count_bits = 22;  ///< of COPY_LINEAR.count
     /// A wave's VGPRs end with AccVGPRs, which begin where COMPUTE_PGM_RSRC3.ACCUM_OFFSET says.
     bool acc_vgprs = false;
     /// A wave has as many AccVGPRs as VGPRs, which matrix instructions and moves reach only.

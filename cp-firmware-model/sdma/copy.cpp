@@ -105,7 +105,8 @@ Step SdmaEngine::Impl::vm_fault(const Ring& ring, Fault fault, uint64_t va) {
 /// Overlapping ranges give what was in the source before; the engine copies from the far end when it must.
 Step SdmaEngine::Impl::copy(Ring& ring, int64_t& budget) {
     Active& packet = ring.packet;
-    const uint64_t size = uint64_t{COPY_LINEAR::count(packet.words)} + 1;
+    // The driver's header has 22 bits for all chips.
+    const uint64_t size = (packet.words[1] & ((uint64_t{1} << count_bits) - 1)) + 1;
     const uint64_t source = COPY_LINEAR::src_addr(packet.words), destination = COPY_LINEAR::dst_addr(packet.words);
     const bool backwards = destination > source && destination - source < size;
     while (packet.done < size) {

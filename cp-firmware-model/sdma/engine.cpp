@@ -40,7 +40,7 @@ int SdmaEngine::map_queue(uint64_t mqd, uint64_t wptr_address, uint32_t doorbell
 
 SdmaEngine::Impl::Impl(Env& env, CpBus& bus, unsigned index, Chip chip)
     : env(env), bus(bus), index(index), starts_running(facts_of(chip).sdma_started_by_psp),
-      rings(kFirstRlc + facts_of(chip).sdma_queues) {
+      count_bits(facts_of(chip).sdma_count_bits), rings(kFirstRlc + facts_of(chip).sdma_queues) {
     reset();
 }
 

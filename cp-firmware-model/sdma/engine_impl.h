@@ -236,6 +236,7 @@ struct SdmaEngine::Impl {
     CpBus& bus;
     const uint32_t index;
     const bool starts_running;
+    const unsigned count_bits;  ///< of COPY_LINEAR
     std::array<uint32_t, sdma::kRingBase> regs{};
     std::vector<Ring> rings;
     uint32_t first_ring = 0;        ///< takes the first turn of the next run()

@@ -28,6 +28,25 @@ TEST(SdmaPacket, CopyLinearAcrossPages) {
     EXPECT_EQ(rig.env.stats.get(Stat::sdma_bytes), 20000u);
 }
 
+/// The count has 22 bits, and 30 of later chips; what is above them is ignored.
+TEST(SdmaPacket, SizesOfLinearCopies) {
+    constexpr uint32_t kBytes = (5u << 20) + 12;
+    constexpr uint64_t kFrom = 0x10000000, kTo = 0x20000000;
+    for (const auto& [chip, copied] : {std::pair(Chip::gfx900, (1u << 20) + 12), std::pair(Chip::gfx906, (1u << 20) + 12),
+                                       std::pair(Chip::gfx90a, kBytes), std::pair(Chip::gfx942, kBytes)}) {
+        Rig rig(10, chip);
+        rig.bus.memory.map(0, kFrom, kBytes);
+        rig.bus.memory.map(0, kTo, kBytes);
+        for (uint32_t at = 0; at < kBytes; at += kPageBytes) rig.bus.memory.put<uint32_t>(0, kFrom + at, at + 1);
+        Dwords packet = copy_linear(kFrom, kTo, kBytes);
+        packet[1] |= 3u << 30;
+        EXPECT_EQ(rig.submit(packet), RunState::Idle);
+        EXPECT_EQ(rig.env.stats.get(Stat::sdma_bytes), copied) << facts_of(chip).name;
+        for (uint32_t at = 0; at < kBytes; at += kPageBytes)
+            ASSERT_EQ(rig.bus.memory.get<uint32_t>(0, kTo + at), at < copied ? at + 1 : 0) << facts_of(chip).name;
+    }
+}
+
 TEST(SdmaPacket, CopyOneByte) {
     Rig rig;
     rig.fill(0, 1, 0x77);

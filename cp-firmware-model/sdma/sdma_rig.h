@@ -178,7 +178,8 @@ public:
 
 /// The engine as the driver leaves it: not halted, GFX ring of 4 KiB at kRingVa, traps on.
 struct Rig {
-    explicit Rig(uint32_t ring_log2_dwords = 10) : env(host), engine(env, bus, 0), ring_log2(ring_log2_dwords) {
+    explicit Rig(uint32_t ring_log2_dwords = 10, Chip chip = Chip::gfx900)
+        : env(host), engine(env, bus, 0, chip), ring_log2(ring_log2_dwords) {
         bus.engine = &engine;
         for (const uint32_t vmid : {0u, kUserVmid}) {
             bus.memory.map(vmid, kRingVa, std::max<uint64_t>(ring_bytes(), kPageBytes));
