@@ -515,14 +515,21 @@ TEST_P(TranslatorTest, TheLongestRegionIsGenerated) {
                                             {0xdc7c8000, 0x007f0400},  // global_store_dwordx4 v[0:1], v[4:7], off
                                             {0xdc548000, 0x04040002},  // global_load_dwordx2 v[4:5], v2, s[4:5]
                                             {0xd3c00010, 0x04420500},  // v_mfma_f32_32x32x1f32 v[16:47], v0, v2, v[16:47]
-                                            {0xd3ee0010, 0x04420500}};  // v_mfma_f64_16x16x4f64 v[16:23], v[0:1], v[2:3]
+                                            {0xd3ee0010, 0x04420500},  // v_mfma_f64_16x16x4f64 v[16:23], v[0:1], v[2:3]
+                                            {0xd3c80010, 0x04420500},  // v_mfma_f32_32x32x4f16 v[16:47], v[0:1], v[2:3]
+                                            {0xd3cc0010, 0x04420500},  // v_mfma_f32_32x32x8f16 v[16:31], v[0:1], v[2:3]
+                                            {0xd3cd0010, 0x04420500},  // v_mfma_f32_16x16x16f16 v[16:19], v[0:1], v[2:3]
+                                            {0xd3d40010, 0x04420500}};  // v_mfma_i32_32x32x8i8 v[16:31], v0, v2
     for (const auto& words : kLong) {
         if (decode(words, 2, chip).format == Format::Invalid) continue;
         std::vector<uint8_t> code(2 * kPageBytes);
         for (size_t at = 0; at < code.size(); at += sizeof words) std::memcpy(code.data() + at, words, sizeof words);
         const std::span<const uint8_t> both(code);
         const auto shared = translator.page({both.first(kPageBytes), both.subspan(kPageBytes), true});
-        EXPECT_NE(shared->code(config)->at(0, State(chip).wave), nullptr) << std::hex << words[0];
+        PageCode* const generated = shared->code(config);
+        const uint8_t* at = generated->at(0, State(chip).wave);
+        if (at == nullptr) at = generated->at(0, State(chip).wave);  // code of pages before has made room
+        EXPECT_NE(at, nullptr) << std::hex << words[0];
     }
 }
 
