@@ -52,7 +52,7 @@ LYRA_INLINE void store(uint32_t* row, Floats x, uint32_t lanes) {
 
 }  // namespace
 
-const Routines kAvx2 = kRoutines;
+const Routines kAvx2 = {&row<rcp>, &row<sqrt>, &row<rsq>, &row<exp, lane::v_exp_f32>, &row<log, lane::v_log_f32>};
 
 }  // namespace lyra::gcn::transcendental
 #endif

@@ -48,9 +48,133 @@ LYRA_INLINE void store(uint32_t* row, Floats x, uint32_t lanes) {
 
 #include "gcn-interp/exec/transcendental.inc"
 
+// exp and log in floats, sixteen lanes at a time. A number is the sum of two floats where one is not enough, and a table of 32
+// points makes the argument small. Results are off by some 2^-11 of their last bit, so that about one vector in a hundred is
+// not decided: those are computed in doubles. LYRA_EXHAUSTIVE=1 compares all inputs with the lane function
+// (transcendental_test.cpp).
+
+constexpr unsigned kPoints = 32;
+struct Table {
+    alignas(64) float of[kPoints];
+};
+
+LYRA_INLINE Floats look_up(const Table& table, Ints index) {  // modulo 32
+    return _mm512_permutex2var_ps(_mm512_load_ps(table.of), (__m512i)index, _mm512_load_ps(table.of + kWidth));
+}
+LYRA_INLINE Floats to_floats(Ints x) { return _mm512_cvtepi32_ps((__m512i)x); }
+
+/// r = high + low when the lanes of `certain` have one result for all sums that are off by slack at most.
+LYRA_INLINE bool decided(Floats high, Floats low, Floats slack, __mmask16 certain, Floats& r) {
+    r = high + (low + slack);
+    return _mm512_mask_cmp_ps_mask(certain, r, high + (low - slack), _CMP_EQ_OQ) == kAllOfWidth;
+}
+
+/// 2^(n/32) is high * (1 + low).
+struct Powers {
+    Table high{}, low{};
+    constexpr Powers() {
+        for (unsigned n = 0; n < kPoints; ++n) {
+            const double x = n * 0x1.62e42fefa39efp-1 / kPoints;
+            double power = 1;
+            for (unsigned term = 20; term > 0; --term) power = 1 + power * x / term;
+            high.of[n] = static_cast<float>(power);
+            low.of[n] = static_cast<float>(power / high.of[n] - 1);
+        }
+    }
+};
+constexpr Powers kPowers;
+
+/// x = n/32 + t; 2^x = 2^(n/32) * e^(t ln 2).
+LYRA_INLINE bool exp_in_floats(Floats x, Floats& r) {
+    constexpr float kLn2 = 0x1.62e43p-1f, kLn2Low = -0x1.05c61p-29f, kSlack = 0x1p-35f;
+    constexpr float kToWhole = 0x1.8p23f;  // what is added to it is rounded to a whole number, in the low bits
+    const Floats shifted = fma(x, all(32.0f), all(kToWhole));
+    const Ints n = (Ints)shifted;
+    const Floats t = fma(shifted - kToWhole, all(-1.0f / 32), x);  // exact
+    const Floats power = look_up(kPowers.high, n), power_low = look_up(kPowers.low, n);
+    const Floats y = t * kLn2, y_low = fma(t, all(kLn2Low), fma(t, all(kLn2), -y));
+    // (e^y - 1 - y) / y^2; the coefficients make up for y^3 / 120 where |y| <= ln 2 / 64.
+    const Floats rest = fma(fma(y, all(1.0f / 24), all(0x1.5555b8p-3f)), y, all(0.5f));
+    const Floats low = fma(rest, y * y, y_low) + fma(y, power_low, power_low);
+    const Floats high = fma(power, y, power), lost = fma(power, y, power - high);
+    const __mmask16 usual = _mm512_cmp_ps_mask(_mm512_abs_ps(x), all(126.0f), _CMP_LT_OQ);
+    const bool one = decided(high, fma(power, low, lost), all(kSlack), usual, r);
+    r = (Floats)((Ints)r + (n >> 5 << 23));
+    return one;
+}
+
+constexpr uint32_t kRootHalf = 0x3f3504f3;  ///< bits of the least mantissa
+constexpr unsigned kPointBits = 23 - 5;
+
+/// For mantissas from the point kRootHalf + (n << kPointBits) to the next: a factor that brings them near 1, and minus its
+/// logarithm, which is almost a float. Around 1 both are exact.
+struct Factors {
+    Table factor{}, logarithm{}, slack{};
+    constexpr Factors() {
+        for (unsigned n = 0; n < kPoints; ++n) {
+            const double least = std::bit_cast<float>(kRootHalf + (n << kPointBits));
+            const double most = std::bit_cast<float>(kRootHalf + ((n + 1) << kPointBits));
+            factor.of[n] = 1;
+            if (least > 1 || most < 1) choose(n, static_cast<float>(2 / (least + most)));
+        }
+    }
+
+private:
+    static constexpr double kLog2E = 0x1.71547652b82fep+0;
+    static constexpr double distance(double a, double b) { return a < b ? b - a : a - b; }
+
+    /// Of 8193 factors the one whose logarithm is nearest to a float: within 2^-37.
+    constexpr void choose(unsigned n, float middle) {
+        const double s = (middle - 1.0) / (middle + 1.0);
+        double series = 0;
+        for (int odd = 39; odd > 0; odd -= 2) series = series * s * s + 1.0 / odd;
+        double nearest = 1;
+        for (unsigned bits = std::bit_cast<uint32_t>(middle) - 4096, tries = 0; tries <= 8192; ++tries) {
+            const float c = std::bit_cast<float>(bits + tries);
+            const double e = (static_cast<double>(c) - middle) / middle;
+            const double log = -kLog2E * (2 * s * series + e * (1 - e * (1.0 / 2 - e * (1.0 / 3 - e / 4))));
+            const double off = distance(log, static_cast<float>(log));
+            if (off >= nearest) continue;
+            nearest = off;
+            factor.of[n] = c;
+            logarithm.of[n] = static_cast<float>(log);
+        }
+        slack.of[n] = 0x1p-36f;
+    }
+};
+constexpr Factors kFactors;
+
+/// x = 2^e * m; log2 x = e - log2 c + log2(1 + f), where 1 + f = m c.
+LYRA_INLINE bool log_in_floats(Floats x, Floats& r) {
+    constexpr float kLog2E = 0x1.715476p+0f, kLog2ELow = 0x1.4ae0cp-26f;
+    const Ints bits = (Ints)x, from_least = bits - kRootHalf, exponent = arithmetic_shift(from_least, 23);
+    const Floats m = (Floats)(bits - (exponent << 23)), e = to_floats(exponent);
+    const Ints n = from_least >> kPointBits;
+    const Floats c = look_up(kFactors.factor, n), point = look_up(kFactors.logarithm, n);
+    const Floats product = m * c, f = product - 1.0f, inexact = fma(m, c, -product), f_low = fma(-inexact, f, inexact);
+    const Floats y = f * kLog2E, y_low = fma(f_low, all(kLog2E), fma(f, all(kLog2ELow), fma(f, all(kLog2E), -y)));
+    // (log2(1 + f) - y) / f^2: log2(e) / n with alternating signs, n from 2 to 6
+    Floats rest = fma(f, all(-0x1.ec709ep-3f), all(0x1.2776c6p-2f));
+    rest = fma(rest, f, all(-0x1.715476p-2f));
+    rest = fma(rest, f, all(0x1.ec709ep-2f));
+    rest = fma(rest, f, all(-0x1.715476p-1f));
+    const Floats square = f * f, low = fma(rest, square, y_low);
+    const Floats whole = e + point, lost = point - (whole - e), high = whole + y, lost_too = y - (high - whole);
+    const Floats slack = fma(square, all(0x1.8p-23f), look_up(kFactors.slack, n));
+    const auto past_least = (__m512i)(bits - 0x00800000);
+    const __mmask16 usual = _mm512_cmplt_epu32_mask(past_least, _mm512_set1_epi32(0x7f000000));  // positive, normal and finite
+    return decided(high, low + (lost + lost_too), slack, usual, r);
+}
+
+template <bool (*kInFloats)(Floats, Floats&), bool (*kInDoubles)(Floats, Floats&)>
+LYRA_INLINE bool either(Floats x, Floats& r) {
+    return kInFloats(x, r) || kInDoubles(x, r);
+}
+
 }  // namespace
 
-const Routines kAvx512 = kRoutines;
+const Routines kAvx512 = {&row<rcp>, &row<sqrt>, &row<rsq>, &row<either<exp_in_floats, exp>, lane::v_exp_f32>,
+                          &row<either<log_in_floats, log>, lane::v_log_f32>};
 
 }  // namespace lyra::gcn::transcendental
 #endif
