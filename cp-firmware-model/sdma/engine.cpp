@@ -183,13 +183,25 @@ bool SdmaEngine::Impl::doorbell(uint32_t byte_offset, uint64_t value) {
     return false;
 }
 
-RunState SdmaEngine::Impl::run() { return env.clock.on() ? run_paced() : run_rings(kBytesPerRun); }
+RunState SdmaEngine::Impl::run() {
+    if (env.clock.on()) return run_paced();
+    int64_t budget = kBytesPerRun;
+    const RunState state = run_rings(budget);
+    // What idle rings have left over; those of the kernel are first.
+    for (Ring& ring : rings) {
+        if (budget <= 0 || state != RunState::Busy) break;
+        run_ring(ring, budget);
+        write_back_rptr(ring);
+    }
+    return state;
+}
 
 /// Packets and bytes owe their time as they are done; the engine is free again when that is over.
 RunState SdmaEngine::Impl::run_paced() {
     const uint64_t now = env.clock.ns();
     if (now < next_run_ns) return RunState::Idle;
-    const RunState state = run_rings(kBytesPerTurn);
+    int64_t budget = kBytesPerTurn;
+    const RunState state = run_rings(budget);
     const uint64_t cost = env.clock.collect();
     switch (state) {
         case RunState::Busy: next_run_ns = now + std::max<uint64_t>(cost, 1); break;
@@ -199,7 +211,7 @@ RunState SdmaEngine::Impl::run_paced() {
     return state;
 }
 
-RunState SdmaEngine::Impl::run_rings(int64_t budget) {
+RunState SdmaEngine::Impl::run_rings(int64_t& budget) {
     RunState state = RunState::Idle;
     const auto count = static_cast<uint32_t>(rings.size());
     for (uint32_t turn = 0; turn < count; ++turn) {

@@ -172,7 +172,7 @@ struct SdmaEngine::Impl {
     void write_ring_register(Ring& ring, uint32_t offset, uint32_t value);
     bool doorbell(uint32_t byte_offset, uint64_t value);
     RunState run();
-    RunState run_rings(int64_t budget);
+    RunState run_rings(int64_t& budget);
     RunState run_paced();
     RunState run_ring(Ring& ring, int64_t& budget);
     bool halted() const;

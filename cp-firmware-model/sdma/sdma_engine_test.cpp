@@ -299,6 +299,17 @@ TEST(SdmaRing, OneCallIsBounded) {
     EXPECT_EQ(rig.env.stats.get(Stat::sdma_bytes), uint64_t{80} << 20);
 }
 
+TEST(SdmaRing, ARingAloneHasAllOfACall) {
+    Rig rig;
+    rig.bus.memory.map(0, 0x10000000, 8 << 20);
+    for (int i = 0; i < 20; ++i) rig.put(copy_linear(0x10000000, 0x10400000, 4 << 20));
+    rig.ring_doorbell();
+    for (uint64_t calls = 1; calls <= 40; ++calls) {
+        EXPECT_EQ(rig.engine.run(), RunState::Busy);
+        ASSERT_GT(rig.env.stats.get(Stat::sdma_bytes), calls * ((1 << 20) - 4096));
+    }
+}
+
 TEST(SdmaRing, RingsShareTheEngine) {
     Rig rig;
     rig.bus.memory.map(0, 0x10000000, 8 << 20);

@@ -293,6 +293,13 @@ void lyra_device::pump() {
             const auto took = std::chrono::steady_clock::now() - start;
             if (took > kLongSlice) slice = took > 2 * kLongSlice ? kSliceInstructions : std::max(slice / 2, kSliceInstructions);
             if (took < kShortSlice && state == RunState::Busy) slice = std::min(slice * 2, kMostSliceInstructions);
+            // On a busy host a slice waits for its threads for tens of ms, and a driver gives up on copies that take seconds.
+            // So they may take as long as waves have.
+            const auto until = start + 2 * took;
+            while (took > kLongSlice && waiters == 0 && soc.run_sdma() == RunState::Busy) {
+                state = RunState::Busy;
+                if (std::chrono::steady_clock::now() >= until) break;
+            }
         }
         // std::mutex is not fair: without this a vCPU could wait for many slices.
         while (waiters.load() != 0 && !stop) std::this_thread::yield();

@@ -197,7 +197,11 @@ RunState Soc::run(uint64_t instruction_budget) {
     hdp_.age();
     RunState state = RunState::Idle;
     for (const auto& xcc : xccs_) state = busier(state, xcc->cp().run(instruction_budget));
-    state = busier(state, sdma0_.run());
+    return busier(state, run_sdma());
+}
+
+RunState Soc::run_sdma() {
+    const RunState state = sdma0_.run();
     return busier(state, sdma1_.run());
 }
 

@@ -32,6 +32,8 @@ public:
     /// mastering.
     void visit(StateVisitor& v);
     RunState run(uint64_t instruction_budget);
+    /// The part of it that both SDMA engines have.
+    RunState run_sdma();
     /// Virtual time: let everything happen that happens until then. @return when something will happen next, kNever: nothing
     uint64_t run_until(uint64_t ns);
     /// Virtual time: the host has touched registers or memory.

@@ -40,6 +40,8 @@ unsigned default_processors() { return std::clamp(std::thread::hardware_concurre
 
 std::string GuestMachine::kernel_words(bool shares) const {
     std::string words = "console=ttyS0 panic=-1 tsc=reliable mitigations=off nokaslr audit=0 random.trust_cpu=on";
+    // On a busy host the timer may be late for the kernel's check, which panics.
+    if (!options_.deterministic) words += " no_timer_check";
     if (options_.stock_driver || options_.accel == "kvm") words += " lyra.module=stock";
     for (const std::string& word : options_.kernel_words) words += " " + word;
     return words + (options_.share.empty() || !shares ? "" : " lyra.share=share");
