@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rounds of compute units over host threads; step 5 of the data flow.
 #include <algorithm>
-#include <utility>
 
 #include "cp-firmware-model/dispatch/rounds_link.h"
 
@@ -38,6 +37,15 @@ Dispatcher::Rounds::~Rounds() = default;
 gcn::CuServices& Dispatcher::Rounds::services(unsigned cu) { return *links_[cu]; }
 
 MemoryPort& Dispatcher::Rounds::memory(unsigned cu) { return *links_[cu]; }
+
+void Dispatcher::Rounds::visit(StateVisitor& v) {
+    for (size_t cu = 0; cu < links_.size(); ++cu) {
+        v.begin("share", cu);
+        v("ahead", links_[cu]->ahead, kTranslatedShare);
+        v("rest", links_[cu]->rest, 2 * kTranslatedShare);
+        v.end();
+    }
+}
 
 /// For what compute unit cu asks. Held for tens of nanoseconds mostly, so it is worth waiting for awake.
 std::unique_lock<std::mutex> Dispatcher::Rounds::hold(unsigned cu) {
@@ -177,7 +185,7 @@ void Dispatcher::Rounds::go_ahead(unsigned thread) {
         if (link.ahead + kLeastShare > share_ / 2) continue;
         const uint64_t used = run_share(*cu, share_ / 2 - link.ahead, true);
         used_ += used;
-        link.ahead += used;
+        link.ahead = std::min(link.ahead + used, kTranslatedShare);
     }
 }
 
@@ -186,11 +194,15 @@ uint64_t Dispatcher::Rounds::take_turn(unsigned cu, uint64_t budget) {
     Link& link = *links_[cu];
     // Where the budget lasts for all, others have a share in this round, too.
     const uint64_t rest = std::min(link.rest, share_), all = goes_ahead_ || rest == 0 ? share_ + rest : rest;
-    const uint64_t owed = all - std::min(std::exchange(link.ahead, 0u), all / 2);
+    const uint64_t paid = std::min(link.ahead, all / 2), owed = all - paid;
     const uint64_t share = std::min(owed, budget);
     link.had_turn = true;
     link.rest = owed - share;
-    return run_share(cu, share);
+    const uint64_t used = run_share(cu, share);
+    // Waves run in whole slices.
+    const uint64_t beyond = goes_ahead_ ? used - std::min(used, share) : 0;
+    link.ahead = std::min(link.ahead - paid + beyond, kTranslatedShare);
+    return used;
 }
 
 /// The compute unit that comes first in the next round. When no helper came to its part, the dispatcher's thread begins with it

@@ -42,6 +42,9 @@ public:
     /// A wave that need not wait any more is told so by the thread that runs its compute unit, or when the round is over.
     bool later(const Gws::Waiter& waiter);
 
+    /// What compute units have had more or less than their shares.
+    void visit(StateVisitor& v);
+
 private:
     class Link;
 

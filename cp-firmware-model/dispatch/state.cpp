@@ -85,6 +85,7 @@ void Dispatcher::visit(StateVisitor& v) {
     v("activity", meter_);
     v("turns", turns_);
     v("next_cu", next_cu_, shape_.cus() - 1);
+    rounds_->visit(v);
     v("room_changed", room_changed_);
     v("debug", debug_);
     v("last_launch_ns", last_launch_ns_);
