@@ -20,7 +20,10 @@ constexpr std::array<uint64_t, 256> kLanesByMask = [] {
     return table;
 }();
 
-constexpr int kMasks = static_cast<int>(offsetof(CodeFrame, masks));
+/// Lane masks that a segment writes. The byte of the strip is the lowest one; at the end of a strip they turn by one, so that
+/// behind the last one each is where it belongs. In memory, eight bytes that have been stored one by one would have to reach
+/// the cache before they can be loaded as one value.
+const std::array<Xbyak::Reg64, kMaxMasks> kMasks{Xbyak::util::r8, Xbyak::util::r9, Xbyak::util::rcx};
 
 }  // namespace
 
@@ -67,7 +70,7 @@ void Avx2Emitter::vector_segment(const std::vector<VectorOp>& ops) {
         writes_exec |= op.uses.writes.test(kExecLo);
     }
     Xbyak::Label some, end;
-    for (unsigned i = 0; i < written_masks_.size(); ++i) mov(qword[r12 + (kMasks + static_cast<int>(i) * 8)], 0);
+    for (unsigned i = 0; i < written_masks_.size(); ++i) xor_(kMasks[i].cvt32(), kMasks[i].cvt32());
     mov(r10, reinterpret_cast<uint64_t>(kLanesByMask.data()));
     cmp(qword[rbx + kExec], -1);
     jne(some, T_NEAR);
@@ -79,9 +82,8 @@ void Avx2Emitter::vector_segment(const std::vector<VectorOp>& ops) {
     strips(ops);
     L(end);
     for (unsigned i = 0; i < written_masks_.size(); ++i) {
-        mov(rax, ptr[r12 + (kMasks + static_cast<int>(i) * 8)]);
-        mov(scalar64(written_masks_[i]), rax);
-        if (writes_exec && static_cast<int>(written_masks_[i]) == ops.back().mask_out) mov(ptr[rbx + kExec], rax);
+        mov(scalar64(written_masks_[i]), kMasks[i]);
+        if (writes_exec && static_cast<int>(written_masks_[i]) == ops.back().mask_out) mov(ptr[rbx + kExec], kMasks[i]);
     }
 }
 
@@ -107,6 +109,7 @@ void Avx2Emitter::strips(const std::vector<VectorOp>& ops) {
         if (lanes_[reg].dirty) write_back(reg);
     }
     L(skip);
+    for (unsigned i = 0; i < written_masks_.size(); ++i) ror(kMasks[i], 8);
     inc(r11d);
     add(r15d, kLanesOfStrip * 4);
     cmp(r11d, kStripsOfWave);
@@ -159,6 +162,12 @@ void Avx2Emitter::release_pins() {
 /// Lanes that are off keep what the row holds.
 void Avx2Emitter::write_back(unsigned reg) {
     const Xbyak::Ymm value(static_cast<int>(reg)), whole(static_cast<int>(kScratchLanes));
+    if (lanes_[reg].what == What::Mask) {
+        lanes_[reg].dirty = false;
+        vmovmskps(eax, value);
+        mov(written_mask(static_cast<unsigned>(lanes_[reg].key)), al);
+        return;
+    }
     const Xbyak::Address to = lanes_of(static_cast<unsigned>(lanes_[reg].key));
     lanes_[reg].dirty = false;
     if (all_) return vmovaps(to, value);
@@ -194,24 +203,24 @@ void Avx2Emitter::fill(const Xbyak::Ymm& to, What what, uint64_t key) {
     }
 }
 
-/// Where the bytes of a pair are that the segment writes.
-Xbyak::RegExp Avx2Emitter::written_mask(unsigned pair) {
-    const auto at = std::ranges::find(written_masks_, pair) - written_masks_.begin();
-    return r12 + r11 + (kMasks + static_cast<int>(at) * 8);
+/// Where the bits of the strip are, of a pair that the segment writes.
+Xbyak::Reg8 Avx2Emitter::written_mask(unsigned pair) const {
+    return kMasks[static_cast<size_t>(std::ranges::find(written_masks_, pair) - written_masks_.begin())].cvt8();
 }
 
 void Avx2Emitter::fill_mask(const Xbyak::Ymm& to, unsigned pair) {
-    movzx(eax, byte[defined_masks_.test(pair) ? written_mask(pair) : scalar64(pair).getRegExp() + r11]);
+    if (defined_masks_.test(pair))
+        movzx(eax, written_mask(pair));
+    else
+        movzx(eax, byte[scalar64(pair).getRegExp() + r11]);
     vpmovsxbd(to, ptr[r10 + rax * 8]);
 }
 
 void Avx2Emitter::define_mask(unsigned pair, const Xbyak::Ymm& value) {
     if (!all_) vandps(value, value, Xbyak::Ymm(static_cast<int>(kExecLanes)));
-    vmovmskps(eax, value);
-    mov(byte[written_mask(pair)], al);
     defined_masks_.set(pair);
     if (const int old = find(What::Mask, pair); old >= 0) lanes_[static_cast<unsigned>(old)] = {};
-    lanes_[static_cast<unsigned>(value.getIdx())] = {What::Mask, false, true, pair};
+    lanes_[static_cast<unsigned>(value.getIdx())] = {What::Mask, true, true, pair};
 }
 
 Xbyak::Ymm Avx2Emitter::temporary() {

@@ -2,8 +2,8 @@
 // The generator of AVX2 code. Blocks, exits and scalar instructions are those of the other one; step 6 of the data flow.
 //
 // Vector instructions that follow one another are a loop over eight strips of eight lanes, so that code is short and iterations
-// run side by side. A lane mask is a register with all bits of its lanes; in memory it is a byte for each strip. Each loop is
-// there twice: for waves of which all lanes are on, and for any lanes.
+// run side by side. A lane mask is a register with all bits of its lanes, and a byte of its pair of SGPRs. Each loop is there
+// twice: for waves of which all lanes are on, and for any lanes.
 #pragma once
 
 #include <array>
@@ -34,6 +34,8 @@ public:
     Xbyak::Ymm high_half(const VectorOp& op, unsigned n);
     Xbyak::Ymm operand32(const VectorOp& op, unsigned number) { return operand(op, number, 0, 1, true); }
     Xbyak::Ymm temporary();
+    /// A temporary that the instruction does not need any more.
+    void release(const Xbyak::Ymm& temporary) { lanes_[static_cast<unsigned>(temporary.getIdx())] = {}; }
     void release_pins();
     Xbyak::Ymm constant(uint32_t bits) { return load(What::Constant, bits); }
     Xbyak::Ymm constant64(uint64_t bits) { return load(What::Constant64, bits); }
@@ -79,7 +81,7 @@ private:
     Xbyak::Ymm operand(const VectorOp& op, unsigned number, unsigned half, unsigned dwords, bool is_float);
     void with_sign(const Inst& inst, unsigned n, const Xbyak::Ymm& to, const Xbyak::Ymm& value, const Xbyak::Ymm& sign);
     Xbyak::Address lanes_of(unsigned vgpr) { return ptr[rbp + r15 + static_cast<int>(vgpr * sizeof(VgprRow))]; }
-    Xbyak::RegExp written_mask(unsigned pair);
+    Xbyak::Reg8 written_mask(unsigned pair) const;
 
     static constexpr unsigned kScratchLanes = 14, kExecLanes = 15;
     std::array<Lanes, kScratchLanes> lanes_{};

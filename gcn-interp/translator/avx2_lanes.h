@@ -531,6 +531,7 @@ Wide convert_halves(E& e, const Ymm& value, Convert convert) {
     e.vextracti128(Xbyak::Xmm(t.second.getIdx()), order, 1);
     convert(t.first, Xbyak::Xmm(order.getIdx()));
     convert(t.second, Xbyak::Xmm(t.second.getIdx()));
+    e.release(order);
     return t;
 }
 inline void cvt_f64_i32(E& e, const VectorOp& op) {
@@ -548,14 +549,17 @@ inline void cvt_f64_u32(E& e, const VectorOp& op) {
 inline void cvt_f64_f32(E& e, const VectorOp& op) {
     define_f64(e, op, convert_halves(e, e.source(op, 0), [&](const Ymm& t, const Xbyak::Xmm& a) { e.vcvtps2pd(t, a); }));
 }
+/// @param to  its first register gets the floats; may be x
+inline void narrow(E& e, const Wide& x, const Wide& to) {
+    e.vcvtpd2ps(Xbyak::Xmm(to.first.getIdx()), x.first);
+    e.vcvtpd2ps(Xbyak::Xmm(to.second.getIdx()), x.second);
+    e.vinsertf128(to.first, to.first, Xbyak::Xmm(to.second.getIdx()), 1);
+    e.vpermq(to.first, to.first, 0xd8);
+}
 inline void cvt_f32_f64(E& e, const VectorOp& op) {
-    const Wide a = e.wide_source(op, 0);
-    const Ymm t = e.temporary(), second = e.temporary();
-    e.vcvtpd2ps(Xbyak::Xmm(t.getIdx()), a.first);
-    e.vcvtpd2ps(Xbyak::Xmm(second.getIdx()), a.second);
-    e.vinsertf128(t, t, Xbyak::Xmm(second.getIdx()), 1);
-    e.vpermq(t, t, 0xd8);
-    define_f32(e, op, t);
+    const Wide a = e.wide_source(op, 0), t = e.wide_temporary();
+    narrow(e, a, t);
+    define_f32(e, op, t.first);
 }
 template <unsigned kByte>
 void cvt_f32_ubyte(E& e, const VectorOp& op) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Which vector instructions have an emitter with AVX2; step 6 of the data flow.
+#include "gcn-interp/translator/avx2_exponents.h"
 #include "gcn-interp/translator/avx2_lanes.h"
 #include "gcn-interp/translator/emit_packed.h"
 #include "gcn-interp/translator/emitter.h"
@@ -35,6 +36,11 @@ EmitterRows make_rows() {
     LYRA_FLOAT(v_rcp_f32, rcp_f32)
     LYRA_FLOAT(v_rcp_iflag_f32, rcp_f32)
     LYRA_FLOAT(v_sqrt_f32, sqrt_f32)
+    LYRA_FLOAT(v_frexp_mant_f32, frexp_mant_f32)
+    LYRA_ROW(v_frexp_exp_i32_f32, frexp_exp_i32_f32)
+    LYRA_ROW(v_ffbh_u32, ffbh_u32)
+    LYRA_ROW(v_ffbh_i32, ffbh_i32)
+    LYRA_ROW(v_ffbl_b32, ffbl_b32)
 
     LYRA_FLOAT(v_add_f32, float2<LYRA_INSN(vaddps)>)
     LYRA_FLOAT(v_sub_f32, float2<LYRA_INSN(vsubps)>)
@@ -47,6 +53,8 @@ EmitterRows make_rows() {
     LYRA_FLOAT(v_add_f64, double2<LYRA_INSN(vaddpd)>)
     LYRA_FLOAT(v_mul_f64, double2<LYRA_INSN(vmulpd)>)
     LYRA_FLOAT(v_fma_f64, fma_f64)
+    LYRA_FLOAT(v_ldexp_f32, ldexp_f32)
+    LYRA_FLOAT(v_ldexp_f64, ldexp_f64)
     LYRA_FLOAT(v_fmac_f64, fma_f64)
     LYRA_FLOAT(v_pk_add_f32, packed::two<LYRA_INSN(vaddps), E>)
     LYRA_FLOAT(v_pk_mul_f32, packed::two<LYRA_INSN(vmulps), E>)
@@ -82,6 +90,8 @@ EmitterRows make_rows() {
     LYRA_ROW(v_lshrrev_b64, shift64_reversed<Shift::Right>)
     LYRA_ROW(v_ashrrev_i64, shift64_reversed<Shift::Arithmetic>)
     LYRA_ROW(v_cndmask_b32, cndmask)
+    LYRA_ROW(v_cmp_class_f32, cmp_class_f32)
+    LYRA_ROW(v_cmpx_class_f32, cmp_class_f32)
     LYRA_ROW(v_add_co_u32, carry<Sum::Add, false>)
     LYRA_ROW(v_addc_co_u32, carry<Sum::Add, true>)
     LYRA_ROW(v_sub_co_u32, carry<Sum::Sub, false>)

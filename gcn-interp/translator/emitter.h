@@ -55,7 +55,6 @@ struct CodeFrame {
     bool rows_written = false;  ///< VGPRs may be others in memory than where the code was entered
     bool counts_ids = false;  ///< the wave begins here, and v0 is first_id plus the lane
     uint32_t first_id = 0;
-    std::array<uint64_t, kMaxMasks> masks;  ///< AVX2: lane masks that a segment writes, until it ends
 };
 
 /// @param target  address of a block's code. @return instructions that are left of the budget; wave.pc says where it is

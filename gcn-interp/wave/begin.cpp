@@ -11,27 +11,40 @@
 namespace lyra::gcn {
 namespace {
 
-/// A cache line, which is one register of the widest back end.
-using Line [[gnu::vector_size(64)]] = uint32_t;
-constexpr unsigned kLineDwords = sizeof(Line) / sizeof(uint32_t), kRowLines = sizeof(VgprRow) / sizeof(Line);
+/// What a back end stores at once: what is wider than its registers becomes stores of 16 bytes.
+template <Backend kBackend>
+struct LineOf {
+    using Type [[gnu::vector_size(32)]] = uint32_t;
+};
+template <>
+struct LineOf<Backend::Avx512> {
+    using Type [[gnu::vector_size(64)]] = uint32_t;
+};
 
 static_assert(std::is_trivially_copyable_v<Wave> && std::is_standard_layout_v<Wave>);
-static_assert(offsetof(Wave, sgpr) % sizeof(Line) == 0 && kSgprGranule == kLineDwords && kMaxSgprs % kSgprGranule == 0);
 
-[[gnu::always_inline]] inline void copy_line(void* to, const void* from) { store_vector(to, load_vector<Line>(from)); }
+template <class Line>
+[[gnu::always_inline]] inline void copy_line(void* to, const void* from) {
+    store_vector(to, load_vector<Line>(from));
+}
 
+template <class Line>
 [[gnu::always_inline]] inline void copy_image(Wave& wave, const Wave& image) {
+    constexpr unsigned kLineDwords = sizeof(Line) / sizeof(uint32_t);
+    static_assert(offsetof(Wave, sgpr) % sizeof(Line) == 0 && kSgprGranule % kLineDwords == 0 && kMaxSgprs % kSgprGranule == 0);
     const unsigned before = wave.sgpr_count;
     const uint64_t mask_of = wave.mask_of;
     auto* const to = reinterpret_cast<uint8_t*>(&wave);
     const auto* const from = reinterpret_cast<const uint8_t*>(&image);
-    for (size_t at = 0; at < offsetof(Wave, sgpr); at += sizeof(Line)) copy_line(to + at, from + at);
+    for (size_t at = 0; at < offsetof(Wave, sgpr); at += sizeof(Line)) copy_line<Line>(to + at, from + at);
     wave.mask_of = mask_of;
     const unsigned count = std::max<unsigned>(image.sgpr_count, before);
-    for (unsigned n = 0; n < count; n += kLineDwords) copy_line(&wave.sgpr[n], &image.sgpr[n]);
+    for (unsigned n = 0; n < count; n += kLineDwords) copy_line<Line>(&wave.sgpr[n], &image.sgpr[n]);
 }
 
+template <class Line>
 [[gnu::always_inline]] inline void begin_rows(VgprRow* rows, unsigned count, const WorkItemIds& ids, const VgprRow* others) {
+    constexpr unsigned kLineDwords = sizeof(Line) / sizeof(uint32_t), kRowLines = sizeof(VgprRow) / sizeof(Line);
     auto* line = reinterpret_cast<uint8_t*>(rows);
     const auto put = [&](const Line& value) {
         store_vector(line, value);
@@ -41,7 +54,8 @@ static_assert(offsetof(Wave, sgpr) % sizeof(Line) == 0 && kSgprGranule == kLineD
         const auto* const made = reinterpret_cast<const uint8_t*>(ids.made);
         for (unsigned n = 0; n < ids.rows * kRowLines; ++n) put(load_vector<Line>(made + n * sizeof(Line)));
     } else if (ids.rows != 0) {
-        Line id = Line{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} + ids.first;
+        Line id;
+        for (unsigned lane = 0; lane < kLineDwords; ++lane) id[lane] = ids.first + lane;
         for (unsigned n = 0; n < kRowLines; ++n, id += kLineDwords) put(id);
         for (unsigned n = kRowLines; n < ids.rows * kRowLines; ++n) put(Line{});
     }
@@ -55,12 +69,13 @@ static_assert(offsetof(Wave, sgpr) % sizeof(Line) == 0 && kSgprGranule == kLineD
 #define LYRA_BEGIN(backend, attribute)                                                                                      \
     [[attribute]] void begin_##backend(Wave& wave, const Wave& image, VgprRow* rows, const WorkItemIds& ids,                \
                                        const VgprRow* others) {                                                             \
-        copy_image(wave, image);                                                                                            \
+        using Line = LineOf<Backend::backend>::Type;                                                                        \
+        copy_image<Line>(wave, image);                                                                                      \
         wave.vgpr = rows;                                                                                                   \
-        begin_rows(rows, image.vgpr_count, ids, others);                                                                    \
+        begin_rows<Line>(rows, image.vgpr_count, ids, others);                                                              \
     }                                                                                                                       \
     [[attribute]] void begin_rows_##backend(VgprRow* rows, unsigned count, const WorkItemIds& ids, const VgprRow* others) { \
-        begin_rows(rows, count, ids, others);                                                                               \
+        begin_rows<LineOf<Backend::backend>::Type>(rows, count, ids, others);                                               \
     }
 LYRA_FOR_EACH_BACKEND(LYRA_BEGIN)
 #undef LYRA_BEGIN
