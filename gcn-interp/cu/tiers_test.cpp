@@ -193,6 +193,26 @@ TEST_P(Tiers, AStartedGroupHasItsIdsOnlyWhereItBegins) {
     cu.set_translator(nullptr);
 }
 
+/// Bits that are the same in all lanes may be above and below those that are put to them.
+TEST_P(Tiers, NoWaveGivesUpForBitsThatAllItsLanesHave) {
+    constexpr unsigned kGroups = 20, kInstructions = 5;
+    WorkgroupLaunch launch =
+        simple("v_or_b32 v2, 0x100, v0\n v_or_b32 v2, s2, v2\n v_lshlrev_b32 v2, 2, v2\n global_store_dword v2, v0, s[0:1]");
+    launch.rsrc1 |= 0xf0u << 12;
+    launch.group_id[0] = 0x40;
+    cu.prepare(launch);
+    ASSERT_EQ(cu.reserve(1), 1u);
+    for (unsigned n = 0; n < 2; ++n) {
+        const uint64_t before = generated();
+        for (unsigned group = 0; group < kGroups; ++group) cu.start(launch, 1000);
+        cu.finish();
+        if (n != 0) EXPECT_EQ(generated() - before, uint64_t{kGroups} * kInstructions);
+        cu.prepare(launch);
+        cu.reserve(1);
+    }
+    EXPECT_EQ(word(0x140 + 17), 17u);
+}
+
 /// The bits that are put together meet in all waves but the first, for which the code was generated. That is seen in front of
 /// its first instruction.
 TEST_P(Tiers, CodeIsGeneratedAnewForWavesThatGiveUpAtOnce) {

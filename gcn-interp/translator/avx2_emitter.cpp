@@ -27,17 +27,6 @@ const std::array<Xbyak::Reg64, kMaxMasks> kMasks{Xbyak::util::r8, Xbyak::util::r
 
 }  // namespace
 
-/// There is no other code for waves of which all lanes are on.
-void Avx2Emitter::plan_region(const Region& region) {
-    for (const BasicBlock& each : region.blocks) whole_blocks_[static_cast<int32_t>(each.offset)].any_lanes = true;
-}
-
-void Avx2Emitter::entry(const BasicBlock& block) {
-    const auto offset = static_cast<int32_t>(block.offset);
-    L(entry_labels_[offset]);
-    jmp(block_labels_[offset], T_NEAR);
-}
-
 void Avx2Emitter::copy(const Xbyak::RegExp& to, const Xbyak::RegExp& from, int bytes, const Xbyak::Zmm& scratch) {
     const Xbyak::Ymm half(scratch.getIdx());
     const Xbyak::Xmm quarter(scratch.getIdx());
@@ -72,14 +61,18 @@ void Avx2Emitter::vector_segment(const std::vector<VectorOp>& ops) {
     Xbyak::Label some, end;
     for (unsigned i = 0; i < written_masks_.size(); ++i) xor_(kMasks[i].cvt32(), kMasks[i].cvt32());
     mov(r10, reinterpret_cast<uint64_t>(kLanesByMask.data()));
-    cmp(qword[rbx + kExec], -1);
-    jne(some, T_NEAR);
+    if (!is_affine_code_) {
+        cmp(qword[rbx + kExec], -1);
+        jne(some, T_NEAR);
+    }
     all_ = true;
     strips(ops);
-    jmp(end, T_NEAR);
-    L(some);
-    all_ = false;
-    strips(ops);
+    if (!is_affine_code_) {
+        jmp(end, T_NEAR);
+        L(some);
+        all_ = false;
+        strips(ops);
+    }
     L(end);
     for (unsigned i = 0; i < written_masks_.size(); ++i) {
         mov(scalar64(written_masks_[i]), kMasks[i]);
@@ -91,6 +84,7 @@ void Avx2Emitter::strips(const std::vector<VectorOp>& ops) {
     Xbyak::Label again, skip;
     lanes_ = {};
     defined_masks_ = {};
+    defined_ = {};
     xor_(r11d, r11d);
     xor_(r15d, r15d);
     align(16);
@@ -105,9 +99,7 @@ void Avx2Emitter::strips(const std::vector<VectorOp>& ops) {
         ops[at_].emit(*this, ops[at_]);
         release_pins();
     }
-    for (unsigned reg = 0; reg < lanes_.size(); ++reg) {
-        if (lanes_[reg].dirty) write_back(reg);
-    }
+    write_back_dirty();
     L(skip);
     for (unsigned i = 0; i < written_masks_.size(); ++i) ror(kMasks[i], 8);
     inc(r11d);
@@ -159,13 +151,28 @@ void Avx2Emitter::release_pins() {
     }
 }
 
+void Avx2Emitter::write_back_dirty() {
+    for (unsigned reg = 0; reg < lanes_.size(); ++reg) {
+        if (lanes_[reg].dirty) write_back(reg);
+    }
+}
+
 /// Lanes that are off keep what the row holds.
 void Avx2Emitter::write_back(unsigned reg) {
     const Xbyak::Ymm value(static_cast<int>(reg)), whole(static_cast<int>(kScratchLanes));
     if (lanes_[reg].what == What::Mask) {
         lanes_[reg].dirty = false;
+        const auto pair = static_cast<unsigned>(lanes_[reg].key);
+        if (is_first_lanes_) {  // a byte each
+            const Xbyak::Xmm low(value.getIdx()), bytes(whole.getIdx());
+            vextracti128(bytes, value, 1);
+            vpackssdw(bytes, low, bytes);
+            vpacksswb(bytes, bytes, bytes);
+            vmovq(scalar64(pair), bytes);
+            return;
+        }
         vmovmskps(eax, value);
-        mov(written_mask(static_cast<unsigned>(lanes_[reg].key)), al);
+        mov(written_mask(pair), al);
         return;
     }
     const Xbyak::Address to = lanes_of(static_cast<unsigned>(lanes_[reg].key));
@@ -190,7 +197,7 @@ Xbyak::Ymm Avx2Emitter::load(What what, uint64_t key) {
 void Avx2Emitter::fill(const Xbyak::Ymm& to, What what, uint64_t key) {
     const auto number = static_cast<unsigned>(key);
     switch (what) {
-        case What::Vgpr: return vmovaps(to, lanes_of(number));
+        case What::Vgpr: return fill_vgpr(to, number);
         case What::Scalar: return vbroadcastss(to, scalar32(number));
         case What::Scalar64: return vbroadcastsd(to, scalar64(number));
         case What::Constant:
@@ -203,12 +210,24 @@ void Avx2Emitter::fill(const Xbyak::Ymm& to, What what, uint64_t key) {
     }
 }
 
+/// Its row may hold something else.
+bool Avx2Emitter::comes_from_slot(unsigned vgpr) const {
+    return is_affine_code_ && !is_first_lanes_ && segment_affine_.contains(vgpr) && !defined_.test(vgpr);
+}
+
+void Avx2Emitter::fill_vgpr(const Xbyak::Ymm& to, unsigned vgpr) {
+    if (!comes_from_slot(vgpr)) return vmovaps(to, lanes_of(vgpr));
+    vpbroadcastd(to, dword[slot(vgpr) + r11 * 4]);
+    if (const uint32_t distance = segment_affine_.at(vgpr); distance != 0) vpaddd(to, to, ptr[rip + pool_lanes(distance, 0)]);
+}
+
 /// Where the bits of the strip are, of a pair that the segment writes.
 Xbyak::Reg8 Avx2Emitter::written_mask(unsigned pair) const {
     return kMasks[static_cast<size_t>(std::ranges::find(written_masks_, pair) - written_masks_.begin())].cvt8();
 }
 
 void Avx2Emitter::fill_mask(const Xbyak::Ymm& to, unsigned pair) {
+    if (is_first_lanes_) return vpmovsxbd(to, scalar64(pair));
     if (defined_masks_.test(pair))
         movzx(eax, written_mask(pair));
     else
@@ -230,6 +249,7 @@ Xbyak::Ymm Avx2Emitter::temporary() {
 }
 
 void Avx2Emitter::define(unsigned vgpr, const Xbyak::Ymm& value) {
+    defined_.set(vgpr);
     if (const int old = find(What::Vgpr, vgpr); old >= 0 && old != value.getIdx()) lanes_[static_cast<unsigned>(old)] = {};
     lanes_[static_cast<unsigned>(value.getIdx())] = {What::Vgpr, true, true, vgpr};
 }
@@ -300,6 +320,9 @@ Avx2Emitter::Wide Avx2Emitter::wide_source(const VectorOp& op, unsigned n) {
     } else {
         out = wide_temporary();
         const unsigned vgpr = number - kSrcVgpr0;
+        for (const unsigned each : {vgpr, vgpr + 1}) {
+            if (comes_from_slot(each)) load(What::Vgpr, each);
+        }
         const int low = find(What::Vgpr, vgpr), high = find(What::Vgpr, vgpr + 1);
         if (low < 0) vmovaps(out.second, lanes_of(vgpr));
         const Xbyak::Ymm from = low < 0 ? out.second : Xbyak::Ymm(low);

@@ -8,6 +8,9 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "gcn-interp/translator/emitter.h"
@@ -49,6 +52,7 @@ public:
 private:
     VectorOp plan_vector(const Inst& inst) const override { return avx2_vector_op(inst, config()); }
     void plan_region(const Region& region) override;
+    void emit_version(const BasicBlock& block, Version& version) override;
     void vector_segment(const std::vector<VectorOp>& ops) override;
     bool memory(const BasicBlock& block, const Step& step, unsigned done) override;
     transcendental::Routine row_function(Op op) const override;
@@ -58,6 +62,28 @@ private:
     void emit_routines() override;
     void keep_high(const Xbyak::Reg32& high) override;
     void keep_window(const Xbyak::Reg32& first, const Xbyak::Reg32& last) override;
+
+    // Affine VGPRs: see avx2_affine.cpp
+    bool has_affine() const { return circumstances_.gave_up != nullptr; }
+    bool has_slot(unsigned vgpr);
+    bool has_slots(const Inst& inst, unsigned results);
+    Xbyak::RegExp slot(unsigned vgpr) const;
+    Xbyak::RegExp row_of(unsigned vgpr) const { return rbp + static_cast<int>(vgpr * sizeof(VgprRow)); }
+    void write_row(unsigned vgpr);
+    void write_rows();
+    void write_rows_but(const Affine& others);
+    void emit_row_routines();
+    void emit_affine_routines();
+    void later(std::function<void()> emit);
+    void affine_steps(const BasicBlock& block);
+    void any_step(const BasicBlock& block, size_t step);
+    void affine_end(const BasicBlock& block);
+    void affine_go(int32_t offset);
+    void look_at_rows(const Affine& affine, const Xbyak::Label& otherwise);
+    void first_lanes(const BasicBlock& block, size_t step, const AffineStep& how);
+    void end_first_lanes();
+    void give_up_unless(const AffineStep& how, const VectorOp& op, const BasicBlock& block, size_t step);
+    bool affine_move(const BasicBlock& block, size_t step);
 
     bool quick_move(const Inst& inst, Xbyak::Label& slow, Xbyak::Label& end);
     void move(const Routine& routine);
@@ -75,18 +101,30 @@ private:
     Xbyak::Ymm take();
     Xbyak::Ymm load(What what, uint64_t key);
     void fill(const Xbyak::Ymm& to, What what, uint64_t key);
+    bool comes_from_slot(unsigned vgpr) const;
+    void fill_vgpr(const Xbyak::Ymm& to, unsigned vgpr);
     void fill_mask(const Xbyak::Ymm& to, unsigned pair);
     void write_back(unsigned reg);
+    void write_back_dirty();
     size_t next_use(const Lanes& lanes) const;
     Xbyak::Ymm operand(const VectorOp& op, unsigned number, unsigned half, unsigned dwords, bool is_float);
     void with_sign(const Inst& inst, unsigned n, const Xbyak::Ymm& to, const Xbyak::Ymm& value, const Xbyak::Ymm& sign);
-    Xbyak::Address lanes_of(unsigned vgpr) { return ptr[rbp + r15 + static_cast<int>(vgpr * sizeof(VgprRow))]; }
+    Xbyak::Address lanes_of(unsigned vgpr) { return ptr[is_first_lanes_ ? slot(vgpr) : row_of(vgpr) + r15]; }
     Xbyak::Reg8 written_mask(unsigned pair) const;
 
     static constexpr unsigned kScratchLanes = 14, kExecLanes = 15;
     std::array<Lanes, kScratchLanes> lanes_{};
     bool all_ = false;  ///< the code is for waves of which all lanes are on
     ScalarSet defined_masks_;  ///< in the strip so far
+    VectorSet defined_;  ///< VGPRs, in the strip so far
+
+    bool is_affine_code_ = false;  ///< the code is for waves of which all lanes are on, and some VGPRs are affine
+    bool is_first_lanes_ = false;  ///< an instruction is emitted for first lanes, in slots
+    Affine segment_affine_;  ///< where the segment begins
+    VectorSet rows_hold_;  ///< affine VGPRs whose rows hold them, too
+    std::map<unsigned, unsigned> slots_;  ///< by VGPR
+    std::map<std::pair<unsigned, uint32_t>, Xbyak::Label> row_routines_;  ///< by VGPR and distance
+    std::map<std::pair<Routine, uint32_t>, Xbyak::Label> affine_routines_;
 };
 
 }  // namespace lyra::gcn

@@ -34,6 +34,8 @@ void Avx2Emitter::emit_routines() {
         if (routine.global) find_window(routine);
         move(routine);
     }
+    emit_row_routines();
+    emit_affine_routines();
 }
 
 /// Lanes side by side from rax on.

@@ -354,11 +354,11 @@ void Emitter::give_up_unless(const AffineStep& how, const VectorOp& op, const Ba
                 vpslld(scratch, rest, static_cast<uint8_t>(constant_of(inst, inst.src[1], 1, false).bits & 31));
             else
                 vmovdqa32(scratch, rest);
-            // Bits below its lowest one: all lanes of the affine part have to be there.
+            // Bits below its lowest one: those in which lanes of the affine part differ have to be there.
             vpaddd(other, scratch, in_all(~0u));
             vpandnd(other, scratch, other);
             vpaddd(scratch, low, in_all(kLast * low_distance));
-            vpmaxud(scratch, scratch, low);
+            vpxord(scratch, scratch, low);
             vpcmpud(k, scratch, other, kGreater);
             break;
         }

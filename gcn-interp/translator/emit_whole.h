@@ -38,7 +38,7 @@ struct Emitter::AffineStep {
         None,
         NoWrap,  ///< the low half of the result does not pass 2^32, nor does source `low`
         NotNegative,  ///< source `low`
-        Disjoint,  ///< source `low`, which is affine, has no bit of the other part
+        Disjoint,  ///< the bits in which lanes of source `low` differ are below all bits of the other part
     };
     Check check = Check::None;
     unsigned low = 0;

@@ -39,6 +39,7 @@ struct Circumstances {
     bool all_affine = false;  ///< for tests: also VGPRs that no address is computed from
 };
 
+inline constexpr unsigned kAffineSlots = 24;  ///< affine VGPRs of a region of AVX2 code
 inline constexpr unsigned kMaxMasks = 3;  ///< lane masks that one segment may write
 
 /// What generated code and its caller exchange. Generated code knows the offsets.
@@ -55,6 +56,8 @@ struct CodeFrame {
     bool rows_written = false;  ///< VGPRs may be others in memory than where the code was entered
     bool counts_ids = false;  ///< the wave begins here, and v0 is first_id plus the lane
     uint32_t first_id = 0;
+    /// AVX2: of affine VGPRs, the first lane of each strip. Code fills in what it uses.
+    alignas(32) std::array<std::array<uint32_t, 8>, kAffineSlots> first_lanes;
 };
 
 /// @param target  address of a block's code. @return instructions that are left of the budget; wave.pc says where it is
@@ -237,8 +240,10 @@ protected:
     struct Version;
     void set_whole(bool whole);
     void plan_whole(const Region& region);
+    void plan_loops(const Region& region);
     void keep_in_loop(WholeBlock& head, const std::map<int32_t, const BasicBlock*>& blocks);
     void whole_versions();
+    virtual void emit_version(const BasicBlock& block, Version& version) { whole_block(block, version); }
     void whole_block(const BasicBlock& block, Version& here);
     void whole_steps(const BasicBlock& block);
     void whole_vector(const BasicBlock& block, size_t step);

@@ -130,7 +130,7 @@ void Emitter::keep_in_loop(WholeBlock& head, const std::map<int32_t, const Basic
 }
 
 /// Which blocks begin loops, and what those keep in registers.
-void Emitter::plan_whole(const Region& region) {
+void Emitter::plan_loops(const Region& region) {
     std::map<int32_t, const BasicBlock*> blocks;
     for (const BasicBlock& each : region.blocks) blocks[static_cast<int32_t>(each.offset)] = &each;
     for (const BasicBlock& each : region.blocks) {
@@ -198,6 +198,10 @@ void Emitter::plan_whole(const Region& region) {
     for (size_t i = 0; i < finished.size(); ++i)
         whole_blocks_[static_cast<int32_t>(finished[i]->offset)].order = finished.size() - i;
     entered_at_ = static_cast<int32_t>(region.blocks.front().offset);
+}
+
+void Emitter::plan_whole(const Region& region) {
+    plan_loops(region);
     WholeBlock& entry = whole_blocks_[entered_at_];
     if (const Affine affine = affine_rows(); !affine.empty() && !entry.any_lanes) {
         Version& version = add_version(entry, affine);
@@ -219,7 +223,7 @@ void Emitter::whole_versions() {
         }
         if (first == nullptr) return;
         version->emitted = true;
-        whole_block(*first->block, *version);
+        emit_version(*first->block, *version);
     }
 }
 
