@@ -170,7 +170,7 @@ void Avx2Emitter::affine_steps(const BasicBlock& block) {
             end_wave(step);
             continue;
         }
-        if (plan.move && affine_move(block, i)) continue;
+        if (plan.move && affine_move(block, i, *plan.move)) continue;
         write_rows();
         any_step(block, i);
         forget_affine_of(block, i);
@@ -391,8 +391,7 @@ void Avx2Emitter::give_up_unless(const AffineStep& how, const VectorOp& op, cons
 // Memory ------------------------------------------------------------------------------------------------------------------
 
 /// A load or store at affine addresses. @return false: lanes have to be looked at
-bool Avx2Emitter::affine_move(const BasicBlock& block, size_t step) {
-    const PlainMove& move = *plan_of(block, step).move;
+bool Avx2Emitter::affine_move(const BasicBlock& block, size_t step, const PlainMove& move) {
     const Inst& inst = block.steps[step].inst;
     const Routine& kind = move.routine;
     const auto low = affine_.find(inst.vaddr), high = affine_.find(inst.vaddr + 1u);

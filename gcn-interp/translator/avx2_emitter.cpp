@@ -23,7 +23,11 @@ constexpr std::array<uint64_t, 256> kLanesByMask = [] {
 /// Lane masks that a segment writes. The byte of the strip is the lowest one; at the end of a strip they turn by one, so that
 /// behind the last one each is where it belongs. In memory, eight bytes that have been stored one by one would have to reach
 /// the cache before they can be loaded as one value.
-const std::array<Xbyak::Reg64, kMaxMasks> kMasks{Xbyak::util::r8, Xbyak::util::r9, Xbyak::util::rcx};
+Xbyak::Reg64 mask_register(size_t n) {
+    constexpr std::array kRegisters{Xbyak::Operand::R8, Xbyak::Operand::R9, Xbyak::Operand::RCX};
+    static_assert(kRegisters.size() == kMaxMasks);
+    return Xbyak::Reg64(kRegisters.at(n));
+}
 
 }  // namespace
 
@@ -48,6 +52,7 @@ transcendental::Routine Avx2Emitter::row_function(Op op) const {
 
 void Avx2Emitter::vector_segment(const std::vector<VectorOp>& ops) {
     std::vector<const VectorOp*> pointers;
+    pointers.reserve(ops.size());
     for (const VectorOp& op : ops) pointers.push_back(&op);
     now_ = together(std::move(pointers));
     written_masks_.clear();
@@ -59,7 +64,7 @@ void Avx2Emitter::vector_segment(const std::vector<VectorOp>& ops) {
         writes_exec |= op.uses.writes.test(kExecLo);
     }
     Xbyak::Label some, end;
-    for (unsigned i = 0; i < written_masks_.size(); ++i) xor_(kMasks[i].cvt32(), kMasks[i].cvt32());
+    for (unsigned i = 0; i < written_masks_.size(); ++i) xor_(mask_register(i).cvt32(), mask_register(i).cvt32());
     mov(r10, reinterpret_cast<uint64_t>(kLanesByMask.data()));
     if (!is_affine_code_) {
         cmp(qword[rbx + kExec], -1);
@@ -75,8 +80,8 @@ void Avx2Emitter::vector_segment(const std::vector<VectorOp>& ops) {
     }
     L(end);
     for (unsigned i = 0; i < written_masks_.size(); ++i) {
-        mov(scalar64(written_masks_[i]), kMasks[i]);
-        if (writes_exec && static_cast<int>(written_masks_[i]) == ops.back().mask_out) mov(ptr[rbx + kExec], kMasks[i]);
+        mov(scalar64(written_masks_[i]), mask_register(i));
+        if (writes_exec && static_cast<int>(written_masks_[i]) == ops.back().mask_out) mov(ptr[rbx + kExec], mask_register(i));
     }
 }
 
@@ -101,7 +106,7 @@ void Avx2Emitter::strips(const std::vector<VectorOp>& ops) {
     }
     write_back_dirty();
     L(skip);
-    for (unsigned i = 0; i < written_masks_.size(); ++i) ror(kMasks[i], 8);
+    for (unsigned i = 0; i < written_masks_.size(); ++i) ror(mask_register(i), 8);
     inc(r11d);
     add(r15d, kLanesOfStrip * 4);
     cmp(r11d, kStripsOfWave);
@@ -172,7 +177,7 @@ void Avx2Emitter::write_back(unsigned reg) {
             return;
         }
         vmovmskps(eax, value);
-        mov(written_mask(pair), al);
+        mov(written_mask(pair).cvt8(), al);
         return;
     }
     const Xbyak::Address to = lanes_of(static_cast<unsigned>(lanes_[reg].key));
@@ -221,17 +226,19 @@ void Avx2Emitter::fill_vgpr(const Xbyak::Ymm& to, unsigned vgpr) {
     if (const uint32_t distance = segment_affine_.at(vgpr); distance != 0) vpaddd(to, to, ptr[rip + pool_lanes(distance, 0)]);
 }
 
-/// Where the bits of the strip are, of a pair that the segment writes.
-Xbyak::Reg8 Avx2Emitter::written_mask(unsigned pair) const {
-    return kMasks[static_cast<size_t>(std::ranges::find(written_masks_, pair) - written_masks_.begin())].cvt8();
+/// The lowest byte holds the bits of the strip, of a pair that the segment writes.
+Xbyak::Reg64 Avx2Emitter::written_mask(unsigned pair) const {
+    return mask_register(static_cast<size_t>(std::ranges::find(written_masks_, pair) - written_masks_.begin()));
 }
 
 void Avx2Emitter::fill_mask(const Xbyak::Ymm& to, unsigned pair) {
     if (is_first_lanes_) return vpmovsxbd(to, scalar64(pair));
-    if (defined_masks_.test(pair))
-        movzx(eax, written_mask(pair));
-    else
+    if (defined_masks_.test(pair)) {
+        mov(eax, written_mask(pair).cvt32());
+        movzx(eax, al);
+    } else {
         movzx(eax, byte[scalar64(pair).getRegExp() + r11]);
+    }
     vpmovsxbd(to, ptr[r10 + rax * 8]);
 }
 

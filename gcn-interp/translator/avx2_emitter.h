@@ -83,7 +83,7 @@ private:
     void first_lanes(const BasicBlock& block, size_t step, const AffineStep& how);
     void end_first_lanes();
     void give_up_unless(const AffineStep& how, const VectorOp& op, const BasicBlock& block, size_t step);
-    bool affine_move(const BasicBlock& block, size_t step);
+    bool affine_move(const BasicBlock& block, size_t step, const PlainMove& move);
 
     bool quick_move(const Inst& inst, Xbyak::Label& slow, Xbyak::Label& end);
     void move(const Routine& routine);
@@ -110,7 +110,7 @@ private:
     Xbyak::Ymm operand(const VectorOp& op, unsigned number, unsigned half, unsigned dwords, bool is_float);
     void with_sign(const Inst& inst, unsigned n, const Xbyak::Ymm& to, const Xbyak::Ymm& value, const Xbyak::Ymm& sign);
     Xbyak::Address lanes_of(unsigned vgpr) { return ptr[is_first_lanes_ ? slot(vgpr) : row_of(vgpr) + r15]; }
-    Xbyak::Reg8 written_mask(unsigned pair) const;
+    Xbyak::Reg64 written_mask(unsigned pair) const;
 
     static constexpr unsigned kScratchLanes = 14, kExecLanes = 15;
     std::array<Lanes, kScratchLanes> lanes_{};

@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <string_view>
 
 #include "tools/lyra/cli/cli.h"
 
@@ -77,18 +78,24 @@ bool Child::ended() {
 
 uint64_t Child::dirty_bytes_beside(std::vector<uint64_t> sizes) const {
     std::ifstream smaps(fmt::format("/proc/{}/smaps", pid_));
-    uint64_t kilobytes = 0, amount = 0;
+    uint64_t by_share = 0, by_mapping = 0, amount = 0;
     bool left_out = false;
     for (std::string line; std::getline(smaps, line);) {
-        if (std::sscanf(line.c_str(), "Size: %" SCNu64 " kB", &amount) == 1) {
+        const auto is = [&](std::string_view key) {
+            return line.starts_with(key) && std::sscanf(line.c_str() + key.size(), "%" SCNu64 " kB", &amount) == 1;
+        };
+        if (is("Size:")) {
             const auto size = std::find(sizes.begin(), sizes.end(), amount * 1024);
             left_out = size != sizes.end();
             if (left_out) sizes.erase(size);
-        } else if (!left_out && (std::sscanf(line.c_str(), "Shared_Dirty: %" SCNu64 " kB", &amount) == 1 ||
-                                 std::sscanf(line.c_str(), "Private_Dirty: %" SCNu64 " kB", &amount) == 1)) {
-            kilobytes += amount;
+        } else if (!left_out && is("Pss_Dirty:")) {
+            by_share += amount;
+        } else if (!left_out && (is("Shared_Dirty:") || is("Private_Dirty:"))) {
+            by_mapping += amount;
         }
     }
+    // A page that is mapped twice, as generated code is, counts once; before Linux 6.0 nothing says which those are.
+    const uint64_t kilobytes = by_share != 0 ? by_share : by_mapping;
     return sizes.empty() ? kilobytes * 1024 : 0;
 }
 
