@@ -385,6 +385,7 @@ std::vector<std::array<uint64_t, kLanes>> nearly_alike(uint64_t data) {
         for (const unsigned lane : {0u, 1u, 15u, 16u, 31u, 40u, 63u}) {
             add(data, step, false)[lane] += 0x400;
             add(data, step, false)[lane] += uint64_t{1} << 32;
+            add(data, step, false)[lane] = TestMemory::kBase + TestMemory::kSize + 4096;  // where nothing is
         }
         add(TestMemory::kReadOnly - 0x800, step, false);  // the TLB holds the page in front of the one that is read-only
         add(TestMemory::kReadOnly - 128, step, false);
@@ -401,22 +402,28 @@ std::vector<std::array<uint64_t, kLanes>> nearly_alike(uint64_t data) {
 }
 
 // Addresses, data and results are in different 64 KiB each: generated code reads one TLB entry for so much.
-TEST_P(Tiers, WholeWavesMoveWhatTheInterpreterMoves) {
+TEST_P(Tiers, WavesMoveWhatTheInterpreterMoves) {
     constexpr uint64_t kAddresses = kData + 0x30000, kLimitAt = TestMemory::kBase + MemoryAt4GiB::kAt + MemoryAt4GiB::kPages;
     constexpr std::pair<uint64_t, size_t> kParts[] = {
         {kData, 0x1000}, {kData + 0x20000, 0x1000}, {kLimitAt - 0x1000, 0x2000}, {TestMemory::kReadOnly - 0x1000, 0x2000}};
     MemoryAt4GiB mapped;
     ComputeUnit interpreted{env, mapped, services, 4}, generating{env, mapped, services, 5};
     generating.set_translator(&translator);
-    for (const char* move : {"global_load_dword v10, v[2:3], off", "global_load_dwordx2 v[10:11], v[2:3], off",
-                             "global_load_dwordx4 v[10:13], v[2:3], off", "global_store_dword v[2:3], v0, off",
-                             "global_store_dwordx2 v[2:3], v[0:1], off", "global_store_dwordx4 v[2:3], v[0:3], off"}) {
+    constexpr const char *kAll = "\n s_nop 0\n", *kSome = "\n s_mov_b32 exec_lo, 0xffff7ff3\n s_mov_b32 exec_hi, 0x80018101\n";
+    const std::pair<const char*, const char*> kinds[] = {
+        {"global_load_dword v10, v[2:3], off", kAll},        {"global_load_dwordx2 v[10:11], v[2:3], off", kAll},
+        {"global_load_dwordx4 v[10:13], v[2:3], off", kAll}, {"global_store_dword v[2:3], v0, off", kAll},
+        {"global_store_dwordx2 v[2:3], v[0:1], off", kAll},  {"global_store_dwordx4 v[2:3], v[0:3], off", kAll},
+        {"global_load_dword v10, v[2:3], off", kSome},       {"global_load_dwordx2 v[10:11], v[2:3], off", kSome},
+        {"global_store_dword v[2:3], v0, off", kSome}};
+    for (const auto& [move, lanes] : kinds) {
         WorkgroupLaunch launch = simple(
             std::string("s_add_u32 s6, s0, 0x30000\n s_addc_u32 s7, s1, 0\n v_lshlrev_b32 v4, 3, v0\n v_mov_b32 v1, 0x77\n"
                         "v_mov_b32 v10, 5\n v_mov_b32 v11, 6\n v_lshlrev_b32 v5, 4, v0\n global_load_dwordx2 v[2:3], v4, "
                         "s[6:7]\n s_waitcnt 0\n") +
-            move +
-            "\n s_waitcnt 0\n s_add_u32 s6, s0, 0x20000\n s_addc_u32 s7, s1, 0\n global_store_dwordx4 v5, v[10:13], s[6:7]");
+            lanes + move +
+            "\n s_waitcnt 0\n s_mov_b64 exec, -1\n s_add_u32 s6, s0, 0x20000\n s_addc_u32 s7, s1, 0\n"
+            "global_store_dwordx4 v5, v[10:13], s[6:7]");
         launch.rsrc1 |= 0xf0u << 12;
         const std::vector<uint8_t> code(&memory.at<uint8_t>(kCode), &memory.at<uint8_t>(kCode + 0x100));
         const auto outcome = [&](ComputeUnit& on, const std::array<uint64_t, kLanes>& table) {
@@ -545,8 +552,10 @@ TEST_P(Tiers, AddressesOfStripsAreThoseOfTheirLanes) {
             }
             return found;
         };
-        for (const uint64_t target : {kData, kLimit - 0x400, kLimit - 128, kLimit - 20, kLimit - 64 * 4, kLimit,
-                                      uint64_t{TestMemory::kReadOnly} - 0x800, uint64_t{TestMemory::kReadOnly} - 128}) {
+        for (const uint64_t target :
+             {kData, kLimit - 0x400, kLimit - 128, kLimit - 20, kLimit - 64 * 4, kLimit,
+              uint64_t{TestMemory::kReadOnly} - 0x800, uint64_t{TestMemory::kReadOnly} - 128,
+              TestMemory::kBase + TestMemory::kSize - 59 * 4, TestMemory::kBase + TestMemory::kSize - 20}) {
             for (const uint32_t index : {0u, 16u, 24u, 0u - 64u, 0u - 20u, 0u - 16u, 0x3ffffff0u, 0x3ffffff6u, 0x40000000u,
                                          0x7fffffe4u, 0x1fffffeau, 0x0ffffff7u}) {
                 const uint64_t base =

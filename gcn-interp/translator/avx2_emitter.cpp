@@ -11,7 +11,6 @@
 namespace lyra::gcn {
 namespace {
 
-/// All bits of byte n where bit n of the index is set.
 constexpr std::array<uint64_t, 256> kLanesByMask = [] {
     std::array<uint64_t, 256> table{};
     for (unsigned mask = 0; mask < table.size(); ++mask) {
@@ -30,6 +29,8 @@ Xbyak::Reg64 mask_register(size_t n) {
 }
 
 }  // namespace
+
+const uint64_t* Avx2Emitter::lanes_by_mask() { return kLanesByMask.data(); }
 
 void Avx2Emitter::copy(const Xbyak::RegExp& to, const Xbyak::RegExp& from, int bytes, const Xbyak::Zmm& scratch) {
     const Xbyak::Ymm half(scratch.getIdx());
@@ -65,7 +66,7 @@ void Avx2Emitter::vector_segment(const std::vector<VectorOp>& ops) {
     }
     Xbyak::Label some, end;
     for (unsigned i = 0; i < written_masks_.size(); ++i) xor_(mask_register(i).cvt32(), mask_register(i).cvt32());
-    mov(r10, reinterpret_cast<uint64_t>(kLanesByMask.data()));
+    mov(r10, reinterpret_cast<uint64_t>(lanes_by_mask()));
     if (!is_affine_code_) {
         cmp(qword[rbx + kExec], -1);
         jne(some, T_NEAR);

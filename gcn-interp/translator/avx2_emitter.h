@@ -87,6 +87,7 @@ private:
 
     bool quick_move(const Inst& inst, Xbyak::Label& slow, Xbyak::Label& end);
     void move(const Routine& routine);
+    void load_some(const Routine& routine, Xbyak::Label& fails);
     void move_all(const Routine& routine, Xbyak::Label& otherwise);
     void move_line_of_strip(const Routine& routine, unsigned strip);
     void strips(const std::vector<VectorOp>& ops);
@@ -111,6 +112,9 @@ private:
     void with_sign(const Inst& inst, unsigned n, const Xbyak::Ymm& to, const Xbyak::Ymm& value, const Xbyak::Ymm& sign);
     Xbyak::Address lanes_of(unsigned vgpr) { return ptr[is_first_lanes_ ? slot(vgpr) : row_of(vgpr) + r15]; }
     Xbyak::Reg64 written_mask(unsigned pair) const;
+
+    /// All bits of byte n where bit n of the index is set.
+    static const uint64_t* lanes_by_mask();
 
     static constexpr unsigned kScratchLanes = 14, kExecLanes = 15;
     std::array<Lanes, kScratchLanes> lanes_{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Loads and stores of generated AVX2 code: a routine for waves of which all lanes are on, the fast functions of the interpreter
-// for others; step 6 of the data flow.
+// Loads and stores of generated AVX2 code: routines for stores of waves of which all lanes are on, and for loads; the fast
+// functions of the interpreter for others; step 6 of the data flow.
 #include "gcn-interp/translator/avx2_emitter.h"
 
 namespace lyra::gcn {
@@ -114,14 +114,57 @@ void Avx2Emitter::move_all(const Routine& routine, Xbyak::Label& otherwise) {
     ret();
 }
 
+/// A load for waves of which some lanes are on: each for itself.
+void Avx2Emitter::load_some(const Routine& routine, Xbyak::Label& fails) {
+    const auto part = [](const Xbyak::Reg64& rows, unsigned strip) { return rows + static_cast<int>(strip * kBytesOfStrip); };
+    const Ymm lanes(5);
+    mov(r10, reinterpret_cast<uint64_t>(lanes_by_mask()));
+    vpxor(ymm2, ymm2, ymm2);
+    for (unsigned s = 0; s < kStripsOfWave; ++s) {
+        movzx(eax, byte[rbx + (kExec + static_cast<int>(s))]);
+        vmovdqa(ymm1, ptr[part(rsi, s)]);
+        vpsubd(ymm1, ymm1, kFirst);
+        vpmaxud(ymm1, ymm1, kLast);
+        vpcmpeqd(ymm1, ymm1, kLast);
+        if (routine.high) {
+            vpcmpeqd(ymm3, kHigh, ptr[part(rdx, s)]);
+            vpand(ymm1, ymm1, ymm3);
+        }
+        vpmovsxbd(lanes, ptr[r10 + rax * 8]);
+        vpandn(ymm1, ymm1, lanes);
+        vpor(ymm2, ymm2, ymm1);
+    }
+    vptest(ymm2, ymm2);
+    jnz(fails, T_NEAR);
+    for (unsigned s = 0; s < kStripsOfWave; ++s) {
+        Xbyak::Label next;
+        movzx(eax, byte[rbx + (kExec + static_cast<int>(s))]);
+        test(eax, eax);
+        jz(next, T_NEAR);
+        vpmovsxbd(lanes, ptr[r10 + rax * 8]);
+        vmovdqa(ymm1, ptr[part(rsi, s)]);
+        vpsubd(ymm1, ymm1, kFirst);
+        for (unsigned word = 0; word < routine.words; ++word) {
+            const Xbyak::Address row = ptr[part(rcx, s) + static_cast<int>(word * sizeof(VgprRow))];
+            vmovaps(ymm2, row);
+            vmovdqa(ymm3, lanes);
+            vpgatherdd(ymm2, ptr[rdi + ymm1 + static_cast<int>(4 * word)], ymm3);
+            vmovaps(row, ymm2);
+        }
+        L(next);
+    }
+    xor_(eax, eax);
+    ret();
+}
+
 /// Lanes of a strip side by side or, for loads, anyhow. A store that fails may have stored some strips: the one that follows
 /// stores all of them. A load that fails has done nothing: its addresses may be in rows that it loads.
 void Avx2Emitter::move(const Routine& routine) {
     Xbyak::Label fails;
     const auto part = [](const Xbyak::Reg64& rows, unsigned strip) { return rows + static_cast<int>(strip * kBytesOfStrip); };
-    Xbyak::Label by_strips;
+    Xbyak::Label by_strips, some;
     cmp(qword[rbx + kExec], -1);
-    jne(fails, T_NEAR);
+    jne(routine.loads ? some : fails, T_NEAR);
     move_all(routine, by_strips);
     L(by_strips);
     for (unsigned s = 0; s < kStripsOfWave; ++s) {
@@ -173,6 +216,9 @@ void Avx2Emitter::move(const Routine& routine) {
     xor_(eax, eax);
     L(fails);
     ret();
+    if (!routine.loads) return;
+    L(some);
+    load_some(routine, fails);
 }
 
 /// Elements of one or two dwords. What is not for the routine goes on behind it.
