@@ -467,6 +467,27 @@ void Avx2Emitter::emit_affine_routines() {
         vpmovmskb(eax, within);
         cmp(eax, -1);
         jne(fails, T_NEAR);
+        const auto rows_from_one = [&](unsigned first_strip, unsigned strips) {  // rax: its address
+            for (unsigned word = 0; word < routine.words; ++word) {
+                vbroadcastss(ymm2, ptr[rax + static_cast<int>(4 * word)]);
+                for (unsigned strip = first_strip; strip < first_strip + strips; ++strip)
+                    vmovaps(ptr[rcx + static_cast<int>(word * sizeof(VgprRow)) + static_cast<int>(strip) * kBytesOfStrip],
+                            ymm2);
+            }
+        };
+        if (distance == 0) {
+            Xbyak::Label differ;
+            vmovd(eax, Xbyak::Xmm(addresses.getIdx()));
+            vpbroadcastd(ymm4, Xbyak::Xmm(addresses.getIdx()));
+            vpxor(ymm4, ymm4, addresses);
+            vptest(ymm4, ymm4);
+            jnz(differ, T_NEAR);
+            add(rax, rdi);
+            rows_from_one(0, kStripsOfWave);
+            xor_(eax, eax);
+            ret();
+            L(differ);
+        }
         vextracti128(xmm5, addresses, 1);
         for (unsigned strip = 0; strip < kStripsOfWave; ++strip) {
             const Xbyak::Xmm from(strip < 4 ? 1 : 5);
@@ -487,10 +508,7 @@ void Avx2Emitter::emit_affine_routines() {
                 move_line_of_strip(routine, strip);
                 continue;
             }
-            for (unsigned word = 0; word < routine.words; ++word) {
-                vbroadcastss(ymm2, ptr[rax + static_cast<int>(4 * word)]);
-                vmovaps(ptr[rcx + static_cast<int>(word * sizeof(VgprRow)) + static_cast<int>(strip) * kBytesOfStrip], ymm2);
-            }
+            rows_from_one(strip, 1);
         }
         xor_(eax, eax);
         L(fails);
