@@ -3,7 +3,7 @@
 //
 // Vector instructions that follow one another are a loop over eight strips of eight lanes, so that code is short and iterations
 // run side by side. A lane mask is a register with all bits of its lanes, and a byte of its pair of SGPRs. Each loop is there
-// twice: for waves of which all lanes are on, and for any lanes.
+// twice: for waves of which all lanes are on, and for any lanes. Code with affine VGPRs has the first one only.
 #pragma once
 
 #include <array>
@@ -17,7 +17,8 @@
 
 namespace lyra::gcn {
 
-/// In a loop r11 is the strip, r15 its bytes from the start of a row, r10 the table of lanes by mask.
+/// In a loop r11 is the strip, r15 its bytes from the start of a row, r10 the table of lanes by mask; r8, r9 and rcx are masks
+/// that it writes.
 class Avx2Emitter final : public Emitter {
 public:
     using Emitter::Emitter;
