@@ -179,8 +179,9 @@ inline bool ComputeUnit::is_current(const FirstCode& code, const Wave& wave, uin
     return generated != nullptr;
 }
 
-/// @param first  for a wave that begins as the last one did @param ids  what its VGPRs hold then
-uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit, FirstCode* first, const WorkItemIds* ids) {
+/// @param first  for a wave that begins as the last one did @param group  for waves of one work-group, one after the other
+/// @param ids  what its VGPRs hold then
+uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit, FirstCode* first, const WorkItemIds* ids, GroupCode* group) {
     ExecContext ctx{wave, &env_, &memory_, &services_, storage_->lds.data()};
     ctx.pages = &storage_->pages;
     ctx.watch = watch_;
@@ -190,6 +191,14 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit, FirstCode* first, cons
     PageCode* generated = nullptr;
     uint64_t translated = 0;
     FirstCode* const begun = first;
+    if (group != nullptr) {
+        if (group->generated != nullptr && !tracks_exceptions(wave) && !group->page->reads_exceptions()) {
+            page_va = group->page_va;
+            page = group->page;
+            generated = group->generated;
+        }
+        *group = {};
+    }
     while (done < limit) {
         const uint64_t pc = wave.pc;
         if (const uint64_t va = pc & ~(kPageBytes - 1); va != page_va) {
@@ -217,6 +226,16 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit, FirstCode* first, cons
                     if (ctx.request == Request::End) {
                         end_wave(wave);
                         break;
+                    }
+                    if (ctx.request == Request::Barrier) {
+                        ctx.yield = false;
+                        ctx.request = Request::None;
+                        if (!arrive_at_barrier(wave)) {
+                            if (group != nullptr) *group = {page_va, page, generated};
+                            break;
+                        }
+                        page_va = 1;
+                        continue;
                     }
                     if (!after(ctx, stopped_at)) break;
                     page_va = 1;

@@ -14,6 +14,7 @@ namespace lyra::gcn {
 
 struct ExecContext;
 struct FirstCode;
+struct GroupCode;
 struct WorkItemIds;
 struct Inst;
 class CodePage;
@@ -115,7 +116,8 @@ private:
     bool outranked(const Wave& wave, uint64_t clk) const;
     uint64_t step_debugged(Wave& wave);
     bool step_trap(Wave& wave);
-    uint64_t execute(Wave& wave, uint64_t limit, FirstCode* first = nullptr, const WorkItemIds* ids = nullptr);
+    uint64_t execute(Wave& wave, uint64_t limit, FirstCode* first = nullptr, const WorkItemIds* ids = nullptr,
+                     GroupCode* group = nullptr);
     bool look_up_code(Wave& wave, uint64_t va, CodePage*& page, PageCode*& generated);
     PageCode* generated_code(const Wave& wave, CodePage& page, uint64_t pc) const;
     bool wake_next_sleeper();

@@ -317,12 +317,15 @@ uint64_t ComputeUnit::start(const GroupLaunch& group, uint64_t limit) {
 /// Wave by wave up to a barrier or the end, as long as one of them can run.
 uint64_t ComputeUnit::run_group(const Plan& plan, uint64_t limit) {
     uint64_t done = 0;
+    GroupCode code;
     for (bool ran = true; ran && done < limit;) {
         ran = false;
         for (unsigned n = 0; n < plan.waves && done < limit; ++n) {
             Wave& wave = waves_[plan.place[n].slot];
             if (wave.state != WaveState::Running) continue;
-            done += step(wave, limit - done);
+            const bool debugged = ModeBits::DebugEn::get(wave.mode);
+            if (debugged) code = {};
+            done += debugged ? step(wave, limit - done) : execute(wave, limit - done, nullptr, nullptr, &code);
             ran = true;
         }
     }

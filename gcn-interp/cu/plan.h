@@ -45,6 +45,13 @@ struct FirstCode {
     bool rows_written = false;  ///< by the wave that has just begun
 };
 
+/// What a wave that has come to a barrier has found: good for the next one of its work-group, which runs at once.
+struct GroupCode {
+    uint64_t page_va = 1;  ///< never page aligned: look
+    CodePage* page = nullptr;
+    PageCode* generated = nullptr;
+};
+
 struct ComputeUnit::Prepared {
     KernelLaunch kernel;
     bool poison = false;  ///< as Env::poison was

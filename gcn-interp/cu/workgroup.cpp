@@ -152,12 +152,20 @@ void ComputeUnit::gws_again(unsigned slot) {
 
 void ComputeUnit::release_barrier(uint8_t group) {
     workgroups_[group].waves_at_barrier = 0;
+    uint64_t running = 0;
     for (uint64_t left = workgroups_[group].slots; left != 0; left &= left - 1) {
         Wave& wave = waves_[static_cast<unsigned>(std::countr_zero(left))];
         if (wave.state != WaveState::AtBarrier) continue;
         wave.status = StatusBits::InBarrier::set(wave.status, 0);
-        go_on(wave);
+        if (StatusBits::FatalHalt::get(wave.status) || StatusBits::Halt::get(wave.status)) {
+            go_on(wave);
+            continue;
+        }
+        wave.state = WaveState::Running;
+        running |= left & -left;
     }
+    changed_ |= running;
+    awake_ |= running;
 }
 
 /// The wave has ended, and everybody knows.
