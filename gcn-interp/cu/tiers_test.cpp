@@ -238,6 +238,33 @@ TEST_P(Tiers, CodeIsGeneratedAnewForWavesThatGiveUpAtOnce) {
     EXPECT_EQ(cu.started().ended_groups, 320u);
 }
 
+/// Waves of a group go on with the code that the one before them has found. One of them has switched exceptions on, for which
+/// there is other code.
+TEST_P(Tiers, AWaveOfAGroupWhoseExceptionsAreTrackedHasItsOwnCode) {
+    constexpr unsigned kWaves = 4, kOverflow = 3;
+    for (unsigned number = 0; number <= kWaves; ++number) {
+        WorkgroupLaunch launch = simple("v_readfirstlane_b32 s4, v0\n s_cmp_lg_u32 s4, " + std::to_string(number * kLanes) +
+                                            "\n s_cbranch_scc1 others\n s_setreg_imm32_b32 hwreg(HW_REG_MODE, 12, 9), 0x1ff\n"
+                                            "others: s_barrier\n s_nop 0\n s_barrier\n v_mov_b32 v1, 0x7f000000\n"
+                                            "v_mul_f32 v1, v1, v1\n s_barrier\n v_lshlrev_b32 v2, 2, v0\n"
+                                            "global_store_dword v2, v1, s[0:1]",
+                                        kWaves * kLanes);
+        launch.rsrc1 |= 0xf0u << 12;
+        cu.invalidate_code();
+        cu.prepare(launch);
+        ASSERT_EQ(cu.reserve(1), 1u);
+        for (unsigned n = 0; n < 2; ++n) cu.start(launch, 10'000);
+        cu.finish();
+        EXPECT_EQ(cu.started().ended_groups, 2u);
+        for (unsigned slot = 0; slot < kWaves; ++slot) {
+            const bool overflows = (cu.wave(slot).trapsts >> kOverflow & 1) != 0;
+            EXPECT_EQ(overflows, slot == number) << "wave " << slot;
+        }
+        EXPECT_EQ(word(kWaves * kLanes - 1), 0x7f800000u);
+    }
+    EXPECT_GT(generated(), 0u);
+}
+
 /// Code far away can have the cache's entry of the code where waves begin.
 TEST_P(Tiers, AStartedGroupFindsCodeThatHasLeftTheCache) {
     constexpr uint64_t kFar = kCode + 64 * kPageBytes;
@@ -575,7 +602,9 @@ TEST_P(Tiers, AddressesOfStripsAreThoseOfTheirLanes) {
 /// Whoever looks at a wave that has faulted finds every register as the interpreter leaves it, also a carry that the next
 /// instructions replace, and VGPRs that generated code had in registers.
 TEST_P(Tiers, AFaultLeavesTheStateOfTheInterpreter) {
-    for (const char* access : {"global_load_dword v6, v[8:9], off", "global_store_dwordx4 v[8:9], v[0:3], off"}) {
+    for (const char* access : {"global_load_dword v6, v[8:9], off", "global_store_dwordx4 v[8:9], v[0:3], off",
+                               "v_lshlrev_b32 v10, 2, v0\n v_mov_b32 v11, s1\n v_mul_f32 v12, s1, v11\n s_mov_b64 s[4:5], 0\n"
+                               "s_load_dword s8, s[4:5], 0x0\n global_store_dword v10, v12, s[0:1]"}) {
         WorkgroupLaunch launch = simple(std::string("v_mov_b32 v1, -9\n v_add_co_u32 v2, vcc, v1, v0\n v_mov_b32 v8, 0\n"
                                                     "v_mov_b32 v9, 0x77\n v_cvt_f64_i32 v[4:5], v0\n") +
                                         access + "\n v_add_co_u32 v2, vcc, 1, v0\n v_mov_b32 v4, 0\n v_mov_b32 v5, 0");
@@ -601,6 +630,27 @@ TEST_P(Tiers, AFaultLeavesTheStateOfTheInterpreter) {
         EXPECT_EQ(std::memcmp(rows[0].data(), rows[1].data(), rows[0].size() * sizeof(VgprRow)), 0) << access;
     }
     EXPECT_GT(generated(), 0u);
+}
+
+/// Masks of which the code knows that they are the same for all lanes, or for those of each strip, before the load.
+TEST_P(Tiers, AScalarLoadReplacesMasks) {
+    constexpr uint64_t kMask = 0x8000'00f0'ffff'1235, kCarry = 0x1111'0000'1111'00ff;
+    memory.at<uint64_t>(kData + 0x800) = kMask;
+    memory.at<uint64_t>(kData + 0x808) = kCarry;
+    for (uint32_t n = 0; n < 8; ++n) memory.at<uint32_t>(kData + 0x900 + 4 * n) = 100 + n;
+    WorkgroupLaunch launch = simple(
+        "v_mov_b32 v1, s2\n v_cmp_lt_u32 s[8:9], v1, 7\n v_mov_b32 v4, s2\n v_add_co_u32 v4, s[10:11], 3, v4\n"
+        "s_load_dwordx4 s[8:11], s[0:1], 0x800\n s_waitcnt 0\n"
+        "v_cndmask_b32 v2, 40, 50, s[8:9]\n v_addc_co_u32 v4, s[12:13], 0, v4, s[10:11]\n v_lshlrev_b32 v4, 2, v4\n"
+        "global_load_dword v5, v4, s[0:1] offset:0x900\n s_waitcnt 0\n v_add_u32 v2, v2, v5\n v_lshlrev_b32 v3, 2, v0\n"
+        "global_store_dword v3, v2, s[0:1]");
+    launch.rsrc1 |= 0xf0u << 12;
+    for (unsigned n = 0; n < 2; ++n) {
+        run(launch);  // its TLB holds the memory the second time
+        for (unsigned lane = 0; lane < kLanes; ++lane)
+            ASSERT_EQ(word(lane), ((kMask >> lane & 1) != 0 ? 50 : 40) + 103 + (kCarry >> lane & 1)) << lane;
+        EXPECT_GT(generated(), 10u);
+    }
 }
 
 /// More code than fits: the rest is interpreted, and what is not used any more makes room.

@@ -48,6 +48,14 @@ void Avx2Emitter::write_rows() {
     for (const auto& [vgpr, distance] : affine_) write_row(vgpr);
 }
 
+/// Those of VGPRs that an instruction reads.
+void Avx2Emitter::write_sources(const Inst& inst) {
+    for (unsigned n = 0; n < info(inst.op).profile->sources(); ++n) {
+        const unsigned vgpr = inst.src[n] - kSrcVgpr0;
+        if (inst.src[n] >= kSrcVgpr0 && affine_.contains(vgpr)) write_row(vgpr);
+    }
+}
+
 /// Those of VGPRs that another version of the code does not take as affine.
 void Avx2Emitter::write_rows_but(const Affine& others) {
     for (const auto& [vgpr, distance] : affine_) {
@@ -96,8 +104,8 @@ void Avx2Emitter::emit_version(const BasicBlock& block, Version& version) {
     no_wrap_.reset();
     affine_masks_.reset();
     rows_hold_.reset();
-    rows_noted_ = false;
-    is_affine_code_ = true;
+    rows_noted_ = translations_known_ = false;
+    is_affine_code_ = looks_once_ = true;
     align(64);
     L(version.code);
     if (const unsigned count = block.count(); count != 0) {
@@ -113,8 +121,9 @@ void Avx2Emitter::emit_version(const BasicBlock& block, Version& version) {
     }
     note_rows_written();
     affine_steps(block);
+    forget_uniform();
     affine_end(block);
-    is_affine_code_ = false;
+    is_affine_code_ = looks_once_ = translations_known_ = false;
     affine_.clear();
 }
 
@@ -134,9 +143,7 @@ void Avx2Emitter::affine_steps(const BasicBlock& block) {
     Segment segment;
     const auto flush = [&] {
         end_first_lanes();
-        for (const auto& [inst, op] : segment.before) op.emit(*this, *inst);
-        if (!segment.vector.empty()) vector_segment(segment.vector);
-        for (const auto& [inst, op] : segment.after) op.emit(*this, *inst);
+        emit_segment(segment);
         segment = {};
     };
     for (size_t i = 0; i < block.steps.size(); ++i) {
@@ -170,19 +177,40 @@ void Avx2Emitter::affine_steps(const BasicBlock& block) {
             end_wave(step);
             continue;
         }
-        if (plan.move && affine_move(block, i, *plan.move)) continue;
-        write_rows();
+        if (plan.move && affine_move(block, i, *plan.move)) {
+            forget_uniform_of(block, i);
+            continue;
+        }
+        if (plan.scalar_load) {
+            i = affine_scalar_loads(block, i);
+            continue;
+        }
+        if (row_function(step.inst.op) != nullptr)
+            write_sources(step.inst);
+        else
+            write_rows();
         any_step(block, i);
         forget_affine_of(block, i);
+        translations_known_ = false;
     }
     flush();
 }
 
-void Avx2Emitter::any_step(const BasicBlock& block, size_t i) {
-    const Step& step = block.steps[i];
-    const auto done = static_cast<unsigned>(i) + 1;
-    if (step.can_stop ? memory(block, step, done) : transcendental(step.inst) || matrix(step.inst)) return;
-    call_handler(block, step, done);
+/// @return the last step that was emitted
+size_t Avx2Emitter::affine_scalar_loads(const BasicBlock& block, size_t first) {
+    const auto [steps, loads, read, written] = scalar_loads_from(block, first);
+    Xbyak::Label &slow = new_label(), &end = new_label();
+    later([this, &slow, &end, &block, steps] {
+        L(slow);
+        write_rows();
+        for (const size_t each : steps) call_handler(block, block.steps[each], static_cast<unsigned>(each) + 1);
+        jmp(end, T_NEAR);
+    });
+    scalar_loads(loads, slow, zmm0);
+    L(end);
+    forget_masks(written);
+    forget_uniform_masks(written);
+    return steps.back();
 }
 
 void Avx2Emitter::affine_end(const BasicBlock& block) {
@@ -297,6 +325,7 @@ void Avx2Emitter::first_lanes(const BasicBlock& block, size_t step, const Affine
     give_up_unless(how, op, block, step);
     op.emit(*this, op);
     release_pins();
+    note_results(op, kNoSlot);
     for (unsigned n = 0; n < how.results; ++n) {
         const uint32_t distance = n == 0 ? how.distance : 0;
         affine_[dst + n] = distance;

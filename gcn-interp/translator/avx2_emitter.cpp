@@ -64,6 +64,11 @@ void Avx2Emitter::vector_segment(const std::vector<VectorOp>& ops) {
         if (std::ranges::find(written_masks_, pair) == written_masks_.end()) written_masks_.push_back(pair);
         writes_exec |= op.uses.writes.test(kExecLo);
     }
+    plan_uniform(ops);
+    lanes_ = {};
+    all_ = true;
+    uniform_part();
+    const UniformValues before = uniform_;
     Xbyak::Label some, end;
     for (unsigned i = 0; i < written_masks_.size(); ++i) xor_(mask_register(i).cvt32(), mask_register(i).cvt32());
     mov(r10, reinterpret_cast<uint64_t>(lanes_by_mask()));
@@ -77,16 +82,24 @@ void Avx2Emitter::vector_segment(const std::vector<VectorOp>& ops) {
         jmp(end, T_NEAR);
         L(some);
         all_ = false;
+        uniform_ = before;
         strips(ops);
     }
     L(end);
+    write_masks(mask_register);
     for (unsigned i = 0; i < written_masks_.size(); ++i) {
-        mov(scalar64(written_masks_[i]), mask_register(i));
         if (writes_exec && static_cast<int>(written_masks_[i]) == ops.back().mask_out) mov(ptr[rbx + kExec], mask_register(i));
     }
 }
 
 void Avx2Emitter::strips(const std::vector<VectorOp>& ops) {
+    const auto all_uniform = [this] {
+        for (const auto& [vgpr, slot] : new_uniform_rows()) write_uniform_strips(vgpr, slot);
+    };
+    if (all_ && std::ranges::find(once_, kNoSlot) == once_.end()) {
+        for (size_t i = 0; i < ops.size(); ++i) note_results(ops[i], once_[i]);
+        return all_uniform();
+    }
     Xbyak::Label again, skip;
     lanes_ = {};
     defined_masks_ = {};
@@ -102,16 +115,67 @@ void Avx2Emitter::strips(const std::vector<VectorOp>& ops) {
         vpmovsxbd(Xbyak::Ymm(kExecLanes), ptr[r10 + rax * 8]);
     }
     for (at_ = 0; at_ < ops.size(); ++at_) {
-        ops[at_].emit(*this, ops[at_]);
-        release_pins();
+        if (once_[at_] != kNoSlot)
+            pass_uniform(ops[at_]);
+        else
+            emit_op(ops[at_]);
+        note_results(ops[at_], once_[at_]);
     }
     write_back_dirty();
+    if (!all_) {
+        for (const auto& [vgpr, slot] : new_uniform_rows()) {
+            vmovaps(ymm0, ptr[row_of(vgpr) + r15]);
+            vblendvps(ymm0, ymm0, ptr[uniform_slot(slot)], Xbyak::Ymm(static_cast<int>(kExecLanes)));
+            vmovaps(ptr[row_of(vgpr) + r15], ymm0);
+        }
+    }
     L(skip);
     for (unsigned i = 0; i < written_masks_.size(); ++i) ror(mask_register(i), 8);
     inc(r11d);
     add(r15d, kLanesOfStrip * 4);
     cmp(r11d, kStripsOfWave);
     jb(again, T_NEAR);
+    if (all_) all_uniform();
+}
+
+void Avx2Emitter::emit_op(const VectorOp& op) {
+    op.emit(*this, op);
+    release_pins();
+}
+
+/// What registers hold of a uniform instruction's results is nobody's any more.
+void Avx2Emitter::pass_uniform(const VectorOp& op) {
+    for (Lanes& each : lanes_) {
+        const bool is_vgpr = each.what == What::Vgpr && each.key - op.inst->dst < results_of(*op.inst);
+        if (is_vgpr || (each.what == What::Mask && op.mask_out == static_cast<int>(each.key))) each = {};
+    }
+}
+
+/// Of a wave of which all lanes are on.
+void Avx2Emitter::write_uniform_strips(unsigned vgpr, unsigned slot) {
+    vmovaps(ymm0, ptr[uniform_slot(slot)]);
+    for (unsigned strip = 0; strip < kStripsOfWave; ++strip)
+        vmovaps(ptr[row_of(vgpr) + static_cast<int>(strip * kLanesOfStrip * 4)], ymm0);
+}
+
+void Avx2Emitter::write_uniform_row(unsigned vgpr, unsigned slot) {
+    if (is_affine_code_) return write_uniform_strips(vgpr, slot);
+    Xbyak::Label some, end;
+    cmp(qword[rbx + kExec], -1);
+    jne(some, T_NEAR);
+    write_uniform_strips(vgpr, slot);
+    jmp(end, T_NEAR);
+    L(some);
+    mov(r10, reinterpret_cast<uint64_t>(lanes_by_mask()));
+    for (unsigned strip = 0; strip < kStripsOfWave; ++strip) {
+        const Xbyak::Address to = ptr[row_of(vgpr) + static_cast<int>(strip * kLanesOfStrip * 4)];
+        movzx(eax, byte[rbx + (kExec + static_cast<int>(strip))]);
+        vpmovsxbd(ymm1, ptr[r10 + rax * 8]);
+        vmovaps(ymm0, to);
+        vblendvps(ymm0, ymm0, ptr[uniform_slot(slot)], ymm1);
+        vmovaps(to, ymm0);
+    }
+    L(end);
 }
 
 // Registers ---------------------------------------------------------------------------------------------------------------
@@ -181,7 +245,7 @@ void Avx2Emitter::write_back(unsigned reg) {
         mov(written_mask(pair).cvt8(), al);
         return;
     }
-    const Xbyak::Address to = lanes_of(static_cast<unsigned>(lanes_[reg].key));
+    const Xbyak::Address to = ptr[lanes_to(static_cast<unsigned>(lanes_[reg].key))];
     lanes_[reg].dirty = false;
     if (all_) return vmovaps(to, value);
     vmovaps(whole, to);
@@ -218,7 +282,14 @@ void Avx2Emitter::fill(const Xbyak::Ymm& to, What what, uint64_t key) {
 
 /// Its row may hold something else.
 bool Avx2Emitter::comes_from_slot(unsigned vgpr) const {
-    return is_affine_code_ && !is_first_lanes_ && segment_affine_.contains(vgpr) && !defined_.test(vgpr);
+    return is_affine_code_ && !is_first_lanes_ && segment_affine_.contains(vgpr) && !defined_.test(vgpr) &&
+           !uniform_.vgprs.contains(vgpr);
+}
+
+Xbyak::Address Avx2Emitter::lanes_of(unsigned vgpr) const {
+    const auto uniform = uniform_.vgprs.find(vgpr);
+    if (is_first_lanes_ || uniform == uniform_.vgprs.end()) return ptr[lanes_to(vgpr)];
+    return ptr[uniform_slot(uniform->second)];
 }
 
 void Avx2Emitter::fill_vgpr(const Xbyak::Ymm& to, unsigned vgpr) {
@@ -234,6 +305,8 @@ Xbyak::Reg64 Avx2Emitter::written_mask(unsigned pair) const {
 
 void Avx2Emitter::fill_mask(const Xbyak::Ymm& to, unsigned pair) {
     if (is_first_lanes_) return vpmovsxbd(to, scalar64(pair));
+    if (const auto uniform = uniform_.masks.find(pair); uniform != uniform_.masks.end())
+        return vmovaps(to, ptr[uniform_slot(uniform->second)]);
     if (defined_masks_.test(pair)) {
         mov(eax, written_mask(pair).cvt32());
         movzx(eax, al);
@@ -247,7 +320,8 @@ void Avx2Emitter::define_mask(unsigned pair, const Xbyak::Ymm& value) {
     if (!all_) vandps(value, value, Xbyak::Ymm(static_cast<int>(kExecLanes)));
     defined_masks_.set(pair);
     if (const int old = find(What::Mask, pair); old >= 0) lanes_[static_cast<unsigned>(old)] = {};
-    lanes_[static_cast<unsigned>(value.getIdx())] = {What::Mask, true, true, pair};
+    lanes_[static_cast<unsigned>(value.getIdx())] = {What::Mask, !is_once_, true, pair};
+    if (is_once_) vmovaps(ptr[slot_of_mask()], value);
 }
 
 Xbyak::Ymm Avx2Emitter::temporary() {
@@ -259,7 +333,8 @@ Xbyak::Ymm Avx2Emitter::temporary() {
 void Avx2Emitter::define(unsigned vgpr, const Xbyak::Ymm& value) {
     defined_.set(vgpr);
     if (const int old = find(What::Vgpr, vgpr); old >= 0 && old != value.getIdx()) lanes_[static_cast<unsigned>(old)] = {};
-    lanes_[static_cast<unsigned>(value.getIdx())] = {What::Vgpr, true, true, vgpr};
+    lanes_[static_cast<unsigned>(value.getIdx())] = {What::Vgpr, !is_once_, true, vgpr};
+    if (is_once_) vmovaps(ptr[slot_of_result(vgpr)], value);
 }
 
 void Avx2Emitter::define_wide(unsigned vgpr, const Wide& value) {

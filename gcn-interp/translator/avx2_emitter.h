@@ -60,6 +60,9 @@ private:
     bool matrix(const Inst&) override { return false; }
     void copy(const Xbyak::RegExp& to, const Xbyak::RegExp& from, int bytes, const Xbyak::Zmm& scratch) override;
     void entry(const BasicBlock& block) override;
+    unsigned lanes_of_strip() const override { return kLanesOfStrip; }
+    void emit_op(const VectorOp& op) override;
+    void write_uniform_row(unsigned vgpr, unsigned slot) override;
     void emit_routines() override;
     void keep_high(const Xbyak::Reg32& high) override;
     void keep_window(const Xbyak::Reg32& first, const Xbyak::Reg32& last) override;
@@ -72,12 +75,13 @@ private:
     Xbyak::RegExp row_of(unsigned vgpr) const { return rbp + static_cast<int>(vgpr * sizeof(VgprRow)); }
     void write_row(unsigned vgpr);
     void write_rows();
+    void write_sources(const Inst& inst);
     void write_rows_but(const Affine& others);
     void emit_row_routines();
     void emit_affine_routines();
     void later(std::function<void()> emit);
     void affine_steps(const BasicBlock& block);
-    void any_step(const BasicBlock& block, size_t step);
+    size_t affine_scalar_loads(const BasicBlock& block, size_t first);
     void affine_end(const BasicBlock& block);
     void affine_go(int32_t offset);
     void look_at_rows(const Affine& affine, const Xbyak::Label& otherwise);
@@ -92,6 +96,8 @@ private:
     void move_all(const Routine& routine, Xbyak::Label& otherwise);
     void move_line_of_strip(const Routine& routine, unsigned strip);
     void strips(const std::vector<VectorOp>& ops);
+    void pass_uniform(const VectorOp& op);
+    void write_uniform_strips(unsigned vgpr, unsigned slot);
 
     enum class What : uint8_t { Nothing, Temporary, Vgpr, Scalar, Scalar64, Constant, Constant64, Mask };
     struct Lanes {
@@ -111,7 +117,9 @@ private:
     size_t next_use(const Lanes& lanes) const;
     Xbyak::Ymm operand(const VectorOp& op, unsigned number, unsigned half, unsigned dwords, bool is_float);
     void with_sign(const Inst& inst, unsigned n, const Xbyak::Ymm& to, const Xbyak::Ymm& value, const Xbyak::Ymm& sign);
-    Xbyak::Address lanes_of(unsigned vgpr) { return ptr[is_first_lanes_ ? slot(vgpr) : row_of(vgpr) + r15]; }
+    /// Where a VGPR is while no register has it, and where its result goes.
+    Xbyak::Address lanes_of(unsigned vgpr) const;
+    Xbyak::RegExp lanes_to(unsigned vgpr) const { return is_first_lanes_ ? slot(vgpr) : row_of(vgpr) + r15; }
     Xbyak::Reg64 written_mask(unsigned pair) const;
 
     /// All bits of byte n where bit n of the index is set.

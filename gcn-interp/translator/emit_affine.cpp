@@ -276,19 +276,25 @@ void Emitter::forget_affine(const VectorSet& written, const VectorSet& read) {
     }
 }
 
-/// An instruction was emitted for any lanes: its results are in rows, and the rest of the affine VGPRs, too.
-void Emitter::forget_affine_of(const BasicBlock& block, size_t step) {
-    affine_masks_.reset();
-    if (affine_.empty() || has_no_effect(block.steps[step].inst)) return;
+/// VGPRs that a step may write which is no vector instruction with an emitter.
+VectorSet Emitter::written_by(const BasicBlock& block, size_t step) const {
     const StepPlan& plan = plan_of(block, step);
     const Inst& inst = block.steps[step].inst;
     VectorSet written = plan.writes;
-    if (inst.op == Op::v_exp_f32 || inst.op == Op::v_log_f32) {
+    if (row_function(inst.op) != nullptr) {
         if (inst.dst < written.size()) written.set(inst.dst);
     } else if (plan.vector.emit == nullptr && plan.scalar.emit == nullptr && !plan.move && !plan.scalar_load &&
                inst.format != Format::SOPP) {
         written.set();
     }
+    return written;
+}
+
+/// An instruction was emitted for any lanes: its results are in rows, and the rest of the affine VGPRs, too.
+void Emitter::forget_affine_of(const BasicBlock& block, size_t step) {
+    affine_masks_.reset();
+    if (affine_.empty() || has_no_effect(block.steps[step].inst)) return;
+    const VectorSet written = written_by(block, step);
     std::erase_if(affine_, [&](const auto& each) { return written.test(each.first); });
 }
 

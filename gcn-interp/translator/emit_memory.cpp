@@ -39,7 +39,7 @@ bool Emitter::has_rows(unsigned first, unsigned count) const { return first != k
 /// interpreter's functions do, and they see to the TLB themselves.
 void Emitter::unless_translations_changed(Xbyak::Label& changed) {
     if (translations_known_) return;
-    translations_known_ = whole_;
+    translations_known_ = looks_once_;
     mov(rax, ptr[r12 + static_cast<int>(offsetof(CodeFrame, generation))]);
     mov(rcx, ptr[r12 + static_cast<int>(offsetof(CodeFrame, seen_generation))]);
     mov(rax, ptr[rax]);
@@ -220,6 +220,29 @@ bool Emitter::scalar_memory(const Inst& inst, Xbyak::Label& slow, const Xbyak::Z
     const Inst* const load = &inst;
     scalar_loads({&load, 1}, slow, scratch);
     return true;
+}
+
+/// Scalar loads with one base that follow each other are one: kernels read their arguments so.
+Emitter::ScalarLoads Emitter::scalar_loads_from(const BasicBlock& block, size_t first) const {
+    constexpr int kReach = 256;  ///< bytes
+    const Inst& inst = block.steps[first].inst;
+    ScalarLoads out;
+    auto& [steps, loads, read, written] = out;
+    read.set(inst.saddr).set(inst.saddr + 1u);
+    if (inst.soffset != kNoOperand) read.set(config_.physical(inst.soffset));
+    read.set(config_.physical(inst.saddr)).set(config_.physical(inst.saddr + 1u));
+    for (size_t i = first; i < block.steps.size(); ++i) {
+        const Inst& next = block.steps[i].inst;
+        if (has_no_effect(next)) continue;
+        if (!plan_of(block, i).scalar_load || (written & read).any()) break;
+        const bool with_first = next.saddr == inst.saddr && next.soffset == kNoOperand && inst.soffset == kNoOperand &&
+                                next.imm >= 0 && next.imm < kReach && inst.imm >= 0 && inst.imm < kReach;
+        if (i != first && !with_first) break;
+        steps.push_back(i);
+        loads.push_back(&next);
+        for (unsigned n = 0; n < scalar_load_dwords(next); ++n) written.set(next.dst + n);
+    }
+    return out;
 }
 
 /// The same for several with one base and without offsets in registers. Only the last one may replace the base.

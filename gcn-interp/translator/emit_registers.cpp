@@ -178,13 +178,13 @@ void Emitter::fill(unsigned number) {
             if (held_[number].strip == kFirstLanes)
                 first_lanes_of_rows(reg, static_cast<unsigned>(key));
             else
-                vmovdqa32(reg, row(static_cast<unsigned>(key), held_[number].strip));
+                vmovdqa32(reg, home(static_cast<unsigned>(key), held_[number].strip));
             break;
         case Kind::First:
         case Kind::Second: {
             const unsigned strip = held_[number].strip;
-            vmovdqa32(Xbyak::Zmm(static_cast<int>(kScratch)), row(static_cast<unsigned>(key), strip));
-            const Xbyak::Address high = row(static_cast<unsigned>(key) + 1, strip);
+            vmovdqa32(Xbyak::Zmm(static_cast<int>(kScratch)), home(static_cast<unsigned>(key), strip));
+            const Xbyak::Address high = home(static_cast<unsigned>(key) + 1, strip);
             held_[number].kind == Kind::First ? vpunpckldq(reg, Xbyak::Zmm(static_cast<int>(kScratch)), high)
                                               : vpunpckhdq(reg, Xbyak::Zmm(static_cast<int>(kScratch)), high);
             break;
@@ -251,10 +251,17 @@ void Emitter::define(unsigned vgpr, const Xbyak::Zmm& value) {
     }
     forget_wide(vgpr);
     if (const int old = find(Kind::Vgpr, vgpr); old >= 0 && old != value.getIdx()) held_[static_cast<unsigned>(old)] = {};
-    held_[static_cast<unsigned>(value.getIdx())] = {Kind::Vgpr, true, true, vgpr, strip_};
+    held_[static_cast<unsigned>(value.getIdx())] = {Kind::Vgpr, !is_once_, true, vgpr, strip_};
+    if (is_once_) vmovdqa32(ptr[slot_of_result(vgpr)], value);
 }
 
 void Emitter::define_wide(unsigned vgpr, const Wide& value) {
+    if (is_once_) {
+        const Xbyak::Zmm low = temporary(), high = temporary();
+        narrow(value, low, high);
+        define(vgpr, low);
+        return define(vgpr + 1, high);
+    }
     // Pairs that share one VGPR with this one keep the other.
     if (vgpr != 0 && is_dirty_wide(vgpr - 1)) narrow_held(vgpr - 1);
     if (is_dirty_wide(vgpr + 1)) narrow_held(vgpr + 2);
@@ -421,7 +428,9 @@ Xbyak::Opmask Emitter::mask(unsigned pair) {
 /// From its pair of SGPRs.
 void Emitter::load_mask(const Xbyak::Opmask& to, unsigned pair, unsigned strip) {
     if (strip != kFirstLanes) {
-        kmovw(to, ptr[(scalar32(pair).getRegExp() + static_cast<int>(strip) * 2)]);
+        const auto uniform = uniform_.masks.find(pair);
+        kmovw(to, uniform != uniform_.masks.end() ? ptr[uniform_slot(uniform->second)]
+                                                  : ptr[(scalar32(pair).getRegExp() + static_cast<int>(strip) * 2)]);
         return;
     }
     mov(rcx, scalar64(pair));
@@ -434,7 +443,8 @@ void Emitter::define_mask(unsigned pair, const Xbyak::Opmask& value) {
     for (Mask& mask : masks_) {
         if (mask.pair == static_cast<int>(pair) && mask.strip == strip_) mask = {};
     }
-    masks_[static_cast<unsigned>(value.getIdx())] = {static_cast<int>(pair), true, true, strip_};
+    masks_[static_cast<unsigned>(value.getIdx())] = {static_cast<int>(pair), !is_once_, true, strip_};
+    if (is_once_) kmovw(ptr[slot_of_mask()], value);
 }
 
 }  // namespace lyra::gcn

@@ -238,6 +238,8 @@ bool Emitter::transcendental(const Inst& inst) {
     if (function == nullptr || !plain || inst.src[0] < kSrcVgpr0 || inst.src[0] - kSrcVgpr0 >= config_.vgprs ||
         inst.dst >= config_.vgprs)
         return false;
+    if (uniform_transcendental(inst, function)) return true;
+    uniform_.vgprs.erase(inst.dst);
     lea(rdi, row_of(inst.dst));
     lea(rsi, row_of(inst.src[0] - kSrcVgpr0));
     mov(rdx, ptr[rbx + kExec]);

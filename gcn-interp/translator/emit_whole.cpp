@@ -12,17 +12,10 @@
 #include "gcn-interp/isa/op.h"
 
 namespace lyra::gcn {
-namespace {
-
-bool touches(const ScalarSet& set, int pair) {
-    return set.test(static_cast<size_t>(pair)) || set.test(static_cast<size_t>(pair) + 1);
-}
-
-}  // namespace
 
 /// Begin to emit code of the one or the other kind, with nothing in registers.
 void Emitter::set_whole(bool whole) {
-    whole_ = whole;
+    whole_ = looks_once_ = whole;
     first_mask_ = whole ? 1 : 2;
     last_mask_ = 7;
     registers_ = kScratch;
@@ -155,6 +148,7 @@ void Emitter::whole_general(const BasicBlock& block, size_t first, size_t last) 
     note_rows_written();
     Together before = std::move(now_);
     steps(block, first, last);
+    forget_uniform();
     now_ = std::move(before);
     set_whole(true);
     kxnorq(k0, k0, k0);

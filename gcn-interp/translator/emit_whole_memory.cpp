@@ -34,27 +34,9 @@ void Emitter::slow_path(const BasicBlock& block, std::vector<size_t> steps, cons
     });
 }
 
-/// Scalar loads with one base that follow each other are one: kernels read their arguments so. @return the last step
+/// @return the last step that was emitted
 size_t Emitter::whole_scalar_loads(const BasicBlock& block, size_t first) {
-    constexpr int kReach = 256;  ///< bytes
-    const Inst& inst = block.steps[first].inst;
-    std::vector<size_t> steps;
-    std::vector<const Inst*> loads;
-    ScalarSet written, read;
-    read.set(inst.saddr).set(inst.saddr + 1u);
-    if (inst.soffset != kNoOperand) read.set(config_.physical(inst.soffset));
-    read.set(config_.physical(inst.saddr)).set(config_.physical(inst.saddr + 1u));
-    for (size_t i = first; i < block.steps.size(); ++i) {
-        const Inst& next = block.steps[i].inst;
-        if (has_no_effect(next)) continue;
-        if (!plan_of(block, i).scalar_load || (written & read).any()) break;
-        const bool with_first = next.saddr == inst.saddr && next.soffset == kNoOperand && inst.soffset == kNoOperand &&
-                                next.imm >= 0 && next.imm < kReach && inst.imm >= 0 && inst.imm < kReach;
-        if (i != first && !with_first) break;
-        steps.push_back(i);
-        loads.push_back(&next);
-        for (unsigned n = 0; n < scalar_load_dwords(next); ++n) written.set(next.dst + n);
-    }
+    auto [steps, loads, read, written] = scalar_loads_from(block, first);
     for (const Mask& mask : masks_) {
         if (mask.pair < 0 || !mask.dirty) continue;
         const auto pair = static_cast<size_t>(mask.pair);

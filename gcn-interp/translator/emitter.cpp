@@ -175,6 +175,7 @@ void Emitter::block(const BasicBlock& block) {
     rows_noted_ = false;
     note_rows_written();
     steps(block, 0, block.steps.size());
+    forget_uniform();
     if (block.end == BlockEnd::Next && !block.steps.empty() && block.steps.back().writes_exec &&
         entry_labels_.contains(block.next)) {
         cmp(qword[rbx + kExec], -1);
@@ -189,13 +190,23 @@ void Emitter::block(const BasicBlock& block) {
     }
 }
 
+void Emitter::emit_segment(const Segment& segment) {
+    const auto scalars = [this](const auto& all) {
+        for (const auto& [inst, op] : all) {
+            op.emit(*this, *inst);
+            forget_uniform_masks(op.uses.writes);
+        }
+    };
+    scalars(segment.before);
+    if (!segment.vector.empty()) vector_segment(segment.vector);
+    scalars(segment.after);
+}
+
 /// Some of the block's steps, of any lanes.
 void Emitter::steps(const BasicBlock& block, size_t first, size_t last) {
     Segment segment;
     const auto flush = [&] {
-        for (const auto& [inst, op] : segment.before) op.emit(*this, *inst);
-        if (!segment.vector.empty()) vector_segment(segment.vector);
-        for (const auto& [inst, op] : segment.after) op.emit(*this, *inst);
+        emit_segment(segment);
         segment = {};
     };
     for (size_t i = first; i < last; ++i) {
@@ -217,21 +228,45 @@ void Emitter::steps(const BasicBlock& block, size_t first, size_t last) {
             end_wave(step);
             continue;
         }
-        if (step.can_stop ? memory(block, step, static_cast<unsigned>(i) + 1) : transcendental(step.inst) || matrix(step.inst))
-            continue;
-        call_handler(block, step, static_cast<unsigned>(i) + 1);
+        any_step(block, i);
     }
     flush();
 }
 
-/// s_endpgm: what its function asks for.
-void Emitter::end_wave(const Step& step) {
+/// A step that is no vector or scalar instruction with an emitter.
+void Emitter::any_step(const BasicBlock& block, size_t i) {
+    const Step& step = block.steps[i];
+    const auto done = static_cast<unsigned>(i) + 1;
+    if (step.inst.op == Op::s_barrier) {
+        ask(step, Request::Barrier);
+        return stop(block, step, done);
+    }
+    if (!step.can_stop && transcendental(step.inst)) return;
+    forget_uniform_of(block, i);
+    if (step.can_stop ? memory(block, step, done) : matrix(step.inst)) return;
+    call_handler(block, step, done);
+}
+
+/// What the function of an instruction asks for that does nothing else.
+void Emitter::ask(const Step& step, Request request) {
     lea(rax, ptr[r14 + static_cast<int>(step.offset + step.inst.size_bytes)]);
     mov(ptr[rbx + kPc], rax);
     mov(rdi, ptr[r12 + offset_of(offsetof(CodeFrame, context))]);
     static_assert(sizeof(ExecContext::request) == 1 && sizeof(ExecContext::yield) == 1);
-    mov(byte[rdi + offset_of(offsetof(ExecContext, request))], static_cast<uint8_t>(Request::End));
+    mov(byte[rdi + offset_of(offsetof(ExecContext, request))], static_cast<uint8_t>(request));
     mov(byte[rdi + offset_of(offsetof(ExecContext, yield))], 1);
+}
+
+void Emitter::end_wave(const Step& step) {
+    ask(step, Request::End);
+    jmp(exit_, T_NEAR);
+}
+
+/// @param done  instructions of the block up to the one that stops
+void Emitter::stop(const BasicBlock& block, const Step& step, unsigned done) {
+    lea(rax, ptr[r14 + static_cast<int>(step.offset)]);
+    mov(ptr[r12 + offset_of(offsetof(CodeFrame, stopped_at))], rax);
+    if (const unsigned left = block.count() - done; left != 0) add(r13, left);
     jmp(exit_, T_NEAR);
 }
 
@@ -253,10 +288,7 @@ void Emitter::call_handler(const BasicBlock& block, const Step& step, unsigned d
     mov(al, ptr[rdi + offset_of(offsetof(ExecContext, fault))]);
     or_(al, ptr[rdi + offset_of(offsetof(ExecContext, yield))]);
     jz(goes_on, T_NEAR);
-    lea(rax, ptr[r14 + static_cast<int>(step.offset)]);
-    mov(ptr[r12 + offset_of(offsetof(CodeFrame, stopped_at))], rax);
-    if (const unsigned left = block.count() - done; left != 0) add(r13, left);
-    jmp(exit_, T_NEAR);
+    stop(block, step, done);
     L(goes_on);
 }
 
@@ -284,12 +316,28 @@ void Emitter::vector_segment(const std::vector<VectorOp>& ops) {
             written_masks_.push_back(pair);
         writes_exec |= op.uses.writes.test(kExecLo);
     }
+    plan_uniform(ops);
+    if (has_uniform()) {
+        held_ = {};
+        has_wide_ = false;
+        masks_ = {};
+        last_mask_ = 7;
+        strip_ = 0;
+        whole_ = true;
+        kxnorq(k0, k0, k0);
+        uniform_part();
+        whole_ = false;
+    }
     for (unsigned i = 0; i < written_masks_.size(); ++i) xor_(collector(i).cvt32(), collector(i).cvt32());
     // Two strips side by side: chains of dependent instructions take half the time. Masks of two do not always have room.
     const unsigned together = masks_of(ops) <= 1 ? 2 : 1;
-    for (unsigned first = 0; first < kStrips; first += together) vector_strips(ops, first, together);
+    const UniformValues before = uniform_;
+    for (unsigned first = 0; first < kStrips; first += together) {
+        uniform_ = before;
+        vector_strips(ops, first, together);
+    }
+    write_masks([this](unsigned i) { return collector(i); });
     for (unsigned i = 0; i < written_masks_.size(); ++i) {
-        mov(scalar64(written_masks_[i]), collector(i));
         if (writes_exec && static_cast<int>(written_masks_[i]) == ops.back().mask_out) mov(ptr[rbx + kExec], collector(i));
     }
 }
@@ -307,12 +355,21 @@ void Emitter::vector_strips(const std::vector<VectorOp>& ops, unsigned first, un
     jz(skip, T_NEAR);
     for (at_ = 0; at_ < ops.size(); ++at_) {
         for (strip_ = first; strip_ < first + count; ++strip_) {
+            if (once_[at_] != kNoSlot) {
+                pass_uniform(ops[at_]);
+                continue;
+            }
             ops[at_].emit(*this, ops[at_]);
             release_pins();
         }
+        note_results(ops[at_], once_[at_]);
     }
     for (unsigned reg = 0; reg < held_.size(); ++reg) {
         if (held_[reg].dirty) write_back(reg);
+    }
+    for (const auto& [vgpr, slot] : new_uniform_rows()) {
+        vmovdqa32(zmm0, ptr[uniform_slot(slot)]);
+        for (unsigned strip = first; strip < first + count; ++strip) vmovdqa32(row(vgpr, strip) | exec_of(strip), zmm0);
     }
     for (unsigned k = 2; k < masks_.size(); ++k) {
         if (!masks_[k].dirty) continue;

@@ -40,6 +40,15 @@ struct Circumstances {
 };
 
 inline constexpr unsigned kAffineSlots = 24;  ///< affine VGPRs of a region of AVX2 code
+inline constexpr unsigned kUniformSlots = 48;  ///< results of uniform instructions of a block
+inline constexpr unsigned kStripLanes = 16, kStrips = kLanes / kStripLanes;
+
+/// VGPRs and lane masks that are the same in all active lanes, by number and by pair of SGPRs: slots of the frame, which hold
+/// them in all lanes.
+struct UniformValues {
+    std::map<unsigned, unsigned> vgprs, masks;
+};
+
 inline constexpr unsigned kMaxMasks = 3;  ///< lane masks that one segment may write
 
 /// What generated code and its caller exchange. Generated code knows the offsets.
@@ -58,6 +67,8 @@ struct CodeFrame {
     uint32_t first_id = 0;
     /// AVX2: of affine VGPRs, the first lane of each strip. Code fills in what it uses.
     alignas(32) std::array<std::array<uint32_t, 8>, kAffineSlots> first_lanes;
+    /// See UniformValues. A mask is as code has it in a register: all bits of lanes, or with AVX-512 a bit for each.
+    alignas(64) std::array<std::array<uint32_t, kStripLanes>, kUniformSlots> uniform;
 };
 
 /// @param target  address of a block's code. @return instructions that are left of the budget; wave.pc says where it is
@@ -67,7 +78,6 @@ inline constexpr int kExec = static_cast<int>(offsetof(Wave, exec));  ///< where
 inline constexpr int kScc = static_cast<int>(offsetof(Wave, scc));
 /// vpternlogd: A | (B ^ C)
 inline constexpr uint8_t kOrDifferent = 0xf6;
-inline constexpr unsigned kStripLanes = 16, kStrips = kLanes / kStripLanes;
 /// In place of a strip: a register with the first lane of each of the four strips, of an affine VGPR; or a mask of those.
 inline constexpr unsigned kFirstLanes = kStrips;
 inline constexpr uint64_t kFirstLaneBits = 0x0001'0001'0001'0001;  ///< of an EXEC
@@ -182,10 +192,15 @@ protected:
     }
     /// A block as it is entered from outside.
     virtual void entry(const BasicBlock& block);
+    virtual unsigned lanes_of_strip() const { return kStripLanes; }
+    virtual void emit_op(const VectorOp& op);
+    virtual void write_uniform_row(unsigned vgpr, unsigned slot);
 
     struct Segment;
     void block(const BasicBlock& block);
     void steps(const BasicBlock& block, size_t first, size_t last);
+    void emit_segment(const Segment& segment);
+    void any_step(const BasicBlock& block, size_t i);
     void vector_strips(const std::vector<VectorOp>& ops, unsigned first, unsigned count);
     Xbyak::Opmask exec_of(unsigned strip) const { return Xbyak::Opmask(whole_ ? 0 : strip == first_strip_ ? 1 : 7); }
     bool transcendental(const Inst& inst);
@@ -227,6 +242,8 @@ protected:
     bool has_rows(unsigned first, unsigned count) const;
     void unless_translations_changed(Xbyak::Label& changed);
     void call_fast(uint64_t function, Xbyak::Label& slow);
+    void ask(const Step& step, Request request);
+    void stop(const BasicBlock& block, const Step& step, unsigned done);
     void end_wave(const Step& step);
     void call_handler(const BasicBlock& block, const Step& step, unsigned done);
     void leave(int32_t offset);
@@ -260,6 +277,12 @@ protected:
     void load_overlapping(const WholeMove& m);
     void define_loaded(const WholeMove& m);
     void whole_move(const BasicBlock& block, size_t step);
+    struct ScalarLoads {
+        std::vector<size_t> steps;
+        std::vector<const Inst*> loads;
+        ScalarSet read, written;
+    };
+    ScalarLoads scalar_loads_from(const BasicBlock& block, size_t first) const;
     size_t whole_scalar_loads(const BasicBlock& block, size_t first);
     void whole_end(const BasicBlock& block);
     void whole_go(int32_t offset);
@@ -303,10 +326,29 @@ protected:
     void forget_lanes(unsigned vgpr);
     void forget_affine(const VectorSet& written, const VectorSet& read);
     void forget_affine_of(const BasicBlock& block, size_t step);
+    VectorSet written_by(const BasicBlock& block, size_t step) const;
     void rows_of_affine(unsigned vgpr);
     int find_first_lanes(unsigned vgpr) const;
     void first_lanes_of_rows(const Xbyak::Zmm& to, unsigned vgpr);
     void load_mask(const Xbyak::Opmask& to, unsigned pair, unsigned strip);
+
+    // Uniform instructions: see emit_uniform.cpp
+    static constexpr int kNoSlot = -1;
+    Xbyak::RegExp uniform_slot(unsigned slot) const;
+    Xbyak::RegExp slot_of_result(unsigned vgpr) const;
+    Xbyak::RegExp slot_of_mask() const;
+    bool is_uniform(const VectorOp& op) const;
+    bool has_uniform() const;
+    void note_results(const VectorOp& op, int slot);
+    void plan_uniform(const std::vector<VectorOp>& ops);
+    void uniform_part();
+    void pass_uniform(const VectorOp& op);
+    std::vector<std::pair<unsigned, unsigned>> new_uniform_rows() const;
+    void write_masks(const std::function<Xbyak::Reg64(unsigned)>& collected);
+    void forget_uniform() { uniform_ = {}, uniform_slots_ = 0; }
+    void forget_uniform_masks(const ScalarSet& written);
+    void forget_uniform_of(const BasicBlock& block, size_t step);
+    bool uniform_transcendental(const Inst& inst, transcendental::Routine function);
 
     // Registers of a strip
     enum class Kind : uint8_t {
@@ -345,6 +387,11 @@ protected:
     Xbyak::Zmm operand(const VectorOp& op, unsigned number, unsigned half, unsigned dwords, bool is_float);
     void write_back(unsigned reg);
     size_t next_use(const Held& held) const;
+    /// Where a VGPR is while no register has it.
+    Xbyak::Address home(unsigned vgpr, unsigned strip) {
+        const auto found = uniform_.vgprs.find(vgpr);
+        return found == uniform_.vgprs.end() ? row(vgpr, strip) : ptr[uniform_slot(found->second)];
+    }
     Xbyak::Address row(unsigned vgpr, unsigned strip) {
         return ptr[rbp + static_cast<int>(vgpr * sizeof(VgprRow) + strip * 64)];
     }
@@ -366,6 +413,10 @@ protected:
     Affine affine_;  ///< at the instruction that is emitted
     VectorSet no_wrap_;  ///< affine ones of which no strip passes 2^32
     ScalarSet affine_masks_;  ///< pairs of SGPRs that hold the same bit for all lanes of a strip; SCC's place is not used
+    UniformValues uniform_;  ///< at the instruction that is emitted, within its block
+    unsigned uniform_slots_ = 0, first_new_slot_ = 0;  ///< slots that the block uses, and the first one of the segment
+    std::vector<int> once_;  ///< by instruction of now_: the slot of its first result, or kNoSlot
+    bool is_once_ = false;  ///< an instruction is emitted once
     std::map<int32_t, Xbyak::Label> block_labels_, entry_labels_;
     std::map<int32_t, WholeBlock> whole_blocks_;
     int32_t entered_at_ = 0;  ///< the block that the region was generated for
@@ -392,6 +443,7 @@ protected:
     bool has_wide_ = false;  ///< a register may hold 64-bit lanes
     bool translations_known_ =
         false;  ///< the code up to here has looked whether they changed; see unless_translations_changed()
+    bool looks_once_ = false;  ///< code looks at most once in a block
     bool rows_noted_ = false;  ///< the code up to here says so in CodeFrame::rows_written
     bool whole_ = false;  ///< the code is for waves of which all lanes are on, all strips side by side; k0 is all ones
     unsigned first_mask_ = 2, last_mask_ = 7;  ///< mask registers that are free to use
@@ -418,6 +470,14 @@ protected:
     std::vector<unsigned> written_masks_;  ///< pairs that the segment writes: r8, r9, ...
 };
 
+inline bool touches(const ScalarSet& set, int pair) {
+    return set.test(static_cast<size_t>(pair)) || set.test(static_cast<size_t>(pair) + 1);
+}
+/// VGPRs that a vector instruction writes, from its destination on.
+inline unsigned results_of(const Inst& inst) {
+    const InstInfo& row = info(inst.op);
+    return row.format == Format::VOPC ? 0 : row.dst_dwords();
+}
 inline bool has_no_effect(const Inst& inst) { return inst.op == Op::s_nop || inst.op == Op::s_waitcnt; }
 
 /// Number of a source, which is the destination where the encoding has none.

@@ -101,6 +101,13 @@ uint64_t interpret(const std::vector<uint8_t>& page, State& state, uint64_t limi
     return done;
 }
 
+/// One instruction; a branch goes to another one by number.
+struct Piece {
+    std::vector<uint32_t> words;
+    int target = -1;
+};
+using Program = std::vector<Piece>;
+
 using BackendAndChip = std::tuple<Backend, Chip>;
 std::string backend_and_chip(const ::testing::TestParamInfo<BackendAndChip>& info) {
     const auto [backend, chip] = info.param;
@@ -141,7 +148,7 @@ protected:
     std::string difference(const std::vector<uint32_t>& words, State& first) {
         constexpr uint64_t kBudget = 300;
         const std::vector<uint8_t> page = page_of(words);
-        const auto shared = translator.page({page, {}, false});
+        const auto shared = translator_->page({page, {}, false});
         PageCode* const generated = shared->code(config);
         State second = first, third = first;
         ExecContext ctx(second.wave);
@@ -151,7 +158,7 @@ protected:
             const uint8_t* at = generated->at(pc, second.wave);
             if (at == nullptr) at = generated->at(pc, second.wave);  // code of programs before has made room
             if (at == nullptr && pc == 0) return interpret(page, third, 1) == 0 ? "" : "nothing was generated";
-            more = at != nullptr ? translator.run(at, ctx, 0, kBudget - ran, stopped_at) : 0;
+            more = at != nullptr ? translator_->run(at, ctx, 0, kBudget - ran, stopped_at) : 0;
         }
         translated_ += ran;
         const uint64_t done = interpret(page, first, ran);
@@ -162,7 +169,21 @@ protected:
     const Chip chip = std::get<Chip>(GetParam());
     const CodeConfig config = CodeConfig::of(State(chip).wave);
     Translator translator{chip, {size_t{4} << 20, 0, false, true, std::get<Backend>(GetParam())}};
+    /// Only what addresses are computed from is affine.
+    Translator some_affine{chip, {size_t{4} << 20, 0, false, false, std::get<Backend>(GetParam())}};
+    Translator* translator_ = &translator;
     uint64_t translated_ = 0;
+
+    void compare(Program program, const State& first);
+    std::vector<std::vector<uint32_t>> on_chip(std::initializer_list<const std::vector<std::vector<uint32_t>>*> lists) const {
+        std::vector<std::vector<uint32_t>> out;
+        for (const auto* list : lists) {
+            for (const std::vector<uint32_t>& words : *list) {
+                if (decode(words.data(), words.size(), chip).format != Format::Invalid) out.push_back(words);
+            }
+        }
+        return out;
+    }
 };
 INSTANTIATE_TEST_SUITE_P(OnThisHost, TranslatorTest,
                          ::testing::Combine(::testing::ValuesIn(generated_backends()),
@@ -271,12 +292,59 @@ const std::vector<std::vector<uint32_t>> kDependentOfPairs = {
     {0xd3b20002, 0x18020500},  // v_pk_add_f32 v[2:3], v[0:1], v[2:3]
 };
 
-/// One instruction; a branch goes to another one by number.
-struct Piece {
-    std::vector<uint32_t> words;
-    int target = -1;
+/// Mostly computed from SGPRs alone, so the same in all lanes; v0 differs.
+const std::vector<std::vector<uint32_t>> kUniform = {
+    {0x7e020204},  // v_mov_b32_e32 v1, s4
+    {0x7e040205},  // v_mov_b32_e32 v2, s5
+    {0x7e0602f0},  // v_mov_b32_e32 v3, 0.5
+    {0x7e020c04},  // v_cvt_f32_u32_e32 v1, s4
+    {0x7e044404},  // v_rcp_f32_e32 v2, s4
+    {0x7e084e05},  // v_sqrt_f32_e32 v4, s5
+    {0xd1010003, 0x00000804},  // v_add_f32_e64 v3, s4, s4
+    {0x7e080301},  // v_mov_b32_e32 v4, v1
+    {0xd1050003, 0x0001e004},  // v_mul_f32_e64 v3, s4, 0.5
+    {0x0a080204},  // v_mul_f32_e32 v4, s4, v1
+    {0xd1cb0002, 0x84100903},  // v_fma_f32 v2, v3, s4, -v4
+    {0xd1cb0103, 0x040e0501},  // v_fma_f32 v3, |v1|, v2, v3
+    {0x7e024503},  // v_rcp_f32_e32 v1, v3
+    {0x7e044f04},  // v_sqrt_f32_e32 v2, v4
+    {0x7e084901},  // v_rsq_f32_e32 v4, v1
+    {0x7e064102},  // v_exp_f32_e32 v3, v2
+    {0x7e024304},  // v_log_f32_e32 v1, v4
+    {0x7e004103},  // v_exp_f32_e32 v0, v3
+    {0xd2880004, 0x00000903},  // v_ldexp_f32 v4, v3, s4
+    {0x7e041101},  // v_cvt_i32_f32_e32 v2, v1
+    {0x7c880404},  // v_cmp_gt_f32_e32 vcc, s4, v2
+    {0xd04e0006, 0x00020604},  // v_cmp_nlt_f32_e64 s[6:7], s4, v3
+    {0xd041016a, 0x00000b04},  // v_cmp_lt_f32_e64 vcc, |v4|, s5
+    {0xd1000003, 0x01a9e480},  // v_cndmask_b32_e64 v3, 0, 1.0, vcc
+    {0x00020902},  // v_cndmask_b32_e32 v1, v2, v4, vcc
+    {0xd1000004, 0x001a0701},  // v_cndmask_b32_e64 v4, v1, v3, s[6:7]
+    {0x00000501},  // v_cndmask_b32_e32 v0, v1, v2, vcc
+    {0x02000700},  // v_add_f32_e32 v0, v0, v3
+    {0x32040604},  // v_add_co_u32_e32 v2, vcc, s4, v3
+    {0x38020902},  // v_addc_co_u32_e32 v1, vcc, v2, v4, vcc
+    {0xd2800002, 0x00020404},  // v_add_f64 v[2:3], s[4:5], v[2:3]
+    {0xd2810001, 0x00020702},  // v_mul_f64 v[1:2], v[2:3], v[3:4]
+    {0x7e022103},  // v_cvt_f64_f32_e32 v[1:2], v3
+    {0x7e081f01},  // v_cvt_f32_f64_e32 v4, v[1:2]
+    {0xd28f0003, 0x00020283},  // v_lshlrev_b64 v[3:4], 3, v[1:2]
+    {0xd1e86a01, 0x04060604},  // v_mad_u64_u32 v[1:2], vcc, s4, v3, v[1:2]
+    {0x2c060404},  // v_mac_f32_e32 v3, s4, v2
+    {0xd1ce0002, 0x00120303},  // v_alignbit_b32 v2, v3, v1, s4
+    {0xd1c80004, 0x021d0702},  // v_bfe_u32 v4, v2, 3, 7
+    {0xd2860003, 0x00020501},  // v_mul_hi_u32 v3, v1, v2
+    {0x7c200702},  // v_cmp_class_f32_e32 vcc, v2, v3
+    {0x7e046901},  // v_frexp_mant_f32_e32 v2, v1
+    {0xbeea0106},  // s_mov_b64 vcc, s[6:7]
+    {0x86867e6a},  // s_and_b64 s[6:7], vcc, exec
+    {0x80040804},  // s_add_u32 s4, s4, s8
+    {0xbe850009},  // s_mov_b32 s5, s9
+    {0xbefe01c1},  // s_mov_b64 exec, -1
+    {0xbefe0108},  // s_mov_b64 exec, s[8:9]
+    {0x7db80103},  // v_cmpx_gt_u32_e32 vcc, v3, v0
+    {0x24040082},  // v_lshlrev_b32_e32 v2, 2, v0
 };
-using Program = std::vector<Piece>;
 
 /// Mostly back, and not far: loops that overlap.
 Piece branch(fuzz::Bytes& bytes, size_t length) {
@@ -312,15 +380,34 @@ Program without(Program program, size_t which) {
     return program;
 }
 
+/// Fails with the shortest program that does.
+void TranslatorTest::compare(Program program, const State& first) {
+    const auto wrong_of = [&](const Program& each) {
+        State wave(first);
+        return difference(flat(each), wave);
+    };
+    for (Piece& each : program) each.target = std::min(each.target, static_cast<int>(program.size()));
+    std::string wrong = wrong_of(program);
+    if (wrong.empty()) return;
+    for (size_t i = 0; i < program.size();) {
+        const Program less = without(program, i);
+        const std::string still = wrong_of(less);
+        if (still.empty()) {
+            ++i;
+        } else {
+            program = less;
+            wrong = still;
+        }
+    }
+    FAIL() << text_of(flat(program)) << wrong;
+}
+
 TEST_P(TranslatorTest, RandomProgramsDoWhatTheInterpreterDoes) {
-    std::vector<std::vector<uint32_t>> list = kDependent;
-    list.insert(list.end(), kDependentOfPairs.begin(), kDependentOfPairs.end());
-    std::erase_if(list, [&](const std::vector<uint32_t>& words) {
-        return decode(words.data(), words.size(), chip).format == Format::Invalid;
-    });
+    const auto list = on_chip({&kDependent, &kDependentOfPairs});
     const char* const wanted = std::getenv("LYRA_TRANSLATOR_PROGRAMS");
     const unsigned programs = wanted ? static_cast<unsigned>(std::atoi(wanted)) : 1200;
     for (unsigned seed = 0; seed < programs; ++seed) {
+        SCOPED_TRACE("program " + std::to_string(seed));
         fuzz::Bytes bytes(reinterpret_cast<const uint8_t*>(&seed), sizeof seed);
         Program program;
         const unsigned length = 1 + bytes.below(bytes.one_in(2) ? 4 : 40);
@@ -334,29 +421,48 @@ TEST_P(TranslatorTest, RandomProgramsDoWhatTheInterpreterDoes) {
             else if (add_plain(bytes, words))
                 program.push_back({words});
         }
-        for (Piece& each : program) each.target = std::min(each.target, static_cast<int>(program.size()));
-        std::string wrong = difference(flat(program), seed);
-        if (wrong.empty()) continue;
-        for (size_t i = 0; i < program.size();) {  // the shortest program that fails
-            const Program less = without(program, i);
-            const std::string still = difference(flat(less), seed);
-            if (still.empty()) {
-                ++i;
-            } else {
-                program = less;
-                wrong = still;
-            }
-        }
-        FAIL() << "program " << seed << ":\n" << text_of(flat(program)) << wrong;
+        fuzz::Bytes of_wave(reinterpret_cast<const uint8_t*>(&seed), sizeof seed);
+        State first(chip);
+        randomize(of_wave, first);
+        ASSERT_NO_FATAL_FAILURE(compare(program, first));
     }
     EXPECT_GT(translated_, programs);
+}
+
+TEST_P(TranslatorTest, WhatIsTheSameInAllLanesIsComputedOnce) {
+    const auto list = on_chip({&kUniform});
+    constexpr unsigned kPrograms = 3000;
+    for (unsigned seed = 0; seed < kPrograms; ++seed) {
+        SCOPED_TRACE("program " + std::to_string(seed));
+        fuzz::Bytes bytes(reinterpret_cast<const uint8_t*>(&seed), sizeof seed);
+        State first(chip);
+        randomize(bytes, first);
+        if (bytes.one_in(2)) first.wave.exec = ~uint64_t{0};
+        if (bytes.one_in(2)) {
+            for (unsigned lane = 0; lane < kLanes; ++lane) first.rows[0].lane[lane] = lane;
+        }
+        translator_ = bytes.one_in(2) ? &translator : &some_affine;
+        Program program;
+        const unsigned length = 2 + bytes.below(20);
+        const bool branches = bytes.one_in(2);
+        for (unsigned n = 0; n < length; ++n) {
+            const bool jumps = branches && bytes.one_in(6);
+            program.push_back(jumps ? branch(bytes, length) : Piece{list[bytes.below(static_cast<unsigned>(list.size()))]});
+        }
+        ASSERT_NO_FATAL_FAILURE(compare(program, first));
+    }
+    EXPECT_GT(translated_, 5 * kPrograms);
 }
 
 /// Each of them alone, in VOP3 or VOP3P, on many waves: in random programs some are rare. Of VOP3P with any selections and
 /// signs, and with a result that replaces a source.
 TEST_P(TranslatorTest, EveryEmitterDoesWhatItsRowDoes) {
     constexpr uint32_t kVop3 = 0xd0000000, kPriority = 0xbf8f0000;  // s_setprio: the interpreter's
-    constexpr unsigned kDst = 8, kMaskIn = 6, kMaskOut = 10, kWaves = 30;
+    constexpr unsigned kDst = 8, kMaskIn = 6, kMaskOut = 10, kWaves = 30, kUniformWaves = 6;
+    // All that the instruction may read, the same in all lanes.
+    std::vector<uint32_t> from_sgprs{0xd0cc0006, 0x00020600};  // v_cmp_gt_u32_e64 s[6:7], s0, v3
+    for (uint32_t n = 0; n < kDst; ++n)  // v_mov_b32_e32
+        from_sgprs.insert(from_sgprs.begin(), 0x7e000200 | (n + 2) << 17 | (n + 12));
     unsigned emitters = 0, packed = 0;
     for (const InstInfo& row : detail::kInstInfo) {
         const unsigned base = row.format == Format::VOPC    ? 0
@@ -391,6 +497,10 @@ TEST_P(TranslatorTest, EveryEmitterDoesWhatItsRowDoes) {
                 words[1] = sources | (select_high & 3) << 27 | neg << 29;
             }
             ASSERT_EQ(difference(words, seed * 977 + 1), "") << text_of(words) << ", wave " << seed;
+            if (seed >= kUniformWaves) continue;
+            std::vector<uint32_t> program = from_sgprs;
+            program.insert(program.end(), words.begin(), words.end());
+            ASSERT_EQ(difference(program, seed * 977 + 2), "") << text_of(program) << ", wave " << seed;
         }
     }
     EXPECT_GT(emitters, 150u);

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Uniform instructions: all that they read is the same in all active lanes, so they are computed once; step 6 of the data flow.
+//
+// Kernels compute much from their arguments alone, in VGPRs where scalar instructions cannot (floats, say). Within a block,
+// where EXEC stays what it is, such results are in slots of the frame, in all lanes of a strip. The instructions of a segment
+// that are uniform come before its strips, which read the slots; rows get the results where the segment ends.
+#include <algorithm>
+
+#include "gcn-interp/isa/op.h"
+#include "gcn-interp/translator/emitter.h"
+
+namespace lyra::gcn {
+
+Xbyak::RegExp Emitter::uniform_slot(unsigned slot) const {
+    return r12 + static_cast<int>(offsetof(CodeFrame, uniform) + slot * sizeof(CodeFrame::uniform[0]));
+}
+
+bool Emitter::is_uniform(const VectorOp& op) const {
+    if (is_dpp(op.inst->format) || op.uses.writes.test(kExecLo)) return false;
+    if (op.mask_in >= 0 && !uniform_.masks.contains(static_cast<unsigned>(op.mask_in))) return false;
+    const VectorSet& reads = op.uses.vector_reads;
+    for (size_t vgpr = reads._Find_first(); vgpr < reads.size(); vgpr = reads._Find_next(vgpr)) {
+        if (!uniform_.vgprs.contains(static_cast<unsigned>(vgpr))) return false;
+    }
+    return true;
+}
+
+/// Behind an instruction. @param slot  of its first result; kNoSlot: it is not uniform
+void Emitter::note_results(const VectorOp& op, int slot) {
+    const unsigned results = results_of(*op.inst);
+    const auto note = [&](std::map<unsigned, unsigned>& values, unsigned key, unsigned n) {
+        if (slot == kNoSlot)
+            values.erase(key);
+        else
+            values[key] = static_cast<unsigned>(slot) + n;
+    };
+    for (unsigned n = 0; n < results; ++n) note(uniform_.vgprs, op.inst->dst + n, n);
+    if (op.mask_out >= 0) note(uniform_.masks, static_cast<unsigned>(op.mask_out), results);
+}
+
+/// Which instructions of a segment are uniform, and the slots of their results.
+void Emitter::plan_uniform(const std::vector<VectorOp>& ops) {
+    const UniformValues before = uniform_;
+    first_new_slot_ = uniform_slots_;
+    once_.assign(ops.size(), kNoSlot);
+    for (size_t i = 0; i < ops.size(); ++i) {
+        const unsigned results = results_of(*ops[i].inst) + (ops[i].mask_out >= 0);
+        if (uniform_slots_ + results <= kUniformSlots && is_uniform(ops[i])) {
+            once_[i] = static_cast<int>(uniform_slots_);
+            uniform_slots_ += results;
+        }
+        note_results(ops[i], once_[i]);
+    }
+    uniform_ = before;
+}
+
+bool Emitter::has_uniform() const {
+    return std::ranges::any_of(once_, [](int slot) { return slot != kNoSlot; });
+}
+
+/// Slot of a VGPR or a mask that the instruction which is emitted once writes.
+Xbyak::RegExp Emitter::slot_of_result(unsigned vgpr) const {
+    return uniform_slot(static_cast<unsigned>(once_[at_]) + vgpr - now_.ops[at_]->inst->dst);
+}
+Xbyak::RegExp Emitter::slot_of_mask() const {
+    return uniform_slot(static_cast<unsigned>(once_[at_]) + results_of(*now_.ops[at_]->inst));
+}
+
+/// Emits the uniform instructions of the segment. What they are emitted with goes on from what uniform_ says.
+void Emitter::uniform_part() {
+    if (!has_uniform()) return;
+    const UniformValues before = uniform_;
+    is_once_ = true;
+    for (at_ = 0; at_ < now_.ops.size(); ++at_) {
+        if (once_[at_] != kNoSlot) emit_op(*now_.ops[at_]);
+        note_results(*now_.ops[at_], once_[at_]);
+    }
+    is_once_ = false;
+    uniform_ = before;
+}
+
+/// VGPRs whose results are in slots that the segment has filled, where it ends, and the slots.
+std::vector<std::pair<unsigned, unsigned>> Emitter::new_uniform_rows() const {
+    std::vector<std::pair<unsigned, unsigned>> out;
+    for (const auto& [vgpr, slot] : uniform_.vgprs) {
+        if (slot >= first_new_slot_) out.emplace_back(vgpr, slot);
+    }
+    return out;
+}
+
+/// The pairs that the segment writes get what the strips have collected or a slot holds.
+void Emitter::write_masks(const std::function<Xbyak::Reg64(unsigned)>& collected) {
+    for (unsigned i = 0; i < written_masks_.size(); ++i) {
+        const unsigned pair = written_masks_[i];
+        if (const auto found = uniform_.masks.find(pair); found != uniform_.masks.end() && found->second >= first_new_slot_) {
+            movsx(rax, word[uniform_slot(found->second)]);
+            and_(rax, ptr[rbx + kExec]);
+            mov(scalar64(pair), rax);
+        } else {
+            mov(scalar64(pair), collected(i));
+        }
+    }
+}
+
+/// Pairs of SGPRs that scalar instructions write.
+void Emitter::forget_uniform_masks(const ScalarSet& written) {
+    std::erase_if(uniform_.masks, [&](const auto& each) { return touches(written, static_cast<int>(each.first)); });
+}
+
+/// A step that is no vector instruction with an emitter is about to be emitted.
+void Emitter::forget_uniform_of(const BasicBlock& block, size_t step) {
+    uniform_.masks.clear();
+    if (uniform_.vgprs.empty()) return;
+    const VectorSet written = written_by(block, step);
+    std::erase_if(uniform_.vgprs, [&](const auto& each) { return written.test(each.first); });
+}
+
+/// A function of rows for a uniform VGPR: for one strip, from slot to slot.
+bool Emitter::uniform_transcendental(const Inst& inst, transcendental::Routine function) {
+    const auto source = uniform_.vgprs.find(inst.src[0] - kSrcVgpr0);
+    if (source == uniform_.vgprs.end() || uniform_slots_ == kUniformSlots) return false;
+    const unsigned slot = uniform_slots_++;
+    lea(rdi, ptr[uniform_slot(slot)]);
+    lea(rsi, ptr[uniform_slot(source->second)]);
+    mov(edx, (1u << lanes_of_strip()) - 1);
+    mov(rax, reinterpret_cast<uint64_t>(function));
+    call(rax);
+    uniform_.vgprs[inst.dst] = slot;
+    write_uniform_row(inst.dst, slot);
+    return true;
+}
+
+// AVX-512 -----------------------------------------------------------------------------------------------------------------
+
+void Emitter::emit_op(const VectorOp& op) {
+    op.emit(*this, op);
+    release_pins();
+}
+
+/// A strip goes on behind a uniform instruction: what registers hold of its results is nobody's any more.
+void Emitter::pass_uniform(const VectorOp& op) {
+    for (unsigned n = 0; n < results_of(*op.inst); ++n) {
+        const unsigned vgpr = op.inst->dst + n;
+        narrow_held(vgpr);  // the other half stays
+        forget_wide(vgpr);
+        if (const int reg = find(Kind::Vgpr, vgpr); reg >= 0) held_[static_cast<unsigned>(reg)] = {};
+    }
+    for (Mask& mask : masks_) {
+        if (op.mask_out >= 0 && mask.pair == op.mask_out && mask.strip == strip_) mask = {};
+    }
+    release_pins();
+}
+
+void Emitter::write_uniform_row(unsigned vgpr, unsigned slot) {
+    vmovdqa32(zmm0, ptr[uniform_slot(slot)]);
+    for (unsigned strip = 0; strip < kStrips; ++strip) {
+        kmovw(k1, ptr[rbx + (kExec + static_cast<int>(strip) * 2)]);
+        vmovdqa32(row(vgpr, strip) | k1, zmm0);
+    }
+}
+
+}  // namespace lyra::gcn
