@@ -43,9 +43,10 @@ void Avx2Emitter::write_row(unsigned vgpr) {
     call(row_routines_[{vgpr, distance}]);
 }
 
-/// The rows of all affine VGPRs hold them.
+/// The rows of all affine and uniform VGPRs hold them.
 void Avx2Emitter::write_rows() {
     for (const auto& [vgpr, distance] : affine_) write_row(vgpr);
+    uniform_rows();
 }
 
 /// Those of VGPRs that an instruction reads.
@@ -54,6 +55,26 @@ void Avx2Emitter::write_sources(const Inst& inst) {
         const unsigned vgpr = inst.src[n] - kSrcVgpr0;
         if (inst.src[n] >= kSrcVgpr0 && affine_.contains(vgpr)) write_row(vgpr);
     }
+}
+
+/// Those of the address and the data of a store or an atomic operation.
+void Avx2Emitter::write_moved(const Inst& inst) {
+    constexpr unsigned kMostDwords = 4;
+    for (const unsigned first : {inst.vaddr, inst.vdata, inst.vdata2}) {
+        for (unsigned vgpr = first; first != kNoOperand && vgpr < first + kMostDwords; ++vgpr) {
+            if (affine_.contains(vgpr)) write_row(vgpr);
+        }
+    }
+}
+
+/// All rows, though only here.
+void Avx2Emitter::complete_rows() {
+    if (!is_affine_code_) return;
+    const VectorSet hold = rows_hold_;
+    const UniformValues uniform = uniform_;
+    write_rows();
+    rows_hold_ = hold;
+    uniform_ = uniform;
 }
 
 /// Those of VGPRs that another version of the code does not take as affine.
@@ -129,17 +150,21 @@ void Avx2Emitter::emit_version(const BasicBlock& block, Version& version) {
 
 /// Code behind the region's, with what is affine here.
 void Avx2Emitter::later(std::function<void()> emit) {
-    elsewhere([this, emit = std::move(emit), affine = affine_, hold = rows_hold_] {
+    elsewhere([this, emit = std::move(emit), affine = affine_, hold = rows_hold_, uniform = uniform_, slots = uniform_slots_] {
         affine_ = affine;
         rows_hold_ = hold;
+        uniform_ = uniform;
+        uniform_slots_ = slots;
         is_affine_code_ = true;
         emit();
+        forget_uniform();
         is_affine_code_ = false;
         affine_.clear();
     });
 }
 
 void Avx2Emitter::affine_steps(const BasicBlock& block) {
+    look_for_uniform(block, 0, block.steps.size());
     Segment segment;
     const auto flush = [&] {
         end_first_lanes();
@@ -187,6 +212,8 @@ void Avx2Emitter::affine_steps(const BasicBlock& block) {
         }
         if (row_function(step.inst.op) != nullptr)
             write_sources(step.inst);
+        else if (writes_no_vgpr(step.inst))
+            write_moved(step.inst);
         else
             write_rows();
         any_step(block, i);
@@ -194,6 +221,7 @@ void Avx2Emitter::affine_steps(const BasicBlock& block) {
         translations_known_ = false;
     }
     flush();
+    if (block.steps.empty() || !block.steps.back().ends) uniform_rows();
 }
 
 /// @return the last step that was emitted
@@ -284,6 +312,11 @@ void Avx2Emitter::entry(const BasicBlock& block) {
         L(other);
     }
     jmp(block_labels_[offset], T_NEAR);
+}
+
+/// Where a loop begins.
+bool Avx2Emitter::looks_at_rows(const BasicBlock& from, const WholeBlock& to) const {
+    return has_affine() && to.begins_loop && to.versions.size() > 1 && !to.loop.contains(static_cast<int32_t>(from.offset));
 }
 
 /// Fills slots, and jumps unless the rows hold what is said of them.
@@ -436,6 +469,7 @@ bool Avx2Emitter::affine_move(const BasicBlock& block, size_t step, const PlainM
         for (unsigned element = 0; element < kind.elements; ++element) {
             for (unsigned word = 0; word < kind.words; ++word) {
                 if (affine_.contains(move.rows[element] + word)) write_row(move.rows[element] + word);
+                uniform_row(move.rows[element] + word);
             }
         }
     }

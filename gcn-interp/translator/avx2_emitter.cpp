@@ -87,18 +87,16 @@ void Avx2Emitter::vector_segment(const std::vector<VectorOp>& ops) {
     }
     L(end);
     write_masks(mask_register);
+    if (writes_exec) uniform_rows();
     for (unsigned i = 0; i < written_masks_.size(); ++i) {
         if (writes_exec && static_cast<int>(written_masks_[i]) == ops.back().mask_out) mov(ptr[rbx + kExec], mask_register(i));
     }
 }
 
 void Avx2Emitter::strips(const std::vector<VectorOp>& ops) {
-    const auto all_uniform = [this] {
-        for (const auto& [vgpr, slot] : new_uniform_rows()) write_uniform_strips(vgpr, slot);
-    };
-    if (all_ && std::ranges::find(once_, kNoSlot) == once_.end()) {
+    if (!has_strips_) {
         for (size_t i = 0; i < ops.size(); ++i) note_results(ops[i], once_[i]);
-        return all_uniform();
+        return;
     }
     Xbyak::Label again, skip;
     lanes_ = {};
@@ -115,27 +113,19 @@ void Avx2Emitter::strips(const std::vector<VectorOp>& ops) {
         vpmovsxbd(Xbyak::Ymm(kExecLanes), ptr[r10 + rax * 8]);
     }
     for (at_ = 0; at_ < ops.size(); ++at_) {
-        if (once_[at_] != kNoSlot)
+        if (is_passed(at_))
             pass_uniform(ops[at_]);
         else
             emit_op(ops[at_]);
         note_results(ops[at_], once_[at_]);
     }
     write_back_dirty();
-    if (!all_) {
-        for (const auto& [vgpr, slot] : new_uniform_rows()) {
-            vmovaps(ymm0, ptr[row_of(vgpr) + r15]);
-            vblendvps(ymm0, ymm0, ptr[uniform_slot(slot)], Xbyak::Ymm(static_cast<int>(kExecLanes)));
-            vmovaps(ptr[row_of(vgpr) + r15], ymm0);
-        }
-    }
     L(skip);
     for (unsigned i = 0; i < written_masks_.size(); ++i) ror(mask_register(i), 8);
     inc(r11d);
     add(r15d, kLanesOfStrip * 4);
     cmp(r11d, kStripsOfWave);
     jb(again, T_NEAR);
-    if (all_) all_uniform();
 }
 
 void Avx2Emitter::emit_op(const VectorOp& op) {
@@ -151,29 +141,35 @@ void Avx2Emitter::pass_uniform(const VectorOp& op) {
     }
 }
 
-/// Of a wave of which all lanes are on.
-void Avx2Emitter::write_uniform_strips(unsigned vgpr, unsigned slot) {
-    vmovaps(ymm0, ptr[uniform_slot(slot)]);
-    for (unsigned strip = 0; strip < kStripsOfWave; ++strip)
-        vmovaps(ptr[row_of(vgpr) + static_cast<int>(strip * kLanesOfStrip * 4)], ymm0);
-}
-
-void Avx2Emitter::write_uniform_row(unsigned vgpr, unsigned slot) {
-    if (is_affine_code_) return write_uniform_strips(vgpr, slot);
+void Avx2Emitter::write_uniform_rows(const std::vector<std::pair<unsigned, unsigned>>& rows) {
+    const auto strip_of = [this](unsigned vgpr, unsigned strip) {
+        return ptr[row_of(vgpr) + static_cast<int>(strip * kLanesOfStrip * 4)];
+    };
     Xbyak::Label some, end;
-    cmp(qword[rbx + kExec], -1);
-    jne(some, T_NEAR);
-    write_uniform_strips(vgpr, slot);
+    if (!is_affine_code_) {
+        cmp(qword[rbx + kExec], -1);
+        jne(some, T_NEAR);
+    }
+    for (const auto& [vgpr, slot] : rows) {
+        vmovaps(ymm0, ptr[uniform_slot(slot)]);
+        for (unsigned strip = 0; strip < kStripsOfWave; ++strip) vmovaps(strip_of(vgpr, strip), ymm0);
+    }
+    if (is_affine_code_) return;
     jmp(end, T_NEAR);
     L(some);
     mov(r10, reinterpret_cast<uint64_t>(lanes_by_mask()));
     for (unsigned strip = 0; strip < kStripsOfWave; ++strip) {
-        const Xbyak::Address to = ptr[row_of(vgpr) + static_cast<int>(strip * kLanesOfStrip * 4)];
+        Xbyak::Label next;
         movzx(eax, byte[rbx + (kExec + static_cast<int>(strip))]);
+        test(eax, eax);
+        jz(next, T_NEAR);
         vpmovsxbd(ymm1, ptr[r10 + rax * 8]);
-        vmovaps(ymm0, to);
-        vblendvps(ymm0, ymm0, ptr[uniform_slot(slot)], ymm1);
-        vmovaps(to, ymm0);
+        for (const auto& [vgpr, slot] : rows) {
+            vmovaps(ymm0, strip_of(vgpr, strip));
+            vblendvps(ymm0, ymm0, ptr[uniform_slot(slot)], ymm1);
+            vmovaps(strip_of(vgpr, strip), ymm0);
+        }
+        L(next);
     }
     L(end);
 }
@@ -289,7 +285,7 @@ bool Avx2Emitter::comes_from_slot(unsigned vgpr) const {
 Xbyak::Address Avx2Emitter::lanes_of(unsigned vgpr) const {
     const auto uniform = uniform_.vgprs.find(vgpr);
     if (is_first_lanes_ || uniform == uniform_.vgprs.end()) return ptr[lanes_to(vgpr)];
-    return ptr[uniform_slot(uniform->second)];
+    return ptr[uniform_slot(uniform->second.slot)];
 }
 
 void Avx2Emitter::fill_vgpr(const Xbyak::Ymm& to, unsigned vgpr) {

@@ -60,9 +60,11 @@ private:
     bool matrix(const Inst&) override { return false; }
     void copy(const Xbyak::RegExp& to, const Xbyak::RegExp& from, int bytes, const Xbyak::Zmm& scratch) override;
     void entry(const BasicBlock& block) override;
+    bool looks_at_rows(const BasicBlock& from, const WholeBlock& to) const override;
     unsigned lanes_of_strip() const override { return kLanesOfStrip; }
     void emit_op(const VectorOp& op) override;
-    void write_uniform_row(unsigned vgpr, unsigned slot) override;
+    void complete_rows() override;
+    void write_uniform_rows(const std::vector<std::pair<unsigned, unsigned>>& rows) override;
     void emit_routines() override;
     void keep_high(const Xbyak::Reg32& high) override;
     void keep_window(const Xbyak::Reg32& first, const Xbyak::Reg32& last) override;
@@ -76,6 +78,7 @@ private:
     void write_row(unsigned vgpr);
     void write_rows();
     void write_sources(const Inst& inst);
+    void write_moved(const Inst& inst);
     void write_rows_but(const Affine& others);
     void emit_row_routines();
     void emit_affine_routines();
@@ -97,7 +100,6 @@ private:
     void move_line_of_strip(const Routine& routine, unsigned strip);
     void strips(const std::vector<VectorOp>& ops);
     void pass_uniform(const VectorOp& op);
-    void write_uniform_strips(unsigned vgpr, unsigned slot);
 
     enum class What : uint8_t { Nothing, Temporary, Vgpr, Scalar, Scalar64, Constant, Constant64, Mask };
     struct Lanes {

@@ -281,6 +281,7 @@ VectorSet Emitter::written_by(const BasicBlock& block, size_t step) const {
     const StepPlan& plan = plan_of(block, step);
     const Inst& inst = block.steps[step].inst;
     VectorSet written = plan.writes;
+    if (writes_no_vgpr(inst)) return {};
     if (row_function(inst.op) != nullptr) {
         if (inst.dst < written.size()) written.set(inst.dst);
     } else if (plan.vector.emit == nullptr && plan.scalar.emit == nullptr && !plan.move && !plan.scalar_load &&

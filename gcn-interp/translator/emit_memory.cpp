@@ -196,6 +196,14 @@ bool Emitter::lds_strips(const Inst& inst, Xbyak::Label& slow) {
     return true;
 }
 
+/// A store, or an atomic operation that returns nothing.
+bool Emitter::writes_no_vgpr(const Inst& inst) {
+    if (inst.format != Format::DS && inst.format != Format::FLAT) return false;
+    const MemoryShape& shape = kShapes[op_index(inst.op)];
+    return shape.direction == Direction::Store ||
+           (shape.direction == Direction::Atomic && !shape.returns && !(inst.format == Format::FLAT && inst.glc));
+}
+
 unsigned Emitter::scalar_load_dwords(const Inst& inst) { return kShapes[op_index(inst.op)].bytes / 4; }
 
 /// s_load_dword* of registers that the wave has.

@@ -3,8 +3,9 @@
 //
 // Kernels compute much from their arguments alone, in VGPRs where scalar instructions cannot (floats, say). Within a block,
 // where EXEC stays what it is, such results are in slots of the frame, in all lanes of a strip. The instructions of a segment
-// that are uniform come before its strips, which read the slots; rows get the results where the segment ends.
+// that are uniform come before its strips, which read the slots. Rows are written where somebody may look at them.
 #include <algorithm>
+#include <utility>
 
 #include "gcn-interp/isa/op.h"
 #include "gcn-interp/translator/emitter.h"
@@ -16,7 +17,7 @@ Xbyak::RegExp Emitter::uniform_slot(unsigned slot) const {
 }
 
 bool Emitter::is_uniform(const VectorOp& op) const {
-    if (is_dpp(op.inst->format) || op.uses.writes.test(kExecLo)) return false;
+    if (!wants_uniform_ || is_dpp(op.inst->format) || op.uses.writes.test(kExecLo)) return false;
     if (op.mask_in >= 0 && !uniform_.masks.contains(static_cast<unsigned>(op.mask_in))) return false;
     const VectorSet& reads = op.uses.vector_reads;
     for (size_t vgpr = reads._Find_first(); vgpr < reads.size(); vgpr = reads._Find_next(vgpr)) {
@@ -25,17 +26,52 @@ bool Emitter::is_uniform(const VectorOp& op) const {
     return true;
 }
 
+/// Whether it is worth while for some steps of a block: moves alone gain nothing.
+void Emitter::look_for_uniform(const BasicBlock& block, size_t first, size_t last) {
+    bool found = false;
+    wants_uniform_ = true;
+    for (size_t i = first; i < last; ++i) {
+        const StepPlan& plan = plan_of(block, i);
+        const Inst& inst = block.steps[i].inst;
+        if (has_no_effect(inst)) continue;
+        if (plan.vector.emit != nullptr) {
+            const bool is_one = is_uniform(plan.vector);
+            found |= is_one && inst.op != Op::v_mov_b32;
+            note_results(plan.vector, is_one ? 0 : kNoSlot);
+        } else if (plan.scalar.emit != nullptr) {
+            forget_uniform_masks(plan.scalar.uses.writes);
+        } else {
+            found |= row_function(inst.op) != nullptr && uniform_.vgprs.contains(inst.src[0] - kSrcVgpr0);
+            forget_uniform_of(block, i);
+        }
+    }
+    forget_uniform();
+    wants_uniform_ = found;
+}
+
+/// What a uniform instruction does to rows is done later. Not that of a move in a segment that has strips: there it takes no
+/// longer, and its slot is for other uniform instructions.
+bool Emitter::leaves_row(const VectorOp& op) const { return !has_strips_ || op.inst->op != Op::v_mov_b32; }
+
+/// The instruction is not one of the strips'.
+bool Emitter::is_passed(size_t n) const { return once_[n] != kNoSlot && leaves_row(*now_.ops[n]); }
+
 /// Behind an instruction. @param slot  of its first result; kNoSlot: it is not uniform
 void Emitter::note_results(const VectorOp& op, int slot) {
     const unsigned results = results_of(*op.inst);
-    const auto note = [&](std::map<unsigned, unsigned>& values, unsigned key, unsigned n) {
+    const auto first = static_cast<unsigned>(slot);
+    for (unsigned n = 0; n < results; ++n) {
         if (slot == kNoSlot)
-            values.erase(key);
+            uniform_.vgprs.erase(op.inst->dst + n);
         else
-            values[key] = static_cast<unsigned>(slot) + n;
-    };
-    for (unsigned n = 0; n < results; ++n) note(uniform_.vgprs, op.inst->dst + n, n);
-    if (op.mask_out >= 0) note(uniform_.masks, static_cast<unsigned>(op.mask_out), results);
+            uniform_.vgprs[op.inst->dst + n] = {first + n, !leaves_row(op)};
+    }
+    if (op.mask_out < 0) return;
+    const auto pair = static_cast<unsigned>(op.mask_out);
+    if (slot == kNoSlot)
+        uniform_.masks.erase(pair);
+    else
+        uniform_.masks[pair] = first + results;
 }
 
 /// Which instructions of a segment are uniform, and the slots of their results.
@@ -51,11 +87,8 @@ void Emitter::plan_uniform(const std::vector<VectorOp>& ops) {
         }
         note_results(ops[i], once_[i]);
     }
+    has_strips_ = std::ranges::find(once_, kNoSlot) != once_.end();
     uniform_ = before;
-}
-
-bool Emitter::has_uniform() const {
-    return std::ranges::any_of(once_, [](int slot) { return slot != kNoSlot; });
 }
 
 /// Slot of a VGPR or a mask that the instruction which is emitted once writes.
@@ -68,7 +101,6 @@ Xbyak::RegExp Emitter::slot_of_mask() const {
 
 /// Emits the uniform instructions of the segment. What they are emitted with goes on from what uniform_ says.
 void Emitter::uniform_part() {
-    if (!has_uniform()) return;
     const UniformValues before = uniform_;
     is_once_ = true;
     for (at_ = 0; at_ < now_.ops.size(); ++at_) {
@@ -79,13 +111,20 @@ void Emitter::uniform_part() {
     uniform_ = before;
 }
 
-/// VGPRs whose results are in slots that the segment has filled, where it ends, and the slots.
-std::vector<std::pair<unsigned, unsigned>> Emitter::new_uniform_rows() const {
-    std::vector<std::pair<unsigned, unsigned>> out;
-    for (const auto& [vgpr, slot] : uniform_.vgprs) {
-        if (slot >= first_new_slot_) out.emplace_back(vgpr, slot);
+/// Rows hold all uniform VGPRs. EXEC is what it was when those were computed.
+void Emitter::uniform_rows() {
+    std::vector<std::pair<unsigned, unsigned>> rows;
+    for (auto& [vgpr, value] : uniform_.vgprs) {
+        if (!std::exchange(value.in_row, true)) rows.emplace_back(vgpr, value.slot);
     }
-    return out;
+    if (!rows.empty()) write_uniform_rows(rows);
+}
+
+/// The row of one holds it, if it is uniform.
+void Emitter::uniform_row(unsigned vgpr) {
+    const auto found = uniform_.vgprs.find(vgpr);
+    if (found != uniform_.vgprs.end() && !std::exchange(found->second.in_row, true))
+        write_uniform_rows({{vgpr, found->second.slot}});
 }
 
 /// The pairs that the segment writes get what the strips have collected or a slot holds.
@@ -121,12 +160,11 @@ bool Emitter::uniform_transcendental(const Inst& inst, transcendental::Routine f
     if (source == uniform_.vgprs.end() || uniform_slots_ == kUniformSlots) return false;
     const unsigned slot = uniform_slots_++;
     lea(rdi, ptr[uniform_slot(slot)]);
-    lea(rsi, ptr[uniform_slot(source->second)]);
+    lea(rsi, ptr[uniform_slot(source->second.slot)]);
     mov(edx, (1u << lanes_of_strip()) - 1);
     mov(rax, reinterpret_cast<uint64_t>(function));
     call(rax);
-    uniform_.vgprs[inst.dst] = slot;
-    write_uniform_row(inst.dst, slot);
+    uniform_.vgprs[inst.dst] = {slot};
     return true;
 }
 
@@ -151,11 +189,13 @@ void Emitter::pass_uniform(const VectorOp& op) {
     release_pins();
 }
 
-void Emitter::write_uniform_row(unsigned vgpr, unsigned slot) {
-    vmovdqa32(zmm0, ptr[uniform_slot(slot)]);
-    for (unsigned strip = 0; strip < kStrips; ++strip) {
-        kmovw(k1, ptr[rbx + (kExec + static_cast<int>(strip) * 2)]);
-        vmovdqa32(row(vgpr, strip) | k1, zmm0);
+void Emitter::write_uniform_rows(const std::vector<std::pair<unsigned, unsigned>>& rows) {
+    const std::array lanes{k1, k2, k3, k4};
+    static_assert(lanes.size() == kStrips);
+    for (unsigned strip = 0; strip < kStrips; ++strip) kmovw(lanes[strip], ptr[rbx + (kExec + static_cast<int>(strip) * 2)]);
+    for (const auto& [vgpr, slot] : rows) {
+        vmovdqa32(zmm0, ptr[uniform_slot(slot)]);
+        for (unsigned strip = 0; strip < kStrips; ++strip) vmovdqa32(row(vgpr, strip) | lanes[strip], zmm0);
     }
 }
 

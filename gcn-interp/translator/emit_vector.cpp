@@ -239,6 +239,7 @@ bool Emitter::transcendental(const Inst& inst) {
         inst.dst >= config_.vgprs)
         return false;
     if (uniform_transcendental(inst, function)) return true;
+    uniform_row(inst.src[0] - kSrcVgpr0);
     uniform_.vgprs.erase(inst.dst);
     lea(rdi, row_of(inst.dst));
     lea(rsi, row_of(inst.src[0] - kSrcVgpr0));

@@ -157,6 +157,7 @@ void Emitter::go_on(const BasicBlock& block, int32_t offset) {
         cmp(qword[rbx + kExec], -1);
         je(entry_labels_[offset], T_NEAR);
     }
+    if (to != whole_blocks_.end() && looks_at_rows(block, to->second)) return jmp(entry_labels_[offset], T_NEAR);
     go(offset);
 }
 
@@ -193,6 +194,7 @@ void Emitter::block(const BasicBlock& block) {
 void Emitter::emit_segment(const Segment& segment) {
     const auto scalars = [this](const auto& all) {
         for (const auto& [inst, op] : all) {
+            if (op.uses.writes.test(kExecLo)) uniform_rows();
             op.emit(*this, *inst);
             forget_uniform_masks(op.uses.writes);
         }
@@ -204,6 +206,7 @@ void Emitter::emit_segment(const Segment& segment) {
 
 /// Some of the block's steps, of any lanes.
 void Emitter::steps(const BasicBlock& block, size_t first, size_t last) {
+    look_for_uniform(block, first, last);
     Segment segment;
     const auto flush = [&] {
         emit_segment(segment);
@@ -231,6 +234,7 @@ void Emitter::steps(const BasicBlock& block, size_t first, size_t last) {
         any_step(block, i);
     }
     flush();
+    if (first == last || !block.steps[last - 1].ends) uniform_rows();
 }
 
 /// A step that is no vector or scalar instruction with an emitter.
@@ -238,10 +242,12 @@ void Emitter::any_step(const BasicBlock& block, size_t i) {
     const Step& step = block.steps[i];
     const auto done = static_cast<unsigned>(i) + 1;
     if (step.inst.op == Op::s_barrier) {
+        uniform_rows();
         ask(step, Request::Barrier);
         return stop(block, step, done);
     }
     if (!step.can_stop && transcendental(step.inst)) return;
+    uniform_rows();
     forget_uniform_of(block, i);
     if (step.can_stop ? memory(block, step, done) : matrix(step.inst)) return;
     call_handler(block, step, done);
@@ -264,6 +270,7 @@ void Emitter::end_wave(const Step& step) {
 
 /// @param done  instructions of the block up to the one that stops
 void Emitter::stop(const BasicBlock& block, const Step& step, unsigned done) {
+    complete_rows();
     lea(rax, ptr[r14 + static_cast<int>(step.offset)]);
     mov(ptr[r12 + offset_of(offsetof(CodeFrame, stopped_at))], rax);
     if (const unsigned left = block.count() - done; left != 0) add(r13, left);
@@ -317,7 +324,7 @@ void Emitter::vector_segment(const std::vector<VectorOp>& ops) {
         writes_exec |= op.uses.writes.test(kExecLo);
     }
     plan_uniform(ops);
-    if (has_uniform()) {
+    if (std::ranges::find_if(once_, [](int slot) { return slot != kNoSlot; }) != once_.end()) {
         held_ = {};
         has_wide_ = false;
         masks_ = {};
@@ -337,6 +344,7 @@ void Emitter::vector_segment(const std::vector<VectorOp>& ops) {
         vector_strips(ops, first, together);
     }
     write_masks([this](unsigned i) { return collector(i); });
+    if (writes_exec) uniform_rows();
     for (unsigned i = 0; i < written_masks_.size(); ++i) {
         if (writes_exec && static_cast<int>(written_masks_[i]) == ops.back().mask_out) mov(ptr[rbx + kExec], collector(i));
     }
@@ -355,7 +363,7 @@ void Emitter::vector_strips(const std::vector<VectorOp>& ops, unsigned first, un
     jz(skip, T_NEAR);
     for (at_ = 0; at_ < ops.size(); ++at_) {
         for (strip_ = first; strip_ < first + count; ++strip_) {
-            if (once_[at_] != kNoSlot) {
+            if (is_passed(at_)) {
                 pass_uniform(ops[at_]);
                 continue;
             }
@@ -366,10 +374,6 @@ void Emitter::vector_strips(const std::vector<VectorOp>& ops, unsigned first, un
     }
     for (unsigned reg = 0; reg < held_.size(); ++reg) {
         if (held_[reg].dirty) write_back(reg);
-    }
-    for (const auto& [vgpr, slot] : new_uniform_rows()) {
-        vmovdqa32(zmm0, ptr[uniform_slot(slot)]);
-        for (unsigned strip = first; strip < first + count; ++strip) vmovdqa32(row(vgpr, strip) | exec_of(strip), zmm0);
     }
     for (unsigned k = 2; k < masks_.size(); ++k) {
         if (!masks_[k].dirty) continue;

@@ -46,7 +46,12 @@ inline constexpr unsigned kStripLanes = 16, kStrips = kLanes / kStripLanes;
 /// VGPRs and lane masks that are the same in all active lanes, by number and by pair of SGPRs: slots of the frame, which hold
 /// them in all lanes.
 struct UniformValues {
-    std::map<unsigned, unsigned> vgprs, masks;
+    struct Vgpr {
+        unsigned slot = 0;
+        bool in_row = false;  ///< its row holds it, too
+    };
+    std::map<unsigned, Vgpr> vgprs;
+    std::map<unsigned, unsigned> masks;
 };
 
 inline constexpr unsigned kMaxMasks = 3;  ///< lane masks that one segment may write
@@ -175,6 +180,7 @@ public:
     Xbyak::Address scalar64(unsigned operand);
 
 protected:
+    struct WholeBlock;
     // What depends on the back end
     virtual VectorOp plan_vector(const Inst& inst) const;
     virtual void plan_region(const Region& region);
@@ -192,9 +198,15 @@ protected:
     }
     /// A block as it is entered from outside.
     virtual void entry(const BasicBlock& block);
+    /// Code for any lanes goes from one block to another one by its entry, where rows are compared with what code with affine
+    /// VGPRs wants.
+    virtual bool looks_at_rows(const BasicBlock&, const WholeBlock&) const { return false; }
     virtual unsigned lanes_of_strip() const { return kStripLanes; }
     virtual void emit_op(const VectorOp& op);
-    virtual void write_uniform_row(unsigned vgpr, unsigned slot);
+    /// Where code is left behind a step of which the interpreter's function has seen only what it reads.
+    virtual void complete_rows() {}
+    /// Pairs of VGPR and slot.
+    virtual void write_uniform_rows(const std::vector<std::pair<unsigned, unsigned>>& rows);
 
     struct Segment;
     void block(const BasicBlock& block);
@@ -253,7 +265,6 @@ protected:
     void jump_if_taken(Op branch, const Xbyak::Label& taken);
 
     // All lanes on: see plan_whole.cpp and emit_whole.cpp
-    struct WholeBlock;
     struct Version;
     void set_whole(bool whole);
     void plan_whole(const Region& region);
@@ -326,6 +337,7 @@ protected:
     void forget_lanes(unsigned vgpr);
     void forget_affine(const VectorSet& written, const VectorSet& read);
     void forget_affine_of(const BasicBlock& block, size_t step);
+    static bool writes_no_vgpr(const Inst& inst);
     VectorSet written_by(const BasicBlock& block, size_t step) const;
     void rows_of_affine(unsigned vgpr);
     int find_first_lanes(unsigned vgpr) const;
@@ -337,13 +349,16 @@ protected:
     Xbyak::RegExp uniform_slot(unsigned slot) const;
     Xbyak::RegExp slot_of_result(unsigned vgpr) const;
     Xbyak::RegExp slot_of_mask() const;
+    void look_for_uniform(const BasicBlock& block, size_t first, size_t last);
     bool is_uniform(const VectorOp& op) const;
-    bool has_uniform() const;
+    bool leaves_row(const VectorOp& op) const;
+    bool is_passed(size_t n) const;
     void note_results(const VectorOp& op, int slot);
     void plan_uniform(const std::vector<VectorOp>& ops);
     void uniform_part();
     void pass_uniform(const VectorOp& op);
-    std::vector<std::pair<unsigned, unsigned>> new_uniform_rows() const;
+    void uniform_rows();
+    void uniform_row(unsigned vgpr);
     void write_masks(const std::function<Xbyak::Reg64(unsigned)>& collected);
     void forget_uniform() { uniform_ = {}, uniform_slots_ = 0; }
     void forget_uniform_masks(const ScalarSet& written);
@@ -390,7 +405,7 @@ protected:
     /// Where a VGPR is while no register has it.
     Xbyak::Address home(unsigned vgpr, unsigned strip) {
         const auto found = uniform_.vgprs.find(vgpr);
-        return found == uniform_.vgprs.end() ? row(vgpr, strip) : ptr[uniform_slot(found->second)];
+        return found == uniform_.vgprs.end() ? row(vgpr, strip) : ptr[uniform_slot(found->second.slot)];
     }
     Xbyak::Address row(unsigned vgpr, unsigned strip) {
         return ptr[rbp + static_cast<int>(vgpr * sizeof(VgprRow) + strip * 64)];
@@ -416,6 +431,8 @@ protected:
     UniformValues uniform_;  ///< at the instruction that is emitted, within its block
     unsigned uniform_slots_ = 0, first_new_slot_ = 0;  ///< slots that the block uses, and the first one of the segment
     std::vector<int> once_;  ///< by instruction of now_: the slot of its first result, or kNoSlot
+    bool wants_uniform_ = false;
+    bool has_strips_ = false;  ///< an instruction of now_ is not uniform
     bool is_once_ = false;  ///< an instruction is emitted once
     std::map<int32_t, Xbyak::Label> block_labels_, entry_labels_;
     std::map<int32_t, WholeBlock> whole_blocks_;
