@@ -350,26 +350,51 @@ TEST_P(Tiers, AScalarLoadReplacesMasks) {
     }
 }
 
-/// What an atomic operation takes is in registers of generated code before, and what it does not take is there behind it.
+/// What an atomic operation takes is in registers of generated code before, what it does not take is there behind it, and what
+/// it returns is what addresses are computed from.
 TEST_P(Tiers, AtomicOperationsFindTheirOperands) {
-    WorkgroupLaunch launch = simple(
-        "v_lshlrev_b32 v1, 3, v0\n v_lshlrev_b32 v7, 3, v0\n v_lshlrev_b32 v2, 2, v0\n v_mov_b32 v3, s1\n v_add_co_u32 v4, "
-        "vcc, s0, v1\n"
-        "v_addc_co_u32 v5, vcc, 0, v3, vcc\n global_atomic_add v[4:5], v2, off offset:1024\n ds_write_b32 v2, v1\n"
-        "ds_add_u32 v2, v1\n v_add_u32 v2, 4, v2\n global_atomic_add v[4:5], v2, off offset:1024\n s_waitcnt 0\n"
-        "v_add_u32 v2, -4, v2\n ds_read_b32 v6, v2\n s_waitcnt 0\n global_store_dword v2, v6, s[0:1]\n"
-        "global_store_dword v7, v7, s[0:1] offset:2048");
+    WorkgroupLaunch launch = simple(R"(
+        v_lshlrev_b32 v1, 3, v0
+        v_lshlrev_b32 v17, 3, v0
+        v_lshlrev_b32 v19, 2, v0
+        v_lshlrev_b32 v24, 2, v0
+        v_lshlrev_b32 v2, 2, v0
+        v_mov_b32 v3, s1
+        v_add_co_u32 v4, vcc, s0, v1
+        v_addc_co_u32 v5, vcc, 0, v3, vcc
+        global_atomic_add v[4:5], v2, off offset:1024
+        ds_write_b32 v2, v1
+        ds_add_u32 v2, v1
+        v_add_u32 v2, 4, v2
+        global_atomic_add v[4:5], v2, off offset:1024
+        s_waitcnt 0
+        v_add_u32 v2, -4, v2
+        ds_add_rtn_u32 v19, v2, v1
+        s_waitcnt 0
+        global_load_dword v23, v19, s[0:1] offset:1024
+        global_store_dword v17, v17, s[0:1] offset:2048
+        v_xor_b32 v18, 5, v3
+        global_store_dword v17, v18, s[0:1] offset:2052
+        s_waitcnt 0
+        global_atomic_add v24, v[4:5], v2, off offset:1024 glc
+        s_waitcnt 0
+        global_load_dword v25, v24, s[0:1] offset:1020
+        global_store_dword v17, v23, s[0:1] offset:3072
+        s_waitcnt 0
+        global_store_dword v17, v25, s[0:1] offset:3076
+    )");
     launch.rsrc1 |= 0xf0u << 12;
     launch.lds_bytes = 512;
     for (unsigned n = 0; n < 2; ++n) {
-        for (unsigned at = 0; at < 2 * kLanes; ++at) memory.at<uint32_t>(kData + 1024 + 4 * at) = 0;
+        for (unsigned at = 0; at < 4 * kLanes; ++at) memory.at<uint32_t>(kData + 1024 + 4 * at) = 0;
         run(launch);
         for (unsigned lane = 0; lane < kLanes; ++lane) {
-            ASSERT_EQ(word(lane), 16 * lane);
-            ASSERT_EQ(word(256 + 2 * lane), 8 * lane + 4);
             ASSERT_EQ(word(512 + 2 * lane), 8 * lane);
+            ASSERT_EQ(word(513 + 2 * lane), 5 ^ hi32(kData));
+            ASSERT_EQ(word(768 + 2 * lane), lane < 32 ? 16 * lane + 4 : 0) << "where v19 says";
+            ASSERT_EQ(word(769 + 2 * lane), 12 * lane + 4) << "where v24 says";
         }
-        EXPECT_GT(generated(), 10u);
+        EXPECT_GT(generated(), 20u);
     }
 }
 

@@ -311,6 +311,7 @@ Xbyak::Address Emitter::scalar64(unsigned operand) { return qword[scalar32(opera
 
 void Emitter::vector_segment(const std::vector<VectorOp>& ops) {
     std::vector<const VectorOp*> pointers;
+    pointers.reserve(ops.size());
     for (const VectorOp& op : ops) pointers.push_back(&op);
     now_ = together(std::move(pointers));
     written_masks_.clear();

@@ -274,7 +274,7 @@ TEST_P(TranslatorTest, WhatIsTheSameInAllLanesIsComputedOnce) {
         }
         translator_ = bytes.one_in(2) ? &translator : &some_affine;
         Program program;
-        const unsigned length = 2 + bytes.below(20);
+        const unsigned length = bytes.one_in(10) ? 100 : 2 + bytes.below(20);  // also more results than there are slots
         const bool branches = bytes.one_in(2);
         for (unsigned n = 0; n < length; ++n) {
             const bool jumps = branches && bytes.one_in(6);
