@@ -353,10 +353,9 @@ TEST_P(Tiers, AScalarLoadReplacesMasks) {
 /// What an atomic operation takes is in registers of generated code before, what it does not take is there behind it, and what
 /// it returns is what addresses are computed from.
 TEST_P(Tiers, AtomicOperationsFindTheirOperands) {
-    WorkgroupLaunch launch = simple(R"(
+    const std::string begin = R"(
         v_lshlrev_b32 v1, 3, v0
-        v_lshlrev_b32 v17, 3, v0
-        v_lshlrev_b32 v19, 2, v0
+        v_lshlrev_b32 v17, 2, v0
         v_lshlrev_b32 v24, 2, v0
         v_lshlrev_b32 v2, 2, v0
         v_mov_b32 v3, s1
@@ -369,32 +368,33 @@ TEST_P(Tiers, AtomicOperationsFindTheirOperands) {
         global_atomic_add v[4:5], v2, off offset:1024
         s_waitcnt 0
         v_add_u32 v2, -4, v2
-        ds_add_rtn_u32 v19, v2, v1
-        s_waitcnt 0
-        global_load_dword v23, v19, s[0:1] offset:1024
         global_store_dword v17, v17, s[0:1] offset:2048
         v_xor_b32 v18, 5, v3
-        global_store_dword v17, v18, s[0:1] offset:2052
-        s_waitcnt 0
-        global_atomic_add v24, v[4:5], v2, off offset:1024 glc
-        s_waitcnt 0
-        global_load_dword v25, v24, s[0:1] offset:1020
-        global_store_dword v17, v23, s[0:1] offset:3072
-        s_waitcnt 0
-        global_store_dword v17, v25, s[0:1] offset:3076
-    )");
-    launch.rsrc1 |= 0xf0u << 12;
-    launch.lds_bytes = 512;
-    for (unsigned n = 0; n < 2; ++n) {
-        for (unsigned at = 0; at < 4 * kLanes; ++at) memory.at<uint32_t>(kData + 1024 + 4 * at) = 0;
-        run(launch);
-        for (unsigned lane = 0; lane < kLanes; ++lane) {
-            ASSERT_EQ(word(512 + 2 * lane), 8 * lane);
-            ASSERT_EQ(word(513 + 2 * lane), 5 ^ hi32(kData));
-            ASSERT_EQ(word(768 + 2 * lane), lane < 32 ? 16 * lane + 4 : 0) << "where v19 says";
-            ASSERT_EQ(word(769 + 2 * lane), 12 * lane + 4) << "where v24 says";
+        global_store_dword v17, v18, s[0:1] offset:2304
+    )";
+    const std::string end = "\n s_waitcnt 0\n global_store_dword v17, v25, s[0:1] offset:3072";
+    struct {
+        const char* text;
+        uint32_t (*loaded)(unsigned lane);
+    } const returning[] = {{"global_atomic_add v24, v[4:5], v2, off offset:1024 glc\n s_waitcnt 0\n global_load_dword v25, "
+                            "v24, s[0:1] offset:1020",
+                            [](unsigned lane) { return 12 * lane + 4; }},
+                           {"ds_add_rtn_u32 v24, v2, v1\n s_waitcnt 0\n global_load_dword v25, v24, s[0:1] offset:1024",
+                            [](unsigned lane) { return lane < 32 ? 16 * lane + 4 : 0; }}};
+    for (const auto& each : returning) {
+        WorkgroupLaunch launch = simple(begin + each.text + end);
+        launch.rsrc1 |= 0xf0u << 12;
+        launch.lds_bytes = 512;
+        for (unsigned n = 0; n < 2; ++n) {
+            for (unsigned at = 0; at < 4 * kLanes; ++at) memory.at<uint32_t>(kData + 1024 + 4 * at) = 0;
+            run(launch);
+            for (unsigned lane = 0; lane < kLanes; ++lane) {
+                ASSERT_EQ(word(512 + lane), 4 * lane);
+                ASSERT_EQ(word(576 + lane), 5 ^ hi32(kData));
+                ASSERT_EQ(word(768 + lane), each.loaded(lane)) << each.text;
+            }
+            EXPECT_GT(generated(), 20u);
         }
-        EXPECT_GT(generated(), 20u);
     }
 }
 
