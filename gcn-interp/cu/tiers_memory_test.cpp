@@ -380,7 +380,10 @@ TEST_P(Tiers, AtomicOperationsFindTheirOperands) {
                             "v24, s[0:1] offset:1020",
                             [](unsigned lane) { return 12 * lane + 4; }},
                            {"ds_add_rtn_u32 v24, v2, v1\n s_waitcnt 0\n global_load_dword v25, v24, s[0:1] offset:1024",
-                            [](unsigned lane) { return lane < 32 ? 16 * lane + 4 : 0; }}};
+                            [](unsigned lane) { return lane < 32 ? 16 * lane + 4 : 0; }},
+                           // Its name does not say that it returns something.
+                           {"s_mov_b32 m0, 0\n ds_append v24\n s_waitcnt 0\n global_load_dword v25, v24, s[0:1] offset:1024",
+                            [](unsigned) { return 4u; }}};
     for (const auto& each : returning) {
         WorkgroupLaunch launch = simple(begin + each.text + end);
         launch.rsrc1 |= 0xf0u << 12;

@@ -199,9 +199,9 @@ bool Emitter::lds_strips(const Inst& inst, Xbyak::Label& slow) {
 /// A store, or an atomic operation that returns nothing.
 bool Emitter::writes_no_vgpr(const Inst& inst) {
     if (inst.format != Format::DS && inst.format != Format::FLAT) return false;
-    const MemoryShape& shape = kShapes[op_index(inst.op)];
-    return shape.direction == Direction::Store ||
-           (shape.direction == Direction::Atomic && !shape.returns && !(inst.format == Format::FLAT && inst.glc));
+    const Direction direction = kShapes[op_index(inst.op)].direction;
+    if (inst.format == Format::DS && info(inst.op).dst_dwords() != 0) return false;  // also ds_append, ds_consume
+    return direction == Direction::Store || (direction == Direction::Atomic && !(inst.format == Format::FLAT && inst.glc));
 }
 
 unsigned Emitter::scalar_load_dwords(const Inst& inst) { return kShapes[op_index(inst.op)].bytes / 4; }
