@@ -297,22 +297,65 @@ TEST_P(Tiers, AddressesOfStripsAreThoseOfTheirLanes) {
 /// Whoever looks at a wave that has faulted finds every register as the interpreter leaves it, also a carry that the next
 /// instructions replace, and VGPRs that generated code had in registers.
 TEST_P(Tiers, AFaultLeavesTheStateOfTheInterpreter) {
-    for (const char* access : {"global_load_dword v6, v[8:9], off", "global_store_dwordx4 v[8:9], v[0:3], off",
-                               "v_lshlrev_b32 v10, 2, v0\n v_mov_b32 v11, s1\n v_mul_f32 v12, s1, v11\n s_mov_b64 s[4:5], 0\n"
-                               "s_load_dword s8, s[4:5], 0x0\n global_store_dword v10, v12, s[0:1]",
-                               "v_lshlrev_b32 v20, 2, v0\n v_mov_b32 v11, s1\n v_mul_f32 v12, s1, v11\n"
-                               "global_atomic_add v[8:9], v12, off\n global_store_dword v20, v12, s[0:1]"}) {
+    const char* const accesses[] = {
+        "global_load_dword v6, v[8:9], off", "global_store_dwordx4 v[8:9], v[0:3], off",
+        "v_lshlrev_b32 v10, 2, v0\n v_mov_b32 v11, s1\n v_mul_f32 v12, s1, v11\n s_mov_b64 s[4:5], 0\n"
+        "s_load_dword s8, s[4:5], 0x0\n global_store_dword v10, v12, s[0:1]",
+        "v_lshlrev_b32 v20, 2, v0\n v_mov_b32 v11, s1\n v_mul_f32 v12, s1, v11\n"
+        "global_atomic_add v[8:9], v12, off\n global_store_dword v20, v12, s[0:1]",
+        // A calculation with more VGPRs than stay in registers. Of those with which addresses are computed it reads v20 and
+        // v24, writes v22 and leaves v10, v12, v13 and v21 alone.
+        R"(v_lshlrev_b32 v10, 2, v0
+           v_mov_b32 v11, s1
+           v_add_co_u32 v12, vcc, s0, v10
+           v_addc_co_u32 v13, vcc, 0, v11, vcc
+           v_lshlrev_b32 v20, 3, v0
+           v_add_u32 v21, 4, v10
+           v_lshlrev_b32 v22, 4, v0
+           global_store_dword v[12:13], v0, off offset:3072
+           global_store_dwordx2 v20, v[0:1], s[0:1]
+           global_store_dword v21, v0, s[0:1] offset:512
+           global_store_dwordx4 v22, v[0:3], s[0:1] offset:1024
+           v_lshlrev_b32 v24, 2, v0
+           global_store_dword v24, v0, s[0:1] offset:2560
+           v_cvt_f32_u32 v14, v0
+           v_add_f32 v15, 1.0, v14
+           v_mul_f32 v16, v15, v14
+           v_add_f32 v17, v16, v15
+           v_mul_f32 v18, v17, v16
+           v_add_f32 v19, v18, v17
+           v_exp_f32 v16, v24
+           v_add_f32 v14, v19, v16
+           v_mul_f32 v15, v14, v19
+           v_log_f32 v17, v14
+           v_add_f32 v16, v15, v14
+           v_sub_f32 v18, v16, v17
+           v_add_f32 v19, v18, v20
+           v_mul_f32 v22, v19, v18
+           v_add_f32 v23, v19, v18
+           global_store_dword v[12:13], v23, off offset:2048
+           global_store_dword v21, v22, s[0:1] offset:2304
+           v_add_co_u32 v2, vcc, v1, v0
+           global_load_dword v6, v[8:9], off)"};
+    for (const char* access : accesses) {
         WorkgroupLaunch launch = simple(std::string("v_mov_b32 v1, -9\n v_add_co_u32 v2, vcc, v1, v0\n v_mov_b32 v8, 0\n"
                                                     "v_mov_b32 v9, 0x77\n v_cvt_f64_i32 v[4:5], v0\n") +
                                         access + "\n v_add_co_u32 v2, vcc, 1, v0\n v_mov_b32 v4, 0\n v_mov_b32 v5, 0");
         launch.rsrc1 |= 0xf0u << 12;
         ComputeUnit interpreted{env, memory, services, 4};
+        constexpr uint64_t kBytes = 0x1000;
         std::vector<Wave> waves;
         std::vector<std::vector<VgprRow>> rows;
+        std::vector<std::vector<uint8_t>> stored;
         for (ComputeUnit* unit : {&interpreted, &cu}) {
+            for (uint64_t n = 0; n < kBytes; n += 4) memory.at<uint32_t>(kData + n) = 0;
             unit->invalidate_code();
-            unit->launch(launch);
-            for (unsigned n = 0; n < 4; ++n) unit->run(1000);
+            for (unsigned again = 0; again < 2; ++again) {  // the TLB holds the memory the second time
+                unit->kill_dispatch(launch.dispatch);
+                unit->launch(launch);
+                for (unsigned n = 0; n < 4; ++n) unit->run(1000);
+            }
+            stored.emplace_back(&memory.at<uint8_t>(kData), &memory.at<uint8_t>(kData) + kBytes);
             ASSERT_EQ(unit->waves_live(), 1u);
             const Wave& wave = unit->wave(0);
             EXPECT_EQ(wave.state, WaveState::Halted);
@@ -325,6 +368,7 @@ TEST_P(Tiers, AFaultLeavesTheStateOfTheInterpreter) {
         EXPECT_EQ(waves[0].pc, waves[1].pc);
         EXPECT_EQ(waves[0].instructions, waves[1].instructions);
         EXPECT_EQ(std::memcmp(rows[0].data(), rows[1].data(), rows[0].size() * sizeof(VgprRow)), 0) << access;
+        EXPECT_TRUE(stored[0] == stored[1]) << access;
     }
     EXPECT_GT(generated(), 0u);
 }

@@ -3,7 +3,10 @@
 // flow. As emit_lanes.h; for emit_vector.cpp only.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "gcn-interp/translator/emit_lanes.h"
 
@@ -233,8 +236,38 @@ inline void frexp_exp_i32_f32(Emitter& e, const VectorOp& op) {
     e.vpxord(t | k, t, t);
     define(e, op, t);
 }
+/// The classes of vfpclassps for such a second source of v_cmp_class. std::nullopt: it wants normal numbers, or denormals of
+/// one sign, which are no classes there.
+inline std::optional<uint8_t> classes_of(uint32_t wanted) {
+    constexpr uint32_t kNormals = 1u << 3 | 1u << 8, kDenormals = 1u << 4 | 1u << 7;
+    const uint32_t denormals = wanted & kDenormals;
+    if ((wanted & kNormals) != 0 || (denormals != 0 && denormals != kDenormals)) return std::nullopt;
+    uint8_t classes = denormals != 0 ? fpclass::kDenormal : 0;
+    constexpr std::array<std::pair<unsigned, uint8_t>, 6> kOthers{{{0, fpclass::kSignaling},
+                                                                   {1, fpclass::kQuiet},
+                                                                   {2, fpclass::kMinusInf},
+                                                                   {5, fpclass::kMinusZero},
+                                                                   {6, fpclass::kZero},
+                                                                   {9, fpclass::kInf}}};
+    for (const auto& [bit, one] : kOthers) {
+        if ((wanted >> bit & 1) != 0) classes |= one;
+    }
+    return classes;
+}
+/// The second source is known. @return false: it takes the general way
+inline bool cmp_known_class_f32(Emitter& e, const VectorOp& op, uint32_t wanted) {
+    const std::optional<uint8_t> classes = classes_of(wanted), others = classes_of(~wanted);
+    if (!classes && !others) return false;
+    const Zmm a = e.source(op, 0);
+    const Opmask out = e.temporary_mask();
+    e.vfpclassps(classes ? out | e.exec() : out, a, classes ? *classes : *others);
+    if (!classes) e.kandnw(out, out, e.exec());
+    e.define_mask(static_cast<unsigned>(op.mask_out), out);
+    return true;
+}
 /// Bits of the second source: signaling NaN, quiet NaN, -inf, -normal, -denormal, -0, +0, +denormal, +normal, +inf.
 inline void cmp_class_f32(Emitter& e, const VectorOp& op) {
+    if (const auto wanted = e.known_source(op, 1); wanted && cmp_known_class_f32(e, op, *wanted)) return;
     const Zmm a = e.source(op, 0), wanted = e.source(op, 1), bit = e.temporary();
     const Opmask out = e.temporary_mask(), k = e.temporary_mask();
     const auto set = [&](uint32_t value) { e.vmovdqa32(bit | k, e.constant(value)); };

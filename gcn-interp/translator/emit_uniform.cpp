@@ -5,6 +5,7 @@
 // where EXEC stays what it is, such results are in slots of the frame, in all lanes of a strip. The instructions of a segment
 // that are uniform come before its strips, which read the slots. Rows are written where somebody may look at them.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "gcn-interp/isa/op.h"
@@ -56,15 +57,30 @@ bool Emitter::leaves_row(const VectorOp& op) const { return !has_strips_ || op.i
 /// The instruction is not one of the strips'.
 bool Emitter::is_passed(size_t n) const { return once_[n] != kNoSlot && leaves_row(*now_.ops[n]); }
 
+std::optional<uint32_t> Emitter::known_source(const VectorOp& op, unsigned n) const {
+    const Inst& inst = *op.inst;
+    const bool is_sdwa =
+        inst.format == Format::VOP1_SDWA || inst.format == Format::VOP2_SDWA || inst.format == Format::VOPC_SDWA;
+    if (is_sdwa || is_dpp(inst.format)) return std::nullopt;
+    const unsigned number = source_number(inst, n);
+    if (number >= kSrcVgpr0) {
+        const auto found = uniform_.vgprs.find(number - kSrcVgpr0);
+        return found != uniform_.vgprs.end() ? found->second.constant : std::nullopt;
+    }
+    const Constant value = constant_of(inst, number, 1, true);
+    return value.is_constant ? std::optional(lo32(value.bits)) : std::nullopt;
+}
+
 /// Behind an instruction. @param slot  of its first result; kNoSlot: it is not uniform
 void Emitter::note_results(const VectorOp& op, int slot) {
     const unsigned results = results_of(*op.inst);
     const auto first = static_cast<unsigned>(slot);
+    const std::optional<uint32_t> constant = op.inst->op == Op::v_mov_b32 ? known_source(op, 0) : std::nullopt;
     for (unsigned n = 0; n < results; ++n) {
         if (slot == kNoSlot)
             uniform_.vgprs.erase(op.inst->dst + n);
         else
-            uniform_.vgprs[op.inst->dst + n] = {first + n, !leaves_row(op)};
+            uniform_.vgprs[op.inst->dst + n] = {first + n, !leaves_row(op), constant};
     }
     if (op.mask_out < 0) return;
     const auto pair = static_cast<unsigned>(op.mask_out);

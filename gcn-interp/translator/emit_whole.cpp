@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "gcn-interp/isa/op.h"
 
@@ -108,12 +109,12 @@ void Emitter::whole_steps(const BasicBlock& block) {
         at_ = i;
         if (emit_affine(block, i)) continue;
         if (i >= in_place) {
-            in_place = calculation_end(block, i);
-            if (is_long_calculation(block, i, in_place)) {
-                whole_general(block, i, in_place);
-                i = in_place - 1;
+            if (const size_t end = long_calculation_end(block, i); end != i) {
+                whole_general(block, i, end);
+                i = end - 1;
                 continue;
             }
+            in_place = calculation_end(block, i);
         }
         const StepPlan& plan = plan_of(block, i);
         if (plan.vector.emit != nullptr && !step.writes_exec) {
@@ -141,8 +142,32 @@ void Emitter::whole_steps(const BasicBlock& block) {
     }
 }
 
+/// First lanes of affine VGPRs that the steps leave alone go to slots of the frame while all registers are theirs. Where a wave
+/// may stop meanwhile nothing does. @return registers, with what they held
+std::vector<std::pair<unsigned, Emitter::Held>> Emitter::put_aside(const BasicBlock& block, size_t first, size_t last) {
+    VectorSet touched;
+    for (size_t i = first; i < last; ++i) {
+        const Step& step = block.steps[i];
+        const StepPlan& plan = plan_of(block, i);
+        if (step.can_stop) return {};
+        touched |= plan.vectors() | written_by(block, i);
+        if (row_function(step.inst.op) != nullptr && step.inst.src[0] >= kSrcVgpr0) touched.set(step.inst.src[0] - kSrcVgpr0);
+    }
+    std::vector<std::pair<unsigned, Held>> aside;
+    for (unsigned reg = 0; reg < held_.size(); ++reg) {
+        Held& held = held_[reg];
+        if (held.kind != Kind::Vgpr || held.strip != kFirstLanes || !held.dirty || touched.test(held.key)) continue;
+        if (aside.size() == kAffineSlots) break;
+        vmovdqa32(aside_slot(aside.size()), Xbyak::Xmm(static_cast<int>(reg)));
+        aside.emplace_back(reg, held);
+        held = {};
+    }
+    return aside;
+}
+
 /// Steps as they are for waves of any lanes.
 void Emitter::whole_general(const BasicBlock& block, size_t first, size_t last) {
+    const auto aside = put_aside(block, first, last);
     write_back_all();
     set_whole(false);
     note_rows_written();
@@ -153,6 +178,10 @@ void Emitter::whole_general(const BasicBlock& block, size_t first, size_t last) 
     set_whole(true);
     kxnorq(k0, k0, k0);
     for (size_t i = first; i < last; ++i) forget_affine_of(block, i);
+    for (size_t n = 0; n < aside.size(); ++n) {
+        held_[aside[n].first] = aside[n].second;
+        vmovdqa32(Xbyak::Xmm(static_cast<int>(aside[n].first)), aside_slot(n));
+    }
     translations_known_ = false;
 }
 

@@ -24,7 +24,7 @@ struct Emitter::WholeBlock {
     const BasicBlock* block = nullptr;
     size_t order = 0;  ///< most blocks follow one that jumps to them
     std::deque<Version> versions;  ///< the first one has no affine VGPRs
-    bool any_lanes = false;  ///< mostly long calculations: there is only the code for waves of any lanes
+    bool any_lanes = false;  ///< mostly calculation: there is only the code for waves of any lanes
     bool begins_loop = false;
     std::set<int32_t> loop;  ///< blocks of the loop that it begins
     VectorSet lanes_read;  ///< VGPRs that the loop reads for other than addresses

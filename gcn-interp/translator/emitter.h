@@ -39,7 +39,7 @@ struct Circumstances {
     bool all_affine = false;  ///< for tests: also VGPRs that no address is computed from
 };
 
-inline constexpr unsigned kAffineSlots = 24;  ///< affine VGPRs of a region of AVX2 code
+inline constexpr unsigned kAffineSlots = 24;  ///< affine VGPRs of a region of AVX2 code, and those that are put aside
 inline constexpr unsigned kUniformSlots = 48;  ///< results of uniform instructions of a block
 inline constexpr unsigned kStripLanes = 16, kStrips = kLanes / kStripLanes;
 
@@ -49,6 +49,7 @@ struct UniformValues {
     struct Vgpr {
         unsigned slot = 0;
         bool in_row = false;  ///< its row holds it, too
+        std::optional<uint32_t> constant = {};  ///< known when code is generated
     };
     std::map<unsigned, Vgpr> vgprs;
     std::map<unsigned, unsigned> masks;
@@ -70,7 +71,8 @@ struct CodeFrame {
     bool rows_written = false;  ///< VGPRs may be others in memory than where the code was entered
     bool counts_ids = false;  ///< the wave begins here, and v0 is first_id plus the lane
     uint32_t first_id = 0;
-    /// AVX2: of affine VGPRs, the first lane of each strip. Code fills in what it uses.
+    /// Of affine VGPRs, the first lane of each strip: with AVX2 of all, else of those for which there is no register during a
+    /// calculation. Code fills in what it uses.
     alignas(32) std::array<std::array<uint32_t, 8>, kAffineSlots> first_lanes;
     /// See UniformValues. A mask is as code has it in a register: all bits of lanes, or with AVX-512 a bit for each.
     alignas(64) std::array<std::array<uint32_t, kStripLanes>, kUniformSlots> uniform;
@@ -146,6 +148,8 @@ public:
     Xbyak::Address lanes_from_wide() { return ptr[rip + order_pool_[1]]; }
     /// A 32-bit operand by its number, as it is.
     Xbyak::Zmm operand32(const VectorOp& op, unsigned number) { return operand(op, number, 0, 1, true); }
+    /// Source n, without abs and neg, where it is known when code is generated: a constant, or a VGPR that has become one.
+    std::optional<uint32_t> known_source(const VectorOp& op, unsigned n) const;
     /// The halves of a 64-bit source.
     Xbyak::Zmm low_half(const VectorOp& op, unsigned n);
     Xbyak::Zmm high_half(const VectorOp& op, unsigned n);
@@ -278,6 +282,11 @@ protected:
     bool is_dead_mask(const BasicBlock& block, size_t step) const;
     void whole_scalar(const Inst& inst, const ScalarOp& op);
     void whole_general(const BasicBlock& block, size_t first, size_t last);
+    struct Held;
+    std::vector<std::pair<unsigned, Held>> put_aside(const BasicBlock& block, size_t first, size_t last);
+    Xbyak::Address aside_slot(size_t n) const {
+        return ptr[r12 + static_cast<int>(offsetof(CodeFrame, first_lanes) + n * sizeof(CodeFrame::first_lanes[0]))];
+    }
     struct WholeMove;
     WholeMove begin_move(const Inst& inst, const PlainMove& move, bool is_affine);
     Xbyak::Address memory_of(const WholeMove& m, unsigned e, unsigned s, int plus);
@@ -298,8 +307,9 @@ protected:
     void whole_end(const BasicBlock& block);
     void whole_go(int32_t offset);
     bool stays_whole(const BasicBlock& block) const;
-    bool is_mostly_calculation(const BasicBlock& block) const;
+    bool is_mostly_calculation(const BasicBlock& block, bool in_loop) const;
     bool is_long_calculation(const BasicBlock& block, size_t first, size_t end) const;
+    size_t long_calculation_end(const BasicBlock& block, size_t first) const;
     void forget_scalars(const ScalarSet& written);
     void forget_masks(const ScalarSet& written);
     void masks_for(const VectorOp& op, const ScalarSet& values, unsigned strips);

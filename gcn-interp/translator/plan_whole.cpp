@@ -86,19 +86,29 @@ bool Emitter::is_long_calculation(const BasicBlock& block, size_t first, size_t 
     return all.count() > kManyVgprs && instructions >= kLongCalculation;
 }
 
-/// Most vector instructions are in long calculations.
-bool Emitter::is_mostly_calculation(const BasicBlock& block) const {
-    size_t all = 0, in_long = 0;
+/// A long calculation from `first` on, with the functions of rows in it. @return its end; `first` if there is none
+size_t Emitter::long_calculation_end(const BasicBlock& block, size_t first) const {
+    size_t end = calculation_end(block, first);
+    while (end != first && end < block.steps.size() && row_function(block.steps[end].inst.op) != nullptr)
+        end = calculation_end(block, end + 1);
+    return is_long_calculation(block, first, end) ? end : first;
+}
+
+/// Most vector instructions are in long calculations, so that code for all lanes gains nothing: rows are written before each of
+/// them and read behind it. It gains where there is one, once, and other instructions around it: addresses, above all.
+bool Emitter::is_mostly_calculation(const BasicBlock& block, bool in_loop) const {
+    size_t all = 0, in_long = 0, long_ones = 0;
     for (size_t i = 0; i < block.steps.size();) {
-        const size_t end = std::max(calculation_end(block, i), i + 1);
-        const bool is_long = is_long_calculation(block, i, end);
+        const size_t long_end = long_calculation_end(block, i), end = std::max({long_end, calculation_end(block, i), i + 1});
+        const bool is_long = long_end != i;
+        long_ones += is_long;
         for (; i < end; ++i) {
             const bool vector = plan_of(block, i).vectors().any();
             all += vector;
             in_long += vector && is_long;
         }
     }
-    return 2 * in_long > all;
+    return 2 * in_long > all && (in_loop || long_ones > 1 || in_long == all);
 }
 
 /// What a loop had better keep in registers: what goes from one iteration to the next is loaded and written in each otherwise,
@@ -136,7 +146,6 @@ void Emitter::plan_loops(const Region& region) {
     for (const BasicBlock& each : region.blocks) {
         WholeBlock& whole = whole_blocks_[static_cast<int32_t>(each.offset)];
         whole.block = &each;
-        whole.any_lanes = is_mostly_calculation(each);
         whole.versions.emplace_back();
     }
     const auto next_of = [&](const BasicBlock& block) {
@@ -190,11 +199,15 @@ void Emitter::plan_loops(const Region& region) {
             for (const int32_t each : before[at]) todo.push_back(each);
         }
     }
+    std::set<int32_t> in_loops;
     for (auto& [offset, head] : whole_blocks_) {
         if (!head.begins_loop) continue;
+        in_loops.insert(head.loop.begin(), head.loop.end());
         if (std::ranges::all_of(head.loop, [&](int32_t each) { return stays_whole(*blocks[each]); }))
             keep_in_loop(head, blocks);
     }
+    for (auto& [offset, whole] : whole_blocks_)
+        whole.any_lanes = is_mostly_calculation(*whole.block, in_loops.contains(offset));
     for (size_t i = 0; i < finished.size(); ++i)
         whole_blocks_[static_cast<int32_t>(finished[i]->offset)].order = finished.size() - i;
     entered_at_ = static_cast<int32_t>(region.blocks.front().offset);

@@ -285,6 +285,30 @@ TEST_P(TranslatorTest, WhatIsTheSameInAllLanesIsComputedOnce) {
     EXPECT_GT(translated_, 5 * kPrograms);
 }
 
+/// Classes that are known when code is generated, all of them: of a VGPR, of its negative magnitude, of one that is the same in
+/// all lanes; and by a half of the constant.
+TEST_P(TranslatorTest, KnownClassesAreThoseOfTheInterpreter) {
+    constexpr uint32_t kNumbers[] = {0x7f800001, 0x7fc00000, 0x7f800000, 0x3f800000, 0x00000001, 0x00000000, 0x00800000};
+    constexpr unsigned kClasses = 10;
+    for (uint32_t classes = 0; classes < 1u << kClasses; ++classes) {
+        const std::vector<uint32_t> words = {0x7e0202ff, classes | (~classes << 16),  // v_mov_b32_e32 v1, literal
+                                             0xd1010002, 0x00000804,  // v_add_f32_e64 v2, s4, s4
+                                             0xd0100006, 0x00020300,  // v_cmp_class_f32_e64 s[6:7], v0, v1
+                                             0xd0100108, 0x20020300,  // v_cmp_class_f32_e64 s[8:9], -|v0|, v1
+                                             0xd010000a, 0x00020302,  // v_cmp_class_f32_e64 s[10:11], v2, v1
+                                             0x7c2002f9, 0x05060000,  // v_cmp_class_f32_sdwa vcc, v0, v1 src1_sel:WORD_1
+                                             0xbf8f0000};  // s_setprio: the interpreter's
+        fuzz::Bytes bytes(reinterpret_cast<const uint8_t*>(&classes), sizeof classes);
+        State first(chip);
+        randomize(bytes, first);
+        if (bytes.one_in(2)) first.wave.exec = ~uint64_t{0};
+        first.wave.sgpr[4] = kNumbers[classes % std::size(kNumbers)];
+        for (unsigned lane = 0; lane < kLanes; ++lane)
+            first.rows[0].lane[lane] = kNumbers[lane / 2 % std::size(kNumbers)] | lane << 31;
+        ASSERT_EQ(difference(words, first), "") << text_of(words);
+    }
+}
+
 /// Each of them alone, in VOP3 or VOP3P, on many waves: in random programs some are rare. Of VOP3P with any selections and
 /// signs, and with a result that replaces a source.
 TEST_P(TranslatorTest, EveryEmitterDoesWhatItsRowDoes) {
