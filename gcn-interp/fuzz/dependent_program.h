@@ -139,6 +139,8 @@ inline const std::vector<std::vector<uint32_t>> kUniform = {
     {0xbefe0108},  // s_mov_b64 exec, s[8:9]
     {0x7db80103},  // v_cmpx_gt_u32_e32 vcc, v3, v0
     {0x24040082},  // v_lshlrev_b32_e32 v2, 2, v0
+    {0x807f0504},  // s_add_u32 exec_hi, s4, s5
+    {0xbefe0005},  // s_mov_b32 exec_lo, s5
 };
 
 /// One instruction; a branch goes to another one by number.

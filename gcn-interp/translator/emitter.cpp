@@ -194,7 +194,7 @@ void Emitter::block(const BasicBlock& block) {
 void Emitter::emit_segment(const Segment& segment) {
     const auto scalars = [this](const auto& all) {
         for (const auto& [inst, op] : all) {
-            if (op.uses.writes.test(kExecLo)) uniform_rows();
+            if (touches(op.uses.writes, kExecLo)) uniform_rows();
             op.emit(*this, *inst);
             forget_uniform_masks(op.uses.writes);
         }
