@@ -85,6 +85,8 @@ inline const std::vector<std::vector<uint32_t>> kDependentOfPairs = {
     {0x7e087102},  // v_mov_b64_e32 v[4:5], v[2:3]
     {0xd3b30000, 0x18020902},  // v_pk_mov_b32 v[0:1], v[2:3], v[4:5]
     {0xd3b20002, 0x18020500},  // v_pk_add_f32 v[2:3], v[0:1], v[2:3]
+    {0x7e021efa, 0xff315202},  // v_cvt_f32_f64_dpp v1, -|v[2:3]| row_newbcast:2 row_mask:0xf bank_mask:0xf
+    {0x7e081efa, 0xf7095500},  // v_cvt_f32_f64_dpp v4, v[0:1] row_newbcast:5 row_mask:0xf bank_mask:0x7 bound_ctrl:1
 };
 
 /// Mostly computed from SGPRs alone, so the same in all lanes; v0 differs.

@@ -213,7 +213,7 @@ VectorOp vector_op(const Inst& inst, const CodeConfig& config, const EmitterRows
         return {};
     op.uses.reads |= values;
     const bool through_dpp = is_dpp(inst.format);
-    if (through_dpp && (row.has(flag::CarryOut) || row.dst_dwords() != 1)) return {};
+    if (through_dpp && (row.has(flag::CarryOut) || row.dst_dwords() != 1 || row.src_dwords(0) != 1)) return {};
     if ((through_dpp || row.has(flag::ReadsDst)) && !vectors(op.uses.vector_reads, inst.dst, row.dst_dwords())) return {};
     if (row.format == Format::VOPC || row.has(flag::CarryOut)) {
         if (!masks_to(op.uses.writes, inst.sdst == kNoOperand ? unsigned{kVccLo} : inst.sdst, op.mask_out)) return {};
