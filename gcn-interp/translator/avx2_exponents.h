@@ -107,7 +107,7 @@ inline void frexp_exp_i32_f32(E& e, const VectorOp& op) {
 }
 /// Bits of the second source: signaling NaN, quiet NaN, -inf, -normal, -denormal, -0, +0, +denormal, +normal, +inf.
 inline void cmp_class_f32(E& e, const VectorOp& op) {
-    const Ymm a = e.source(op, 0), wanted = e.source(op, 1);
+    const Ymm a = e.source(op, 0);
     const Ymm magnitude = e.temporary(), bit = e.temporary(), k = e.temporary(), other = e.temporary();
     e.vpslld(magnitude, a, 1);
     e.vpsrld(magnitude, magnitude, 1);
@@ -128,7 +128,8 @@ inline void cmp_class_f32(E& e, const VectorOp& op) {
     e.vpcmpeqd(k, k, k);
     e.vpsrld(other, k, 31);
     e.vpsllvd(bit, other, bit);
-    e.vpand(bit, bit, wanted);
+    e.release(magnitude);
+    e.vpand(bit, bit, e.source(op, 1));
     e.vpxor(other, other, other);
     e.vpcmpeqd(bit, bit, other);
     e.vpxor(bit, bit, k);

@@ -297,7 +297,9 @@ TEST_P(TranslatorTest, KnownClassesAreThoseOfTheInterpreter) {
                                              0xd0100108, 0x20020300,  // v_cmp_class_f32_e64 s[8:9], -|v0|, v1
                                              0xd010000a, 0x00020302,  // v_cmp_class_f32_e64 s[10:11], v2, v1
                                              0x7c2002f9, 0x05060000,  // v_cmp_class_f32_sdwa vcc, v0, v1 src1_sel:WORD_1
-                                             0xbf8f0000};  // s_setprio: the interpreter's
+                                             0xbe8c016a,  // s_mov_b64 s[12:13], vcc
+                                             // v_cmp_class_f32_sdwa vcc, -|v0|, v1 src0_sel:WORD_1 src1_sel:WORD_1
+                                             0x7c2002f9, 0x05350000, 0xbf8f0000};  // s_setprio: the interpreter's
         fuzz::Bytes bytes(reinterpret_cast<const uint8_t*>(&classes), sizeof classes);
         State first(chip);
         randomize(bytes, first);
