@@ -162,7 +162,23 @@ inline bool ComputeUnit::is_last_code(const Wave& wave, uint64_t va) const {
 inline bool ComputeUnit::is_current(const FirstCode& code, const Wave& wave, uint64_t va) const {
     const LastCode& last = storage_->last_code(va);
     return code.page != nullptr && last.page == code.page && last.generated == code.generated &&
-           storage_->code.is_current(*code.page, wave.vmid, va) && code.page->translated() == last.owner.get();
+           storage_->code.is_current(*code.page, wave.vmid, va) && code.page->translated() == last.owner.get() &&
+           watch_ == nullptr && !all_seen(env_);
+}
+
+/// VGPRs that the kernel's next wave need not have: they are written first by the code in which it begins, and which it enters
+/// at once with all lanes on. nullptr: it needs all
+const FirstRows* ComputeUnit::first_rows() const {
+    FirstCode& first = prepared_->first_code;
+    const Wave& wave = prepared_->image;
+    if (shadow_ || !is_current(first, wave, wave.pc & ~(kPageBytes - 1)) || !may_run_translated(wave)) return nullptr;
+    const uint8_t* const code = first.generated->known(wave.pc % kPageBytes);
+    if (code == nullptr) return nullptr;
+    if (code != first.entered) {
+        first.entered = code;
+        first.rows = first.generated->first_rows(code);
+    }
+    return first.rows.get();
 }
 
 /// Most waves of a kernel are alike, and the next one is where the last one was. @return the answer holds for the next one that
@@ -207,7 +223,7 @@ uint64_t ComputeUnit::execute(Wave& wave, uint64_t limit, FirstCode* first, cons
                 generated = first->generated;
             } else {
                 const bool same_for_next = look_up_code(wave, va, page, generated);
-                if (first != nullptr) *first = same_for_next ? FirstCode{page, generated, false} : FirstCode{};
+                if (first != nullptr) first->look(same_for_next ? page : nullptr, generated);
             }
             first = nullptr;
             page_va = page ? va : 1;

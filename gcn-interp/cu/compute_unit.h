@@ -14,6 +14,7 @@ namespace lyra::gcn {
 
 struct ExecContext;
 struct FirstCode;
+struct FirstRows;
 struct GroupCode;
 struct WorkItemIds;
 struct Inst;
@@ -84,7 +85,9 @@ private:
     static bool plan(const Needs& needs, Taken& taken, Plan& plan);
     void take_group(uint64_t dispatch, const Plan& plan);
     void write_registers() const;
-    Wave& take_wave(const Wave& image, const Plan& plan, unsigned number, const WorkItemIds& ids, bool rows_as_begun);
+    Wave& take_wave(const Wave& image, const Plan& plan, unsigned number, const WorkItemIds& ids, bool without_others);
+    const FirstRows* first_rows() const;
+    uint64_t run_owing(Wave& wave, uint64_t limit, const WorkItemIds& ids);
     void begin_wave(Wave& wave);
     uint64_t start_on(Plan& plan, const GroupLaunch& group, bool whole, uint64_t limit);
     uint64_t run_group(const Plan& plan, uint64_t limit);

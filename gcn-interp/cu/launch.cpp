@@ -165,10 +165,11 @@ void ComputeUnit::write_registers() const {
 
 /// In its slot and with its registers.
 [[gnu::always_inline]] inline Wave& ComputeUnit::take_wave(const Wave& image, const Plan& plan, unsigned number,
-                                                           const WorkItemIds& ids, bool rows_as_begun) {
+                                                           const WorkItemIds& ids, bool without_others) {
     const WavePlace place = plan.place[number];
     Wave& wave = waves_[place.slot];
-    storage_->begin(wave, image, storage_->file(place.simd()) + place.first_vgpr, ids, rows_as_begun ? nullptr : &others(env_));
+    VgprRow* const rows = storage_->file(place.simd()) + place.first_vgpr;
+    storage_->begin(wave, image, rows, ids, without_others ? nullptr : &others(env_));
     wave.slot = place.slot;
     workgroups_[plan.group].slots |= uint64_t{1} << place.slot;
     wave.workgroup = plan.group;
@@ -232,6 +233,32 @@ void ComputeUnit::prepare(const KernelLaunch& kernel) {
     p.system = set_user_sgprs(wave, kernel);
 }
 
+/// A wave that begins with only the others of first_rows() runs. Where it stops it gets what it has not written.
+[[gnu::noinline]] uint64_t ComputeUnit::run_owing(Wave& wave, uint64_t limit, const WorkItemIds& ids) {
+    FirstCode& code = prepared_->first_code;
+    ExecContext ctx{wave, &env_, &memory_, &services_, storage_->lds.data()};
+    ctx.pages = &storage_->pages;
+    const uint64_t va = wave.pc & ~(kPageBytes - 1);
+    uint64_t stopped_at = wave.pc;
+    bool past_first = false;
+    const uint64_t done = translator_->run_first(code.entered, ctx, va, limit, stopped_at, ids, past_first);
+    translated_ += done;
+    wave.instructions += done;
+    if (ctx.request == Request::End) {
+        code.rows_written = ctx.rows_written;
+        end_wave(wave);
+        return done;
+    }
+    const bool stopped = ctx.yield || ctx.fault != Fault::None;
+    if (!past_first) {
+        for (const auto& [offset, vgpr] : code.rows->written) {
+            if (offset >= wave.pc - va) wave.vgpr[vgpr] = others(env_);
+        }
+    }
+    if (stopped && !after(ctx, stopped_at)) return done;
+    return done < limit ? done + execute(wave, limit - done) : done;
+}
+
 /// Each wave runs as far as it can before the next one begins.
 /// @param limit  instructions; 0: none runs, and VGPRs are written later
 /// @return instructions
@@ -239,6 +266,7 @@ uint64_t ComputeUnit::start_on(Plan& plan, const GroupLaunch& group, bool whole,
     Prepared& p = *prepared_;
     uint64_t done = 0;
     unsigned number = 0;
+    const bool debugged = ModeBits::DebugEn::get(p.image.mode);
     for (unsigned position = 0; number < plan.waves && position < kMaxWavesPerWorkgroup; ++position) {
         const uint64_t lanes = !whole                       ? valid_lanes(p.kernel, group.group_valid, position)
                                : position + 1 == plan.waves ? p.last_lanes
@@ -246,7 +274,12 @@ uint64_t ComputeUnit::start_on(Plan& plan, const GroupLaunch& group, bool whole,
         if (lanes == 0) continue;
         bool& rows_as_begun = plan.rows_as_begun[number];
         const WorkItemIds ids = limit != 0 ? p.ids(position) : WorkItemIds{};
-        Wave& wave = take_wave(p.image, plan, number, ids, rows_as_begun || limit == 0);
+        const bool runs = done < limit && !p.kernel.halted;
+        // Code that writes no rows leaves them for all that come. Where it does, the next wave begins with those that it reads.
+        const bool may_owe = p.first_code.may_owe() && runs && !rows_as_begun && lanes == ~uint64_t{0} && !debugged;
+        const FirstRows* const owed = may_owe ? first_rows() : nullptr;
+        Wave& wave = take_wave(p.image, plan, number, ids, rows_as_begun || limit == 0 || owed != nullptr);
+        if (owed != nullptr) storage_->some_rows(wave.vgpr, owed->others_behind(ids.rows), others(env_));
         if (limit == 0) {
             storage_->position[wave.slot] = static_cast<uint8_t>(position);
             storage_->unwritten_waves |= uint64_t{1} << wave.slot;
@@ -259,14 +292,14 @@ uint64_t ComputeUnit::start_on(Plan& plan, const GroupLaunch& group, bool whole,
         set_ttmps(wave, p.kernel, group, number);
         begin_wave(wave);
         if (p.kernel.halted) set_halt(wave, true);
-        if (done < limit && wave.state == WaveState::Running) {
-            if (ModeBits::DebugEn::get(wave.mode)) {
-                done += step(wave, limit - done);
-            } else {
-                done += execute(wave, limit - done, &p.first_code, &ids);
-                const bool ended = wave.state == WaveState::Free || wave.state == WaveState::Ended;
-                rows_as_begun = ended && !p.first_code.rows_written;
-            }
+        if (owed != nullptr) {
+            done += run_owing(wave, limit - done, ids);
+        } else if (runs && debugged) {
+            done += step(wave, limit - done);
+        } else if (runs) {
+            done += execute(wave, limit - done, &p.first_code, &ids);
+            const bool ended = wave.state == WaveState::Free || wave.state == WaveState::Ended;
+            rows_as_begun = ended && !p.first_code.rows_written;
         }
         ++number;
     }

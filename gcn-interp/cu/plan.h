@@ -43,6 +43,12 @@ struct FirstCode {
     CodePage* page = nullptr;  ///< nullptr: look
     PageCode* generated = nullptr;
     bool rows_written = false;  ///< by the wave that has just begun
+    const uint8_t* entered = nullptr;  ///< code for which `rows` has been looked up
+    std::shared_ptr<const FirstRows> rows;  ///< VGPRs that a wave need not have there; nullptr: it needs all
+    /// It may begin without: its code has written some, and nobody has found that it needs all.
+    bool may_owe() const { return rows_written && (rows || entered == nullptr); }
+    /// The next wave finds its code there. @param in  nullptr: it has to look
+    void look(CodePage* in, PageCode* code) { page = in, generated = code, rows_written = false, entered = nullptr; }
 };
 
 /// What a wave that has come to a barrier has found: good for the next one of its work-group, which runs at once.

@@ -37,6 +37,7 @@ struct ComputeUnit::Storage {
     Taken taken;
     const BeginFn begin = begin_function();
     const BeginRowsFn begin_rows = begin_rows_function();
+    const SomeRowsFn some_rows = some_rows_function();
     WavePlace place_of(const Wave& wave) const {
         return {wave.slot, static_cast<uint16_t>(wave.vgpr - file(wave.slot % kSimdsPerCu))};
     }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The compute unit runs generated code where it may, and the interpreter where somebody looks at single instructions.
+#include <array>
+#include <bit>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -145,6 +148,183 @@ TEST_P(Tiers, AStartedGroupBeginsAsTheFirstOne) {
 
 /// A loop has code before the instructions in front of it have: its first register is the work-item id no longer. Nothing else
 /// is affine where it begins.
+/// It writes most of its VGPRs first. It reads v27, v28 and v30 before, each in another way, and leaves v26 to a function.
+constexpr const char* kWritesFirst = R"(
+    s_load_dwordx2 s[4:5], s[0:1], 0x800
+    s_load_dword s6, s[0:1], 0x808
+    s_waitcnt 0
+    v_cvt_f32_u32 v14, v0
+    v_cvt_f32_u32 v15, v1
+    v_mul_f32 v16, v15, v14
+    v_add_f32 v17, v16, v15
+    v_mul_f32 v18, v17, v16
+    v_add_f32 v19, v18, v17
+    v_exp_f32 v26, v30
+    v_add_f32 v20, v19, v18
+    v_mul_f32 v14, v20, v19
+    v_add_f32 v15, v14, v20
+    v_mul_f32 v16, v15, v14
+    v_add_f32 v17, v16, v15
+    v_mul_f32 v18, v17, v16
+    v_add_f32 v19, v18, v27
+    v_add_u32 v2, s6, v0
+    v_ashrrev_i32 v3, 31, v2
+    v_lshlrev_b64 v[2:3], 2, v[2:3]
+    v_mov_b32 v4, s5
+    v_add_co_u32 v2, vcc, s4, v2
+    v_addc_co_u32 v3, vcc, v4, v3, vcc
+    global_load_dword v5, v[2:3], off
+    s_waitcnt 0
+    v_add_f32 v21, v18, v17
+    v_mul_f32 v22, v21, v18
+    v_add_f32 v23, v22, v21
+    v_mul_f32 v24, v23, v22
+    v_add_f32 v25, v24, v23
+    v_mov_b32 v26, 1.0
+    v_mov_b32 v27, 1.0
+    v_mov_b32 v30, 1.0
+    v_mad_f32 v29, v28, v14, v15
+    v_mov_b32 v28, 1.0
+    v_lshlrev_b32 v6, 2, v0
+    global_store_dword v6, v19, s[0:1]
+    global_store_dword v6, v29, s[0:1] offset:256
+    global_store_dword v6, v25, s[0:1] offset:512
+)";
+constexpr uint32_t kRsrc1Of32Vgprs = 7;
+
+/// A wave begins without VGPRs that its code writes first, and has them all wherever it stops: at a load that faults, where it
+/// gives up generated code and then faults, where its budget ends; where some lanes are off; where it is halted from the start.
+TEST_P(Tiers, AWaveThatStopsHasTheVgprsThatItHasNotWritten) {
+    WorkgroupLaunch launch = simple(kWritesFirst);
+    launch.rsrc1 = (launch.rsrc1 & ~0x3fu) | kRsrc1Of32Vgprs | 0xf0u << 12;
+    ASSERT_TRUE(env.poison);
+    constexpr uint64_t kNowhere = 0x7700000000;
+    const struct {
+        const char* name;
+        uint64_t pointer = kData;
+        uint32_t index = 0;
+        uint64_t limit = 1000;
+        uint32_t valid = 0;
+        bool halted = false;
+    } ends[] = {{.name = "fault", .pointer = kNowhere},
+                {.name = "gives up and faults", .pointer = kNowhere, .index = ~0u},
+                {.name = "budget", .limit = 3},
+                {.name = "budget in the calculation", .limit = 9},
+                {.name = "some lanes", .pointer = kNowhere, .valid = 10},
+                {.name = "halted", .halted = true}};
+    const std::array<uint32_t, 3> sizes[] = {{kLanes, 1, 1}, {16, 4, 1}};
+    ComputeUnit interpreted{env, memory, services, 4};
+    for (const auto& size : sizes) {
+        launch.group_size = launch.group_valid = size;
+        launch.rsrc2 = (launch.rsrc2 & ~(3u << 11)) | (size[1] > 1 ? 1u << 11 : 0);  // TIDIG_COMP_CNT
+        for (const auto& end : ends) {
+            SCOPED_TRACE(end.name);
+            std::vector<Wave> waves;
+            std::vector<std::vector<VgprRow>> rows;
+            std::vector<std::vector<uint32_t>> stored;
+            for (ComputeUnit* unit : {&interpreted, &cu}) {
+                unit->invalidate_code();
+                unit->prepare(launch);
+                ASSERT_EQ(unit->reserve(1), 1u);
+                memory.at<uint64_t>(kData + 0x800) = kData;
+                memory.at<uint32_t>(kData + 0x808) = 0;
+                for (unsigned n = 0; n < 4; ++n) unit->start(launch, 1000);
+                ASSERT_EQ(unit->started().ended_groups, 4u);
+                const auto* const words = &memory.at<uint32_t>(kData);
+                stored.emplace_back(words, words + 3 * kLanes);
+                memory.at<uint64_t>(kData + 0x800) = end.pointer;
+                memory.at<uint32_t>(kData + 0x808) = end.index;
+                WorkgroupLaunch last = launch;
+                if (end.valid != 0) last.group_valid[0] = end.valid;
+                last.halted = end.halted;
+                if (end.halted) {
+                    unit->finish();
+                    unit->prepare(last);
+                    ASSERT_EQ(unit->reserve(1), 1u);
+                }
+                unit->start(last, end.limit);
+                ASSERT_EQ(unit->waves_live(), 1u);
+                const Wave& wave = unit->wave(0);
+                waves.push_back(wave);
+                rows.emplace_back(wave.vgpr, wave.vgpr + wave.vgpr_count);
+                unit->kill_dispatch(launch.dispatch);
+                unit->finish();
+            }
+            EXPECT_EQ(stored[0], stored[1]);
+            EXPECT_EQ(waves[0].pc, waves[1].pc);
+            EXPECT_EQ(waves[0].state, waves[1].state);
+            EXPECT_EQ(waves[0].instructions, waves[1].instructions);
+            for (unsigned n = 0; n < rows[0].size(); ++n)
+                EXPECT_EQ(std::memcmp(&rows[0][n], &rows[1][n], sizeof(VgprRow)), 0) << "v" << n;
+        }
+    }
+    EXPECT_GT(generated(), 500u);
+}
+
+/// There is code, for another MODE.
+TEST_P(Tiers, AStartedGroupWithOtherRoundingIsInterpreted) {
+    WorkgroupLaunch launch = simple(kWritesFirst);
+    memory.at<uint64_t>(kData + 0x800) = kData;
+    const uint32_t rsrc1 = (launch.rsrc1 & ~0x3fu) | kRsrc1Of32Vgprs;
+    uint64_t before = 0;
+    for (const uint32_t mode : {0xf0u, 0xf5u}) {
+        launch.rsrc1 = rsrc1 | mode << 12;
+        cu.prepare(launch);
+        ASSERT_EQ(cu.reserve(1), 1u);
+        before = generated();
+        for (unsigned n = 0; n < 4; ++n) cu.start(launch, 1000);
+        ASSERT_EQ(cu.started().ended_groups, 4u);
+        cu.finish();
+        EXPECT_EQ(generated() != before, mode == 0xf0);
+    }
+}
+
+/// It stops in front of the block in which it began, and behind it in time: all that the block has written is there.
+TEST_P(Tiers, AWaveThatStopsLaterHasWhatItsFirstBlockHasWritten) {
+    WorkgroupLaunch launch = simple(R"(
+        back: global_load_dword v5, v[2:3], off
+        s_endpgm
+        s_load_dwordx2 s[4:5], s[0:1], 0x800
+        s_waitcnt 0
+        v_lshlrev_b32 v2, 2, v0
+        v_mov_b32 v3, s5
+        v_add_co_u32 v2, vcc, s4, v2
+        v_addc_co_u32 v3, vcc, 0, v3, vcc
+        v_cvt_f32_u32 v6, v0
+        v_add_f32 v7, 1.0, v6
+        v_mul_f32 v8, v7, v6
+        v_add_f32 v9, v8, v7
+        v_mul_f32 v10, v9, v8
+        v_add_f32 v11, v10, v9
+        v_mul_f32 v12, v11, v10
+        v_add_f32 v13, v12, v11
+        v_mul_f32 v14, v13, v12
+        v_add_f32 v15, v14, v13
+        v_mul_f32 v16, v15, v14
+        v_add_f32 v17, v16, v15
+        s_branch back
+    )");
+    launch.entry += 12;
+    launch.rsrc1 = (launch.rsrc1 & ~0x3fu) | 5;  // 24 VGPRs
+    launch.rsrc1 |= 0xf0u << 12;
+    cu.prepare(launch);
+    ASSERT_EQ(cu.reserve(1), 1u);
+    memory.at<uint64_t>(kData + 0x800) = kData;
+    for (unsigned n = 0; n < 4; ++n) cu.start(launch, 1000);
+    ASSERT_EQ(cu.started().ended_groups, 4u);
+    memory.at<uint64_t>(kData + 0x800) = 0x7700000000;
+    cu.start(launch, 1000);
+    ASSERT_EQ(cu.waves_live(), 1u);
+    EXPECT_EQ(cu.wave(0).pc, kCode + 8);
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+        const VgprRow* const rows = cu.wave(0).vgpr;
+        EXPECT_EQ(rows[6].lane[lane], std::bit_cast<uint32_t>(static_cast<float>(lane)));
+        EXPECT_EQ(rows[7].lane[lane], std::bit_cast<uint32_t>(static_cast<float>(lane) + 1));
+        EXPECT_EQ(rows[18].lane[lane], kPoison);
+    }
+    EXPECT_GT(generated(), 80u);
+}
+
 TEST_P(Tiers, AStartedGroupHasItsIdsOnlyWhereItBegins) {
     Translator late{Chip::gfx900, {size_t{1} << 20, 6, false, false, GetParam()}};
     cu.set_translator(&late);
@@ -284,6 +464,23 @@ TEST_P(Tiers, WatchedMemoryIsInterpreted) {
     run(program());
     expect_result();
     EXPECT_EQ(generated(), 0u);
+}
+
+/// Somebody begins to watch between two groups of a kernel.
+TEST_P(Tiers, AStartedGroupIsInterpretedOnceMemoryIsWatched) {
+    WorkgroupLaunch launch = program();
+    cu.prepare(launch);
+    ASSERT_EQ(cu.reserve(1), 1u);
+    for (unsigned n = 0; n < 3; ++n) cu.start(launch, 1000);
+    EXPECT_EQ(cu.started().ended_groups, 3u);
+    const uint64_t before = generated();
+    EXPECT_GT(before, 0u);
+    const Watchpoints watchpoints;
+    cu.set_watch(&watchpoints);
+    cu.start(launch, 1000);
+    EXPECT_EQ(cu.started().ended_groups, 1u);
+    EXPECT_EQ(generated(), before);
+    cu.finish();
 }
 
 TEST_P(Tiers, OtherRoundingIsInterpreted) {

@@ -143,6 +143,7 @@ void Avx2Emitter::emit_version(const BasicBlock& block, Version& version) {
     note_rows_written();
     affine_steps(block);
     forget_uniform();
+    note_past_first(block);
     affine_end(block);
     is_affine_code_ = looks_once_ = translations_known_ = false;
     affine_.clear();

@@ -54,6 +54,7 @@ void Emitter::whole_block(const BasicBlock& block, Version& here) {
         });
     }
     whole_steps(block);
+    note_past_first(block);
     whole_end(block);
     set_whole(false);
 }

@@ -59,6 +59,8 @@ Emitter::Output Emitter::generate(const Region& region, const Existing& existing
         std::vector<StepPlan>& plans = plans_[&each];
         for (const Step& step : each.steps) plans.push_back(plan_step(step));
     }
+    entered_at_ = static_cast<int32_t>(region.blocks.front().offset);
+    output_.written_first = written_first(region.blocks.front());
     plan_region(region);
     for (const BasicBlock& each : region.blocks) block(each);
     for (const BasicBlock& each : region.blocks) {
@@ -131,6 +133,35 @@ void Emitter::go(int32_t offset) {
     jmp(rax);
 }
 
+WrittenFirst Emitter::written_first(const BasicBlock& block) const {
+    WrittenFirst written;
+    VectorSet touched;
+    for (size_t i = 0; i < block.steps.size() && !block.steps[i].writes_exec; ++i) {
+        const Inst& inst = block.steps[i].inst;
+        const StepPlan& plan = plan_of(block, i);
+        if (has_no_effect(inst) || plan.scalar_load) continue;
+        touched |= plan.vector.uses.vector_reads | plan.scalar.uses.vector_reads;
+        if (plan.scalar.emit != nullptr) continue;
+        if (plan.vector.emit != nullptr) {
+            const VectorSet first = plan.writes & ~touched;
+            for (size_t vgpr = first._Find_first(); vgpr < first.size(); vgpr = first._Find_next(vgpr))
+                written.emplace_back(block.steps[i].offset, static_cast<uint16_t>(vgpr));
+        } else if (row_function(inst.op) != nullptr) {
+            if (inst.src[0] >= kSrcVgpr0 && inst.src[0] != kNoOperand) touched.set(inst.src[0] - kSrcVgpr0);
+            if (inst.dst != kNoOperand) touched.set(inst.dst);
+        } else if (!plan.move) {
+            break;  // the interpreter's function may read any
+        }
+        touched |= plan.writes;
+    }
+    return written;
+}
+
+void Emitter::note_past_first(const BasicBlock& block) {
+    if (static_cast<int32_t>(block.offset) != entered_at_ || output_.written_first.empty()) return;
+    mov(byte[r12 + offset_of(offsetof(CodeFrame, past_first))], 1);
+}
+
 void Emitter::jump_if_taken(Op branch, const Xbyak::Label& taken) {
     switch (branch) {
         case Op::s_cbranch_scc0: cmp(byte[rbx + kScc], 0), je(taken, T_NEAR); break;
@@ -177,6 +208,7 @@ void Emitter::block(const BasicBlock& block) {
     note_rows_written();
     steps(block, 0, block.steps.size());
     forget_uniform();
+    note_past_first(block);
     if (block.end == BlockEnd::Next && !block.steps.empty() && block.steps.back().writes_exec &&
         entry_labels_.contains(block.next)) {
         cmp(qword[rbx + kExec], -1);

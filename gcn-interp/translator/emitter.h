@@ -57,6 +57,10 @@ struct UniformValues {
 
 inline constexpr unsigned kMaxMasks = 3;  ///< lane masks that one segment may write
 
+/// VGPRs that code writes in all lanes before it reads them, if all lanes are on where it is entered, by offset of the
+/// instruction that does: a wave that begins there need not have them written before. None by an instruction that may stop.
+using WrittenFirst = std::vector<std::pair<uint32_t, uint16_t>>;
+
 /// What generated code and its caller exchange. Generated code knows the offsets.
 struct CodeFrame {
     ExecContext* context = nullptr;
@@ -70,6 +74,7 @@ struct CodeFrame {
     uint32_t lds_bytes = 0;
     bool rows_written = false;  ///< VGPRs may be others in memory than where the code was entered
     bool counts_ids = false;  ///< the wave begins here, and v0 is first_id plus the lane
+    bool past_first;  ///< a wave has come to the end of the region's first block
     uint32_t first_id = 0;
     /// Of affine VGPRs, the first lane of each strip: with AVX2 of all, else of those for which there is no register during a
     /// calculation. Code fills in what it uses.
@@ -119,6 +124,7 @@ public:
     struct Output {
         size_t bytes = 0;
         std::vector<std::pair<uint32_t, uint32_t>> entries;  ///< offset of a block in its page, and of its code
+        WrittenFirst written_first;  ///< by the region's first block
     };
     /// Code of a block that is not part of the region, as it is entered from outside; nullptr where there is none.
     using Existing = std::function<const uint8_t*(uint32_t offset)>;
@@ -262,6 +268,8 @@ protected:
     void stop(const BasicBlock& block, const Step& step, unsigned done);
     void end_wave(const Step& step);
     void call_handler(const BasicBlock& block, const Step& step, unsigned done);
+    WrittenFirst written_first(const BasicBlock& block) const;
+    void note_past_first(const BasicBlock& block);
     void leave(int32_t offset);
     void go(int32_t offset);
     void go_on(const BasicBlock& block, int32_t offset);

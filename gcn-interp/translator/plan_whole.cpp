@@ -210,7 +210,6 @@ void Emitter::plan_loops(const Region& region) {
         whole.any_lanes = is_mostly_calculation(*whole.block, in_loops.contains(offset));
     for (size_t i = 0; i < finished.size(); ++i)
         whole_blocks_[static_cast<int32_t>(finished[i]->offset)].order = finished.size() - i;
-    entered_at_ = static_cast<int32_t>(region.blocks.front().offset);
 }
 
 void Emitter::plan_whole(const Region& region) {

@@ -46,6 +46,8 @@ const uint8_t* const PageCode::kNever = &kNeverByte;
 struct PageCode::Unit {
     Region region;
     const uint8_t* code = nullptr;
+    const uint8_t* entry = nullptr;  ///< code of its first block
+    std::shared_ptr<const FirstRows> first_rows;  ///< of waves that begin there
 };
 
 PageCode::PageCode(Translator& translator, const TranslatedPage& page, CodeConfig config)
@@ -131,8 +133,28 @@ void PageCode::generate(uint32_t offset, const Wave& wave) {
         std::atomic<const uint8_t*>& slot = code_[at / 4];
         if (slot.load(std::memory_order_relaxed) == nullptr) slot.store(unit->code + code, std::memory_order_release);
     }
+    unit->entry = unit->code + output->entries.front().second;
+    unit->first_rows = first_rows_of(std::move(output->written_first));
     units_.push_back(std::move(unit));
     translator_.count_generated(output->entries.size(), thread_ns() - start);
+}
+
+std::shared_ptr<const FirstRows> PageCode::first_rows_of(std::vector<std::pair<uint32_t, uint16_t>> written) const {
+    if (3 * written.size() < config_.vgprs) return nullptr;  // to write the others one by one takes as long as all of them
+    auto rows = std::make_shared<FirstRows>();
+    std::vector<bool> is_written(config_.vgprs);
+    for (const auto& [offset, vgpr] : written) is_written[vgpr] = true;
+    for (unsigned vgpr = 0; vgpr < config_.vgprs; ++vgpr) {
+        if (!is_written[vgpr]) rows->others.push_back(static_cast<uint16_t>(vgpr));
+    }
+    rows->written = std::move(written);
+    return rows;
+}
+
+std::shared_ptr<const FirstRows> PageCode::first_rows(const uint8_t* code) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find(units_, code, [](const auto& unit) { return unit->entry; });
+    return found != units_.end() ? (*found)->first_rows : nullptr;
 }
 
 TranslatedPage::TranslatedPage(Translator& translator, const PagesOfCode& from)
@@ -179,9 +201,9 @@ std::optional<Backend> Translator::host() {
     return host_backend() == Backend::Portable ? std::nullopt : std::optional(Backend::Avx2);
 }
 
-uint64_t Translator::run(const uint8_t* code, ExecContext& ctx, uint64_t page_va, uint64_t budget, uint64_t& stopped_at,
-                         const WorkItemIds* ids) const {
-    CodeFrame frame;
+[[gnu::always_inline]] inline uint64_t Translator::enter(CodeFrame& frame, const uint8_t* code, ExecContext& ctx,
+                                                         uint64_t page_va, uint64_t budget, uint64_t& stopped_at,
+                                                         const WorkItemIds* ids) const {
     if (ids != nullptr && ids->made == nullptr && ids->rows != 0) {
         frame.counts_ids = true;
         frame.first_id = ids->first;
@@ -198,11 +220,26 @@ uint64_t Translator::run(const uint8_t* code, ExecContext& ctx, uint64_t page_va
         frame.lds = ctx.lds + ctx.wave.lds_base;
         frame.lds_bytes = ctx.wave.lds_bytes;
     }
-    const auto enter = reinterpret_cast<GeneratedFn>(reinterpret_cast<uintptr_t>(entry_));  // NOLINT(performance-no-int-to-ptr)
-    const uint64_t left = enter(&frame, &ctx.wave, budget, code);
+    const auto begin = reinterpret_cast<GeneratedFn>(reinterpret_cast<uintptr_t>(entry_));  // NOLINT(performance-no-int-to-ptr)
+    const uint64_t left = begin(&frame, &ctx.wave, budget, code);
     stopped_at = frame.stopped_at;
     ctx.rows_written |= frame.rows_written;
     return budget - left;
+}
+
+uint64_t Translator::run(const uint8_t* code, ExecContext& ctx, uint64_t page_va, uint64_t budget, uint64_t& stopped_at,
+                         const WorkItemIds* ids) const {
+    CodeFrame frame;
+    return enter(frame, code, ctx, page_va, budget, stopped_at, ids);
+}
+
+uint64_t Translator::run_first(const uint8_t* code, ExecContext& ctx, uint64_t page_va, uint64_t budget, uint64_t& stopped_at,
+                               const WorkItemIds& ids, bool& past_first) const {
+    CodeFrame frame;
+    frame.past_first = false;
+    const uint64_t done = enter(frame, code, ctx, page_va, budget, stopped_at, &ids);
+    past_first = frame.past_first;
+    return done;
 }
 
 bool Translator::may_generate(size_t cost) {

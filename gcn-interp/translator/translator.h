@@ -6,6 +6,7 @@
 // often.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -27,6 +28,7 @@
 namespace lyra::gcn {
 
 struct Region;
+struct CodeFrame;
 class TranslatedPage;
 class Translator;
 
@@ -34,6 +36,16 @@ class Translator;
 struct PagesOfCode {
     std::span<const uint8_t> page, next;  ///< next: may be empty
     bool crosses_within = false;  ///< an instruction may be in both
+};
+
+/// VGPRs that a wave need not have when it begins in some code with all lanes on: the code writes them before it reads them.
+struct FirstRows {
+    std::vector<std::pair<uint32_t, uint16_t>> written;  ///< by offset in the page of the instruction that writes it
+    std::vector<uint16_t> others;  ///< the rest of what waves of this code have, the first one first
+    /// From a VGPR on.
+    std::span<const uint16_t> others_behind(unsigned first) const {
+        return {std::ranges::lower_bound(others, first), others.end()};
+    }
 };
 
 /// The code of one page for waves of one configuration.
@@ -48,17 +60,25 @@ public:
         const uint8_t* code = code_[offset / 4].load(std::memory_order_acquire);
         return code != nullptr ? (code != kNever ? code : nullptr) : warm(offset, wave);
     }
+    /// The same, if there is some.
+    const uint8_t* known(uint32_t offset) const {
+        const uint8_t* code = code_[offset / 4].load(std::memory_order_acquire);
+        return code != kNever ? code : nullptr;
+    }
     /// A wave came back that has executed nothing: its budget was too small, or it gave up at once.
     void came_back() {
         if (gave_up_often()) stop_affine();
     }
     const CodeConfig& config() const { return config_; }
+    /// @param code  an answer of at(). nullptr: a wave that begins there needs all its VGPRs
+    std::shared_ptr<const FirstRows> first_rows(const uint8_t* code);
 
 private:
     bool gave_up_often();
     void stop_affine();
     const uint8_t* warm(uint32_t offset, const Wave& wave);
     void generate(uint32_t offset, const Wave& wave);
+    std::shared_ptr<const FirstRows> first_rows_of(std::vector<std::pair<uint32_t, uint16_t>> written) const;
     void forget_affine();
 
     static const uint8_t* const kNever;  ///< the interpreter's for good
@@ -136,9 +156,14 @@ public:
     /// @param ids  of a wave that begins here and has executed nothing yet; nullptr: of another one
     uint64_t run(const uint8_t* code, ExecContext& ctx, uint64_t page_va, uint64_t budget, uint64_t& stopped_at,
                  const WorkItemIds* ids = nullptr) const;
+    /// The same of a wave that begins here. @param past_first  becomes true if it comes to the end of the region's first block
+    uint64_t run_first(const uint8_t* code, ExecContext& ctx, uint64_t page_va, uint64_t budget, uint64_t& stopped_at,
+                       const WorkItemIds& ids, bool& past_first) const;
 
 private:
     friend class PageCode;
+    uint64_t enter(CodeFrame& frame, const uint8_t* code, ExecContext& ctx, uint64_t page_va, uint64_t budget,
+                   uint64_t& stopped_at, const WorkItemIds* ids) const;
     bool may_generate(size_t cost);
     void count_generated(size_t blocks, uint64_t ns);
     /// Give up the pages that no compute unit has any more.

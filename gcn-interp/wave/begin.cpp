@@ -66,6 +66,15 @@ template <class Line>
     }
 }
 
+template <class Line>
+[[gnu::always_inline]] inline void some_rows(VgprRow* rows, std::span<const uint16_t> some, const VgprRow& value) {
+    const auto line = load_vector<Line>(value.lane);
+    for (const uint16_t n : some) {
+        auto* const to = reinterpret_cast<uint8_t*>(rows + n);
+        for (size_t at = 0; at < sizeof(VgprRow); at += sizeof(Line)) store_vector(to + at, line);
+    }
+}
+
 #define LYRA_BEGIN(backend, attribute)                                                                                      \
     [[attribute]] void begin_##backend(Wave& wave, const Wave& image, VgprRow* rows, const WorkItemIds& ids,                \
                                        const VgprRow* others) {                                                             \
@@ -76,6 +85,9 @@ template <class Line>
     }                                                                                                                       \
     [[attribute]] void begin_rows_##backend(VgprRow* rows, unsigned count, const WorkItemIds& ids, const VgprRow* others) { \
         begin_rows<LineOf<Backend::backend>::Type>(rows, count, ids, others);                                               \
+    }                                                                                                                       \
+    [[attribute]] void some_rows_##backend(VgprRow* rows, std::span<const uint16_t> some, const VgprRow& value) {           \
+        some_rows<LineOf<Backend::backend>::Type>(rows, some, value);                                                       \
     }
 LYRA_FOR_EACH_BACKEND(LYRA_BEGIN)
 #undef LYRA_BEGIN
@@ -95,6 +107,14 @@ BeginRowsFn begin_rows_function(Backend backend) {
         case Backend::Avx2: return begin_rows_Avx2;
         case Backend::Avx512: return begin_rows_Avx512;
         default: return begin_rows_Portable;
+    }
+}
+
+SomeRowsFn some_rows_function(Backend backend) {
+    switch (backend) {
+        case Backend::Avx2: return some_rows_Avx2;
+        case Backend::Avx512: return some_rows_Avx512;
+        default: return some_rows_Portable;
     }
 }
 

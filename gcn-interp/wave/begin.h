@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "gcn-interp/wave/backend.h"
 #include "gcn-interp/wave/wave.h"
@@ -25,5 +26,9 @@ BeginFn begin_function(Backend backend = host_backend());
 /// The same VGPRs later, `count` of them, of a wave that began without ids and without others.
 using BeginRowsFn = void (*)(VgprRow* rows, unsigned count, const WorkItemIds& ids, const VgprRow* others);
 BeginRowsFn begin_rows_function(Backend backend = host_backend());
+
+/// Only some VGPRs, of a wave that began without others. @param value  of all of them, in every lane
+using SomeRowsFn = void (*)(VgprRow* rows, std::span<const uint16_t> some, const VgprRow& value);
+SomeRowsFn some_rows_function(Backend backend = host_backend());
 
 }  // namespace lyra::gcn

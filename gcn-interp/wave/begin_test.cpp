@@ -94,6 +94,15 @@ TEST_P(Begin, RowsThatHoldTheOthersAreNotWritten) {
     for (unsigned n = 2; n <= 8; ++n) EXPECT_TRUE(holds(n, kStale)) << n;
 }
 
+TEST_P(Begin, OnlySomeRowsAreWritten) {
+    begin_function(GetParam())(wave, image, rows.data() + 1, {.rows = 1, .first = 64}, nullptr);
+    const std::vector<uint16_t> some{1, 4, 7};
+    some_rows_function(GetParam())(wave.vgpr, some, others);
+    for (unsigned lane = 0; lane < kLanes; ++lane) EXPECT_EQ(rows[1].lane[lane], 64 + lane);
+    for (unsigned n = 1; n < 8; ++n) EXPECT_TRUE(holds(n + 1, n == 1 || n == 4 || n == 7 ? kOther : kStale)) << n;
+    EXPECT_TRUE(holds(9, kStale));
+}
+
 /// Those that this build has and this host can run.
 std::vector<Backend> host_backends() {
     std::vector<Backend> found;
