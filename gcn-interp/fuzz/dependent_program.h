@@ -49,6 +49,9 @@ inline const std::vector<std::vector<uint32_t>> kDependent = {
     {0xd2910001, 0x00020485},  // v_ashrrev_i64 v[1:2], 5, v[2:3]
     {0xd28f0002, 0x000206a3},  // v_lshlrev_b64 v[2:3], 35, v[3:4]
     {0x7e020300},  // v_mov_b32_e32 v1, v0
+    {0x7e046901},  // v_frexp_mant_f32_e32 v2, v1
+    {0x7e064502},  // v_rcp_f32_e32 v3, v2
+    {0xd1620002, 0x20000103},  // v_rcp_f32_e64 v2, -v3
     // Addresses
     {0x2204029f},  // v_ashrrev_i32_e32 v2, 31, v1
     {0xd28f0001, 0x00020282},  // v_lshlrev_b64 v[1:2], 2, v[1:2]
@@ -133,6 +136,7 @@ inline const std::vector<std::vector<uint32_t>> kUniform = {
     {0xd2860003, 0x00020501},  // v_mul_hi_u32 v3, v1, v2
     {0x7c200702},  // v_cmp_class_f32_e32 vcc, v2, v3
     {0x7e046901},  // v_frexp_mant_f32_e32 v2, v1
+    {0x7e064502},  // v_rcp_f32_e32 v3, v2
     {0xbeea0106},  // s_mov_b64 vcc, s[6:7]
     {0x86867e6a},  // s_and_b64 s[6:7], vcc, exec
     {0x80040804},  // s_add_u32 s4, s4, s8

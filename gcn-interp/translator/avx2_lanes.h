@@ -448,10 +448,15 @@ inline void flush(E& e, const Ymm& t, const Ymm& value) {
     e.vpandn(t, small, value);
 }
 inline void rcp_f32(E& e, const VectorOp& op) {
-    const Ymm a = e.temporary(), t = e.temporary();
-    flush(e, a, e.source(op, 0));
-    e.vdivps(t, e.constant(kOne), a);
-    flush(e, t, t);
+    const Ymm t = e.temporary();
+    if (e.is_mantissa(op, 0)) {
+        e.vdivps(t, e.constant(kOne), e.source(op, 0));
+    } else {
+        const Ymm a = e.temporary();
+        flush(e, a, e.source(op, 0));
+        e.vdivps(t, e.constant(kOne), a);
+        flush(e, t, t);
+    }
     define_f32(e, op, t);
 }
 inline void sqrt_f32(E& e, const VectorOp& op) {

@@ -44,9 +44,10 @@ inline void flush(Emitter& e, const Zmm& value) {
     e.vandps(value | k, value, e.constant(0x80000000));
 }
 inline void rcp_f32(Emitter& e, const VectorOp& op) {
-    const Zmm a = flushed(e, e.source(op, 0)), t = e.temporary();
+    const bool is_mantissa = e.is_mantissa(op, 0);
+    const Zmm source = e.source(op, 0), a = is_mantissa ? source : flushed(e, source), t = e.temporary();
     e.vdivps(t, e.constant(0x3f800000), a);
-    flush(e, t);
+    if (!is_mantissa) flush(e, t);
     define_f32(e, op, t);
 }
 /// Step by step as exec/transcendental.inc does it: where two sums differ the result is computed as the lane function does.

@@ -76,6 +76,22 @@ Emitter::Together Emitter::together(std::vector<const VectorOp*> ops) {
     return out;
 }
 
+bool Emitter::is_mantissa(const VectorOp& op, unsigned n) const {
+    const unsigned number = source_number(*op.inst, n);
+    if (number < kSrcVgpr0 || is_sdwa(op.inst->format) || is_dpp(op.inst->format)) return false;
+    const unsigned vgpr = number - kSrcVgpr0;
+    for (size_t i = at_; i-- > 0;) {
+        const VectorOp& before = *now_.ops[i];
+        const Inst& inst = *before.inst;
+        if (has_no_effect(inst)) continue;
+        if (before.emit == nullptr) return false;
+        if (vgpr < inst.dst || vgpr >= inst.dst + results_of(inst)) continue;
+        const bool plain = inst.format == Format::VOP1 || (inst.format == Format::VOP3 && !inst.clamp && inst.omod == 0);
+        return inst.op == Op::v_frexp_mant_f32 && plain;
+    }
+    return false;
+}
+
 Xbyak::Zmm Emitter::take_register() {
     int best = -1;
     size_t farthest = 0;

@@ -59,9 +59,7 @@ bool Emitter::is_passed(size_t n) const { return once_[n] != kNoSlot && leaves_r
 
 std::optional<uint32_t> Emitter::known_source(const VectorOp& op, unsigned n) const {
     const Inst& inst = *op.inst;
-    const bool is_sdwa =
-        inst.format == Format::VOP1_SDWA || inst.format == Format::VOP2_SDWA || inst.format == Format::VOPC_SDWA;
-    if (is_sdwa || is_dpp(inst.format)) return std::nullopt;
+    if (is_sdwa(inst.format) || is_dpp(inst.format)) return std::nullopt;
     const unsigned number = source_number(inst, n);
     if (number >= kSrcVgpr0) {
         const auto found = uniform_.vgprs.find(number - kSrcVgpr0);

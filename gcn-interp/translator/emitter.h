@@ -160,6 +160,9 @@ public:
     Xbyak::Zmm low_half(const VectorOp& op, unsigned n);
     Xbyak::Zmm high_half(const VectorOp& op, unsigned n);
 
+    /// Source n is a result of v_frexp_mant_f32: neither it nor its reciprocal is a denormal.
+    bool is_mantissa(const VectorOp& op, unsigned n) const;
+
     /// A register for this instruction.
     Xbyak::Zmm temporary();
     Xbyak::Opmask temporary_mask();

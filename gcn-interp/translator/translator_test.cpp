@@ -311,6 +311,36 @@ TEST_P(TranslatorTest, KnownClassesAreThoseOfTheInterpreter) {
     }
 }
 
+/// v2 is a mantissa, of which no reciprocal is a denormal; or it was one, or v1 is not.
+TEST_P(TranslatorTest, ReciprocalsOfMantissasAndOfOthers) {
+    constexpr uint32_t kNumbers[] = {0x7f800001, 0x7fc00000, 0x7f800000, 0x7f000001, 0x00000001, 0, 0x00800000, 0x3f800000};
+    const std::vector<uint32_t> mantissa{0x7e046901}, reciprocal{0x7e064502};  // v_frexp_mant_f32 v2, v1; v_rcp_f32 v3, v2
+    const std::vector<std::vector<uint32_t>> between = {{},
+                                                        {0x7e060301},  // v_mov_b32_e32 v3, v1
+                                                        {0x7e040301},  // v_mov_b32_e32 v2, v1
+                                                        {0xd2810002, 0x00020900},  // v_mul_f64 v[2:3], v[0:1], v[4:5]
+                                                        {0xd1c10002, 0x02020304}};  // v_mad_f32 v2, v4, v1, 0
+    for (const uint32_t exec : {~0u, 0x0ff0f00fu}) {
+        for (const std::vector<uint32_t>& words : between) {
+            for (const bool of_v1 : {false, true}) {
+                std::vector<uint32_t> program = mantissa;
+                program.insert(program.end(), words.begin(), words.end());
+                program.push_back(reciprocal[0] - of_v1);
+                program.push_back(0xbf8f0000);  // s_setprio: the interpreter's
+                State first(chip);
+                fuzz::Bytes bytes(reinterpret_cast<const uint8_t*>(&exec), sizeof exec);
+                randomize(bytes, first);
+                first.wave.exec = make64(exec, exec);
+                for (unsigned lane = 0; lane < kLanes; ++lane) {
+                    first.rows[1].lane[lane] = kNumbers[lane / 2 % std::size(kNumbers)] | lane << 31;
+                    first.rows[4].lane[lane] = 0x3f800000;
+                }
+                ASSERT_EQ(difference(program, first), "") << text_of(program);
+            }
+        }
+    }
+}
+
 /// Each of them alone, in VOP3 or VOP3P, on many waves: in random programs some are rare. Of VOP3P with any selections and
 /// signs, and with a result that replaces a source.
 TEST_P(TranslatorTest, EveryEmitterDoesWhatItsRowDoes) {
