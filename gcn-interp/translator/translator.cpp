@@ -140,7 +140,9 @@ void PageCode::generate(uint32_t offset, const Wave& wave) {
 }
 
 std::shared_ptr<const FirstRows> PageCode::first_rows_of(std::vector<std::pair<uint32_t, uint16_t>> written) const {
-    if (3 * written.size() < config_.vgprs) return nullptr;  // to write the others one by one takes as long as all of them
+    // With few, it takes longer to look for them, or to write the others one by one.
+    constexpr size_t kFewest = 7;
+    if (written.size() < kFewest || 3 * written.size() < config_.vgprs) return nullptr;
     auto rows = std::make_shared<FirstRows>();
     std::vector<bool> is_written(config_.vgprs);
     for (const auto& [offset, vgpr] : written) is_written[vgpr] = true;
