@@ -63,10 +63,10 @@ LYRA_INLINE Floats look_up(const Table& table, Ints index) {  // modulo 32
 }
 LYRA_INLINE Floats to_floats(Ints x) { return _mm512_cvtepi32_ps((__m512i)x); }
 
-/// r = high + low when the lanes of `certain` have one result for all sums that are off by slack at most.
-LYRA_INLINE bool decided(Floats high, Floats low, Floats slack, __mmask16 certain, Floats& r) {
+/// r = high + low. @return those of the lanes `certain` that have one result for all sums that are off by slack at most
+LYRA_INLINE __mmask16 decided(Floats high, Floats low, Floats slack, __mmask16 certain, Floats& r) {
     r = high + (low + slack);
-    return _mm512_mask_cmp_ps_mask(certain, r, high + (low - slack), _CMP_EQ_OQ) == kAllOfWidth;
+    return _mm512_mask_cmp_ps_mask(certain, r, high + (low - slack), _CMP_EQ_OQ);
 }
 
 /// 2^(n/32) is high * (1 + low).
@@ -85,7 +85,7 @@ struct Powers {
 constexpr Powers kPowers;
 
 /// x = n/32 + t; 2^x = 2^(n/32) * e^(t ln 2).
-LYRA_INLINE bool exp_in_floats(Floats x, Floats& r) {
+LYRA_INLINE __mmask16 exp_in_floats(Floats x, Floats& r) {
     constexpr float kLn2 = 0x1.62e43p-1f, kLn2Low = -0x1.05c61p-29f, kSlack = 0x1p-35f;
     constexpr float kToWhole = 0x1.8p23f;  // what is added to it is rounded to a whole number, in the low bits
     const Floats shifted = fma(x, all(32.0f), all(kToWhole));
@@ -98,7 +98,7 @@ LYRA_INLINE bool exp_in_floats(Floats x, Floats& r) {
     const Floats low = fma(rest, y * y, y_low) + fma(y, power_low, power_low);
     const Floats high = fma(power, y, power), lost = fma(power, y, power - high);
     const __mmask16 usual = _mm512_cmp_ps_mask(_mm512_abs_ps(x), all(126.0f), _CMP_LT_OQ);
-    const bool one = decided(high, fma(power, low, lost), all(kSlack), usual, r);
+    const __mmask16 one = decided(high, fma(power, low, lost), all(kSlack), usual, r);
     r = (Floats)((Ints)r + (n >> 5 << 23));
     return one;
 }
@@ -145,7 +145,7 @@ private:
 constexpr Factors kFactors;
 
 /// x = 2^e * m; log2 x = e - log2 c + log2(1 + f), where 1 + f = m c.
-LYRA_INLINE bool log_in_floats(Floats x, Floats& r) {
+LYRA_INLINE __mmask16 log_in_floats(Floats x, Floats& r) {
     constexpr float kLog2E = 0x1.715476p+0f, kLog2ELow = 0x1.4ae0cp-26f;
     const Ints bits = (Ints)x, from_least = bits - kRootHalf, exponent = arithmetic_shift(from_least, 23);
     const Floats m = (Floats)(bits - (exponent << 23)), e = to_floats(exponent);
@@ -166,15 +166,30 @@ LYRA_INLINE bool log_in_floats(Floats x, Floats& r) {
     return decided(high, low + (lost + lost_too), slack, usual, r);
 }
 
-template <bool (*kInFloats)(Floats, Floats&), bool (*kInDoubles)(Floats, Floats&)>
-LYRA_INLINE bool either(Floats x, Floats& r) {
-    return kInFloats(x, r) || kInDoubles(x, r);
+/// Not inlined: registers of the loop in floats are full of constants.
+template <bool (*kInDoubles)(Floats, Floats&), auto kLane>
+[[gnu::noinline, gnu::cold]] void undecided_lanes(uint32_t* dst, const uint32_t* src, uint64_t lanes) {
+    row<kInDoubles, kLane>(dst, src, lanes);
+}
+template <__mmask16 (*kInFloats)(Floats, Floats&), Routine kUndecided>
+[[gnu::flatten, LYRA_TARGET]] void row_in_floats(uint32_t* dst, const uint32_t* src, uint64_t exec) {
+    uint64_t undecided = 0;
+    for (unsigned base = 0; base < kLanes && exec >> base != 0; base += kWidth) {
+        const auto lanes = static_cast<uint32_t>(exec >> base) & kAllOfWidth;
+        Floats r;
+        const uint32_t decided = kInFloats(load_vector<Floats>(src + base), r) & lanes;
+        store(dst + base, r, decided);
+        undecided |= uint64_t{lanes ^ decided} << base;
+    }
+    if (undecided != 0) [[unlikely]]
+        kUndecided(dst, src, undecided);
 }
 
 }  // namespace
 
-const Routines kAvx512 = {&row<rcp>, &row<sqrt>, &row<rsq>, &row<either<exp_in_floats, exp>, lane::v_exp_f32>,
-                          &row<either<log_in_floats, log>, lane::v_log_f32>};
+const Routines kAvx512 = {&row<rcp>, &row<sqrt>, &row<rsq>,
+                          &row_in_floats<exp_in_floats, undecided_lanes<exp, lane::v_exp_f32>>,
+                          &row_in_floats<log_in_floats, undecided_lanes<log, lane::v_log_f32>>};
 
 }  // namespace lyra::gcn::transcendental
 #endif

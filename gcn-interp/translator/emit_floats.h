@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <utility>
 
@@ -215,26 +216,35 @@ void cvt_f32_ubyte(Emitter& e, const VectorOp& op) {
 namespace fpclass {
 inline constexpr uint8_t kQuiet = 0x01, kZero = 0x02, kMinusZero = 0x04, kInf = 0x08, kMinusInf = 0x10, kDenormal = 0x20,
                          kSignaling = 0x80;
-inline constexpr uint8_t kNoExponent = kZero | kMinusZero | kInf | kMinusInf;
 }  // namespace fpclass
+
+/// Tables of vfixupimmps: what a destination becomes, four bits for each class of the source; 0 leaves it.
+namespace fixup {
+enum Class : unsigned { kQuietNan, kSignalingNan, kZero, kMinusInf = 4, kInf };
+enum Response : uint32_t { kSource = 1, kMinusOne = 9 };
+constexpr uint32_t to(Response response, std::initializer_list<Class> classes) {
+    uint32_t table = 0;
+    for (const Class each : classes) table |= uint32_t{response} << (4 * each);
+    return table;
+}
+}  // namespace fixup
 
 inline void frexp_mant_f32(Emitter& e, const VectorOp& op) {
     constexpr uint8_t kFromHalf = 2;  // to [1/2, 1), with the sign
+    constexpr uint32_t kAsTheyAre = fixup::to(fixup::kSource, {fixup::kZero, fixup::kMinusInf, fixup::kInf});
     const Zmm a = e.source(op, 0), t = e.temporary();
-    const Opmask k = e.temporary_mask();
     e.vgetmantps(t, a, kFromHalf);
-    e.vfpclassps(k, a, fpclass::kNoExponent);
-    e.vmovaps(t | k, a);
+    e.vfixupimmps(t, a, e.constant(kAsTheyAre), 0);
     define_f32(e, op, t);
 }
 inline void frexp_exp_i32_f32(Emitter& e, const VectorOp& op) {
+    using namespace fixup;
+    constexpr uint32_t kToZero = fixup::to(kMinusOne, {kQuietNan, kSignalingNan, kZero, kMinusInf, kInf});
     const Zmm a = e.source(op, 0), t = e.temporary();
-    const Opmask k = e.temporary_mask();
     e.vgetexpps(t, a);  // of [1, 2)
+    e.vfixupimmps(t, a, e.constant(kToZero), 0);
     e.vcvtps2dq(t, t);
     e.vpaddd(t, t, e.constant(1));
-    e.vfpclassps(k, a, fpclass::kNoExponent | fpclass::kQuiet | fpclass::kSignaling);
-    e.vpxord(t | k, t, t);
     define(e, op, t);
 }
 /// The classes of vfpclassps for such a second source of v_cmp_class. std::nullopt: it wants normal numbers, or denormals of

@@ -166,11 +166,12 @@ std::vector<std::pair<unsigned, Emitter::Held>> Emitter::put_aside(const BasicBl
     return aside;
 }
 
-/// Steps as they are for waves of any lanes.
+/// Steps as they are for waves of any lanes, but all are on.
 void Emitter::whole_general(const BasicBlock& block, size_t first, size_t last) {
     const auto aside = put_aside(block, first, last);
     write_back_all();
     set_whole(false);
+    whole_ = true;
     note_rows_written();
     Together before = std::move(now_);
     steps(block, first, last);

@@ -17,16 +17,6 @@ constexpr int offset_of(size_t offset) { return static_cast<int>(offset); }
 constexpr int kPc = offset_of(offsetof(Wave, pc)), kVgpr = offset_of(offsetof(Wave, vgpr)),
               kSgpr = offset_of(offsetof(Wave, sgpr)), kM0Offset = offset_of(offsetof(Wave, m0));
 
-/// Pairs of SGPRs that are lane masks of the instructions.
-size_t masks_of(const std::vector<VectorOp>& ops) {
-    ScalarSet pairs;
-    for (const VectorOp& op : ops) {
-        if (op.mask_in >= 0) pairs.set(static_cast<size_t>(op.mask_in));
-        if (op.mask_out >= 0) pairs.set(static_cast<size_t>(op.mask_out));
-    }
-    return pairs.count();
-}
-
 bool has_wide_operands(const VectorOp& op) {
     const InstInfo& row = info(op.inst->op);
     bool wide = row.dst_dwords() > 1;
@@ -357,20 +347,22 @@ void Emitter::vector_segment(const std::vector<VectorOp>& ops) {
         writes_exec |= op.uses.writes.test(kExecLo);
     }
     plan_uniform(ops);
-    if (std::ranges::find_if(once_, [](int slot) { return slot != kNoSlot; }) != once_.end()) {
+    const bool has_uniform = std::ranges::find_if(once_, [](int slot) { return slot != kNoSlot; }) != once_.end();
+    if (whole_ || has_uniform) kxnorq(k0, k0, k0);
+    if (has_uniform) {
         held_ = {};
         has_wide_ = false;
         masks_ = {};
         last_mask_ = 7;
         strip_ = 0;
-        whole_ = true;
-        kxnorq(k0, k0, k0);
+        const bool whole = std::exchange(whole_, true);
         uniform_part();
-        whole_ = false;
+        whole_ = whole;
     }
     for (unsigned i = 0; i < written_masks_.size(); ++i) xor_(collector(i).cvt32(), collector(i).cvt32());
-    // Two strips side by side: chains of dependent instructions take half the time. Masks of two do not always have room.
-    const unsigned together = masks_of(ops) <= 1 ? 2 : 1;
+    // Two strips side by side: chains of dependent instructions take half the time. There is room for two masks that are
+    // written and what one instruction needs besides.
+    const unsigned together = written_masks_.size() <= 1 ? 2 : 1;
     const UniformValues before = uniform_;
     for (unsigned first = 0; first < kStrips; first += together) {
         uniform_ = before;
@@ -389,11 +381,14 @@ void Emitter::vector_strips(const std::vector<VectorOp>& ops, unsigned first, un
     has_wide_ = false;
     masks_ = {};
     first_strip_ = first;
-    last_mask_ = count == 1 ? 7 : 6;
-    for (unsigned strip = first; strip < first + count; ++strip)
-        kmovw(exec_of(strip), ptr[rbx + (kExec + static_cast<int>(strip) * 2)]);
-    kortestw(exec_of(first), exec_of(first + count - 1));
-    jz(skip, T_NEAR);
+    first_mask_ = whole_ ? 1 : 2;
+    last_mask_ = whole_ || count == 1 ? 7 : 6;
+    if (!whole_) {
+        for (unsigned strip = first; strip < first + count; ++strip)
+            kmovw(exec_of(strip), ptr[rbx + (kExec + static_cast<int>(strip) * 2)]);
+        kortestw(exec_of(first), exec_of(first + count - 1));
+        jz(skip, T_NEAR);
+    }
     for (at_ = 0; at_ < ops.size(); ++at_) {
         for (strip_ = first; strip_ < first + count; ++strip_) {
             if (is_passed(at_)) {
@@ -408,7 +403,7 @@ void Emitter::vector_strips(const std::vector<VectorOp>& ops, unsigned first, un
     for (unsigned reg = 0; reg < held_.size(); ++reg) {
         if (held_[reg].dirty) write_back(reg);
     }
-    for (unsigned k = 2; k < masks_.size(); ++k) {
+    for (unsigned k = first_mask_; k < masks_.size(); ++k) {
         if (!masks_[k].dirty) continue;
         const auto index = std::find(written_masks_.begin(), written_masks_.end(), static_cast<unsigned>(masks_[k].pair));
         const Xbyak::Reg64 to = collector(static_cast<unsigned>(index - written_masks_.begin()));

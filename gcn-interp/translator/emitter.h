@@ -483,7 +483,7 @@ protected:
         false;  ///< the code up to here has looked whether they changed; see unless_translations_changed()
     bool looks_once_ = false;  ///< code looks at most once in a block
     bool rows_noted_ = false;  ///< the code up to here says so in CodeFrame::rows_written
-    bool whole_ = false;  ///< the code is for waves of which all lanes are on, all strips side by side; k0 is all ones
+    bool whole_ = false;  ///< the code is for waves of which all lanes are on; k0 is all ones
     unsigned first_mask_ = 2, last_mask_ = 7;  ///< mask registers that are free to use
     /// Instructions that are emitted together, and where each VGPR is read.
     struct Together {
