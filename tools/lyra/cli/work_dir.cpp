@@ -57,7 +57,10 @@ fs::path library_dir() {
     return fs::canonical(info.dli_fname).parent_path();
 }
 
-fs::path own_program() { return fs::canonical("/proc/self/exe"); }
+fs::path own_program() {
+    static const fs::path found = fs::canonical("/proc/self/exe");  // the link is dead once a build has replaced the file
+    return found;
+}
 
 std::string shell_quote(const std::string& text) {
     std::string quoted = "'";
