@@ -23,6 +23,12 @@ bool happens_once(const Inst& inst) {
     return (effects.reads & effect::Clock) != 0 || ((effects.reads | effects.writes) & effect::Gds) != 0;
 }
 
+/// An atomic operation on memory: a processor of the guest may act on it at once, so it cannot be undone.
+bool others_see(const Inst& inst) {
+    const Effects effects = effects_of(inst);
+    return (effects.reads & effects.writes & effect::Memory) != 0;
+}
+
 /// What this process has compared; told when it ends, so that nobody takes a run for a comparison that was none.
 struct Tally {
     std::atomic<uint64_t> generated{0}, interpreted{0}, overtaken{0};
@@ -38,12 +44,13 @@ struct Tally {
 
 }  // namespace
 
-bool Shadow::wanted() {
-    static const bool wanted = [] {
+Shadow::Kind Shadow::kind() {
+    static const Kind kind = [] {
         const char* const text = std::getenv("LYRA_SHADOW");
-        return text != nullptr && std::string_view(text) == "1";
+        const std::string_view word = text != nullptr ? text : "";
+        return word == "1" ? Kind::Alone : word == "guest" ? Kind::BesideProcessors : Kind::None;
     }();
-    return wanted;
+    return kind;
 }
 
 void Shadow::State::take(const ExecContext& ctx) {
@@ -102,6 +109,10 @@ uint64_t Shadow::interpret(ExecContext& ctx, CodePage& page, uint64_t page_va, u
         const uint64_t pc = ctx.wave.pc;
         const CodeEntry* const entry = page.at(*port_, pc);
         if (entry == nullptr || entry->fn == nullptr || happens_once(entry->inst)) break;
+        if (kind() == Kind::BesideProcessors && others_see(entry->inst)) {
+            if (done != 0) break;
+            final_ = true;
+        }
         ctx.wave.pc = pc + entry->inst.size_bytes;
         entry->fn(ctx, entry->inst);
         ++done;

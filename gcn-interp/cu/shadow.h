@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shadow mode (LYRA_SHADOW=1): generated code runs beside the interpreter, and all that they have changed is compared; step 6
+// Shadow mode (LYRA_SHADOW): generated code runs beside the interpreter, and all that they have changed is compared; step 6
 // of the data flow.
 #pragma once
 
@@ -17,8 +17,15 @@ namespace lyra::gcn {
 /// may differ, and the second result stands.
 class Shadow final : private AccessListener {
 public:
+    enum class Kind {
+        None,
+        Alone,  ///< LYRA_SHADOW=1
+        /// LYRA_SHADOW=guest: processors act on what waves do to memory. Atomic operations on it are the interpreter's.
+        BesideProcessors,
+    };
     /// Asked of the environment once.
-    static bool wanted();
+    static Kind kind();
+    static bool wanted() { return kind() != Kind::None; }
 
     /// In place of Translator::run(), with the same answers. A difference is told on standard error, and ends the process.
     uint64_t run(Translator& translator, PageCode& generated, ExecContext& ctx, CodePage& page, uint64_t page_va,

@@ -222,7 +222,7 @@ void test_shadow(const GuestOptions& options, Report& report) {
         return report.add(kGroup, name, Verdict::Skipped, "not run: this host cannot run generated code");
     WorkDir work;
     const fs::path log = work.path() / "log";
-    const Captured result = capture({"env", "LYRA_SHADOW=1", "LYRA_JIT=eager", own_program().string(), "run", "--kernel",
+    const Captured result = capture({"env", "LYRA_SHADOW=guest", "LYRA_JIT=eager", own_program().string(), "run", "--kernel",
                                      options.kernel, "--log", log.string(), (source_dir() / "examples/reduction.hip").string()},
                                     true);
     const std::string text = read_text(log);
